@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/stop.h"
 #include "rules/testing/guard_solver.h"
 
 namespace egret::rules {
@@ -20,15 +21,14 @@ ir::SymbolValues least_of(const ir::SymbolValues& numbers) {
   return least;
 }
 
-// Makes large numbers as small as the guards allow, one after the other: a witness of moderate size
-// can be run. Halves the distance to the smallest value while the guards hold.
+// Makes the numbers as small as the guards allow, one after the other, if some are large: a witness
+// of moderate size can be run. Halves the distance to the smallest value while the guards hold.
 void shrink(ir::SymbolValues& numbers, std::span<const ir::Guard> guards,
             const ir::SymbolValues& least) {
   constexpr std::int64_t kSmall = 16;
   if (std::ranges::all_of(numbers, [](const auto& one) { return one.second <= kSmall; })) return;
   const ir::GuardProgram program(guards);
   for (auto& [name, number] : numbers) {
-    if (number <= kSmall) continue;
     std::int64_t fails = least.at(name) - 1;  // holds at `number`; nothing below the least is tried
     while (number - fails > 1) {
       const std::int64_t before = number;
@@ -73,6 +73,14 @@ std::optional<Choice> Cover::next() {
   while (failure_.empty()) {
     if (tree_.leaves() >= limits_.paths) {
       failure_ = "more paths than tried";
+      break;
+    }
+    if (questions() >= limits_.questions) {
+      failure_ = "more questions to the solver than asked";
+      break;
+    }
+    if (base::stop_requested()) {
+      failure_ = "stopped";
       break;
     }
     const auto branch = tree_.open_branch();

@@ -22,6 +22,7 @@ class Cover {
  public:
   struct Limits {
     std::size_t paths = 20'000;
+    std::size_t questions = 1'000;  // to Z3 about products
   };
 
   // `like` is an instance of the kind. The rule and the session must outlive the object.
@@ -29,12 +30,14 @@ class Cover {
 
   // Runs the choice, which is of this kind. Returns whether its types fit and its conditions hold.
   bool run(const Choice& choice) { return add(choice); }
-  // A choice whose types fit, on a path that no run took before; nullopt at the end.
+  // A choice whose types fit, on a path that no run took before; nullopt at the end, or once a stop
+  // is requested.
   std::optional<Choice> next();
 
   // After the end: why the runs may not cover all numbers of the kind; empty if they do.
   std::string open() const;
   const DecisionTree& tree() const { return tree_; }
+  std::size_t questions() const { return feasibility_.asked(); }
 
  private:
   bool add(const Choice& choice);

@@ -18,9 +18,10 @@ namespace {
 
 constexpr std::uint64_t kDraws = 600;  // of sources
 constexpr std::size_t kKinds = 64;
-constexpr std::size_t kPaths = 1000;  // of a kind
-constexpr int kOfKind = 4;            // instances on different paths of a kind
-constexpr int kFruitless = 60;        // changes of numbers in a row that give no new instance
+constexpr std::size_t kPaths = 1000;     // of a kind
+constexpr std::size_t kQuestions = 200;  // of a kind
+constexpr int kOfKind = 4;               // instances on different paths of a kind
+constexpr int kFruitless = 200;          // changes of numbers in a row that give no new instance
 constexpr std::int64_t kMostOfOne = std::int64_t{1} << 22;  // elements of a tensor
 constexpr std::int64_t kMostOfAll = std::int64_t{1} << 25;  // elements of all variables
 constexpr std::size_t kPathsToExclude = 400;  // of a kind, for each condition left out
@@ -198,7 +199,7 @@ class Exclusion {
         const auto found = kind.choice.attrs.find(from_[i]);
         if (found != kind.choice.attrs.end()) like.choice.attrs.emplace(terms[i], found->second);
       }
-      Cover paths(copy, like, session_, {.paths = kPathsToExclude});
+      Cover paths(copy, like, session_, {.paths = kPathsToExclude, .questions = kQuestions});
       return !paths.run(like.choice) && !paths.next() && paths.open().empty();
     });
   }
@@ -232,7 +233,8 @@ std::optional<Instance> InstanceSearch::next_path() {
     const Instance& like = kinds_[kind_];
     std::optional<Choice> choice;
     if (paths_ == nullptr) {
-      paths_ = std::make_unique<Cover>(rule_, like, session_, Cover::Limits{.paths = kPaths});
+      paths_ = std::make_unique<Cover>(rule_, like, session_,
+                                       Cover::Limits{.paths = kPaths, .questions = kQuestions});
       if (paths_->run(like.choice)) choice = like.choice;
     }
     while (of_kind_ < kOfKind && !base::stop_requested()) {
@@ -250,7 +252,7 @@ std::optional<Instance> InstanceSearch::next_path() {
 
 // Changes up to four numbers of an instance and repairs what its path then violates.
 std::optional<Instance> InstanceSearch::next_member() {
-  constexpr std::int64_t kMostChanges = 4;
+  constexpr std::int64_t kMostChanges = 3;
   constexpr std::int64_t kFarthest = 9;
   if (found_.empty()) return std::nullopt;
   while (fruitless_ < kFruitless && !base::stop_requested()) {
@@ -288,17 +290,24 @@ InstanceSource::None InstanceSearch::none() {
   std::vector<Expr> conditions;
   for (const Expr& condition : rule_.conditions) flatten(condition, conditions);
   if (kinds_.empty()) return without_kinds(std::move(conditions));
+  for (const int slot : real_attributes(rule_, conditions)) {
+    const auto excludes = [&](std::span<const Expr> some) {
+      return excludes_reals(rule_, some, slot);
+    };
+    if (excludes(conditions)) {
+      return {.certain = true,
+              .reason = "no number satisfies " +
+                        text_of(rule_, minimal(std::move(conditions), excludes))};
+    }
+  }
   Exclusion exclusion(rule_, kinds_, session_);
   if (exclusion.excludes({}))
-    return {.certain = true, .reason = "a target never has the type of its source"};
+    return {.certain = true,
+            .reason = "a target never has the type of its source, whose sizes are at least 1"};
   const std::vector<Expr> core = minimal(std::move(conditions), [&](std::span<const Expr> some) {
     return exclusion.excludes({some.begin(), some.end()});
   });
-  const std::set<int> reals = real_attributes(rule_, core);
-  const bool certain =
-      std::ranges::none_of(core, depends_on_draws) &&
-      (reals.empty() || (reals.size() == 1 && excludes_reals(rule_, core, *reals.begin())));
-  if (!certain)
+  if (std::ranges::any_of(core, depends_on_draws) || !real_attributes(rule_, core).empty())
     return {.certain = false, .reason = "no instance was found with " + text_of(rule_, core)};
   return {.certain = true,
           .reason = "no sizes and attributes satisfy " + text_of(rule_, core) + " (" +

@@ -195,7 +195,9 @@ class Verification {
     const auto like = instantiator_.of(*choices.front(), random_, kMostImagined);
     const std::size_t left =
         options_.cover_paths - std::min(options_.cover_paths, verdict_.cover.paths);
-    Cover paths(rule_, *like, session_, {.paths = left});
+    const std::size_t questions =
+        options_.cover_questions - std::min(options_.cover_questions, questions_);
+    Cover paths(rule_, *like, session_, {.paths = left, .questions = questions});
     for (const Choice* choice : choices) paths.run(*choice);
     std::string open;
     while (const auto choice = paths.next()) {
@@ -223,6 +225,7 @@ class Verification {
     for (const int rank : ranks) verdict_.cover.rank = std::max(verdict_.cover.rank, rank);
     ++verdict_.cover.kinds;
     verdict_.cover.paths += paths.tree().leaves();
+    questions_ += paths.questions();
     if (open.empty()) open = paths.open();
     if (open.empty()) {
       ++verdict_.cover.complete;
@@ -461,6 +464,7 @@ class Verification {
   std::optional<Instance> like_;   // the first member
   std::vector<Choice> opened_;     // of the random instances that were in no family yet
   std::set<std::string> covered_;  // kinds that were explored
+  std::size_t questions_ = 0;      // to Z3, of their covers
   int covering_ = 0;               // families proven for paths that no random instance took
   std::int64_t bounded_members_ = 0;
   std::string unproven_;  // why a family is only bounded

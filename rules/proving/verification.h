@@ -42,6 +42,7 @@ struct VerifyOptions {
   int most_queries = 100'000;      // of the solver
   std::size_t cover_paths = 5000;  // most runs for all kinds of instances, the simplest kinds first
   int cover_families = 100;        // most families proven because of that search
+  std::size_t cover_questions = 150;  // most questions to Z3 for it
   // The effort for enumerating all small instances of up to four axes
   // (rules/testing/small_instances.h).
   std::size_t small_effort = 400'000;
@@ -63,7 +64,12 @@ struct VerifyOptions {
 };
 
 // The options with which Egret's own rules are verified.
-inline VerifyOptions thorough_options() { return {.small_effort = 10'000'000}; }
+inline VerifyOptions thorough_options() {
+  return {.cover_paths = 30'000,
+          .cover_families = 1000,
+          .cover_questions = 3'000,
+          .small_effort = 10'000'000};
+}
 
 // The numbers for which a rule was proven. A kind is what families fix: ranks, element types,
 // texts, list lengths and the signs of attributes.

@@ -75,11 +75,32 @@ class Search {
     return count;
   }
 
+  // The value of the number with which both sides of the comparison are equal, if they differ by a
+  // linear function of it near its value. The number keeps its value.
+  std::optional<std::int64_t> root(const ir::ExprNode& guard, std::int64_t& number) const {
+    const bool compares = guard.op == ir::ExprOp::kIndexLe || guard.op == ir::ExprOp::kIndexEq;
+    if (guard.op == ir::ExprOp::kNot) return root(*guard.kids[0], number);
+    if (!compares) return std::nullopt;
+    const auto excess = [&]() -> std::optional<std::int64_t> {
+      const auto left = ir::evaluate(ir::Index(guard.kids[0]), numbers_);
+      const auto right = ir::evaluate(ir::Index(guard.kids[1]), numbers_);
+      return left && right ? std::optional(*left - *right) : std::nullopt;
+    };
+    const auto here = excess();
+    ++number;
+    const auto next = excess();
+    --number;
+    if (!here || !next || *here == *next || *here % (*next - *here) != 0) return std::nullopt;
+    const std::int64_t found = number - *here / (*next - *here);
+    return std::abs(found) <= kMostNamed ? std::optional(found) : std::nullopt;
+  }
+
   // Makes the guard hold by changing one number to a candidate value that newly violates the fewest
   // other guards. Ties are broken at random.
   bool repair(std::size_t broken) {
-    // Candidate values: small numbers, the neighbours of the current numbers, and the neighbours of
-    // numbers that the guard names. The boundaries of comparisons lie there.
+    // Candidate values: small numbers, the neighbours of the current numbers, of numbers that the
+    // guard names, and of the number with which its sides are equal. The boundaries of comparisons
+    // lie there.
     std::set<std::int64_t> values{0, 1, 2};
     for (const std::string_view symbol : symbols_[broken]) {
       const std::int64_t number = numbers_.find(symbol)->second;
@@ -98,8 +119,12 @@ class Search {
       std::int64_t& number = numbers_.find(symbol)->second;
       const std::int64_t old = number;
       const std::ptrdiff_t before = violated_with(symbol);
-      for (const std::int64_t value : values) {
-        if (value == old || value < smallest || value > most) continue;
+      const auto equal = root(*guards_[broken].node(), number);
+      std::set<std::int64_t> tried = values;
+      if (equal) tried.insert({*equal - 1, *equal, *equal + 1});
+      for (const std::int64_t value : tried) {
+        const bool is_near_root = equal && std::abs(value - *equal) <= 1;
+        if (value == old || value < smallest || (value > most && !is_near_root)) continue;
         number = value;
         if (!holds(broken)) continue;
         const std::ptrdiff_t more = violated_with(symbol) - before;

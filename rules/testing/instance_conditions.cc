@@ -73,7 +73,8 @@ std::optional<std::int64_t> root(
 }  // namespace
 
 bool is_structural(const Expr& expr) {
-  static constexpr std::string_view kOfNumbers[] = {"dim", "shape", "elements", "same_type"};
+  static constexpr std::string_view kOfNumbers[] = {"dim",   "shape",    "elements", "same_type",
+                                                    "splat", "is_splat", "splat_of"};
   using Kind = Expr::Kind;
   if (expr.kind == Kind::kAttribute || expr.kind == Kind::kSpread) return false;
   if (expr.kind == Kind::kCall &&

@@ -28,8 +28,10 @@ std::optional<Instance> InstanceStream::next(std::uint64_t most_attempts) {
       return instance;
     }
   }
-  while (attempts_ < most_attempts && !base::stop_requested()) {
-    if (failed_ >= kPatience && other_ != nullptr) {
+  while (!base::stop_requested()) {
+    const bool at_end = attempts_ >= most_attempts;
+    const bool is_rare = failed_ >= kPatience || (at_end && failed_ == attempts_);
+    if (is_rare && other_ != nullptr) {
       if (auto instance = other_->next()) {
         only_other_ = failed_ == attempts_;
         ++walked_;
@@ -37,7 +39,7 @@ std::optional<Instance> InstanceStream::next(std::uint64_t most_attempts) {
       }
       other_ = nullptr;
     }
-    if (only_other_) return std::nullopt;
+    if (at_end || only_other_) return std::nullopt;
     auto instance = instantiator_.attempt(random_.split(attempts_++));
     if (!instance) {
       ++failed_;

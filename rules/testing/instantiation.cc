@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/testing/instantiation.h"
 
+#include <cmath>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -33,12 +34,18 @@ int most_tries(bool is_known, bool fits, bool all_built) {
 
 bool is_same_stream(Random a, Random b) { return a.next() == b.next(); }
 
-std::optional<double> draw_splat(const InstanceConditions& conditions, int slot, Random& random) {
+// A number that the element type represents.
+std::optional<double> draw_splat(const InstanceConditions& conditions, int slot, ir::DType dtype,
+                                 Random& random) {
   static constexpr double kNumbers[] = {1.0, 2.0, 0.5, -1.0, 0.0, 0.25, 3.0};
+  static constexpr double kWhole[] = {1.0, 2.0, 5.0, -1.0, 0.0, 4.0, 3.0};
   const auto wanted = conditions.splat_of(slot);
   if (!wanted) return std::nullopt;
   if (wanted->number) return wanted->number;
-  return kNumbers[random.below(std::size(kNumbers))];
+  const std::uint64_t which = random.below(std::size(kNumbers));
+  if (ir::is_float(dtype)) return kNumbers[which];
+  if (dtype == ir::DType::kBool) return static_cast<double>(which % 2);
+  return ir::is_signed_integer(dtype) ? kWhole[which] : std::abs(kWhole[which]);
 }
 
 // Applications with random types and attributes.
@@ -73,7 +80,9 @@ class ApplicationDraws {
         auto type = small_type(types_, *term.op, attrs, operands.types);
         if (type)
           return sources_.apply(term, operands, attrs, *std::move(type),
-                                [&](int slot) { return draw_splat(conditions_, slot, random_); });
+                                [&](int slot, ir::DType dtype) {
+                                  return draw_splat(conditions_, slot, dtype, random_);
+                                });
       }
       if (is_same_stream(random_, before)) break;  // nothing was drawn: the next try is the same
     }
@@ -129,8 +138,9 @@ std::optional<Instance> Instantiator::of(const Choice& choice, Random random,
     const ir::Attrs& attrs = choice.attrs.at(&term);
     auto type = small_type(types_, *term.op, attrs, operands.types, most_elements);
     if (!type) return std::nullopt;
-    return sources.apply(term, operands, attrs, *std::move(type),
-                         [&](int slot) { return draw_splat(conditions_, slot, random); });
+    return sources.apply(term, operands, attrs, *std::move(type), [&](int slot, ir::DType dtype) {
+      return draw_splat(conditions_, slot, dtype, random);
+    });
   });
 }
 

@@ -74,6 +74,8 @@ void OperandDraws::draw(const Term& term, const std::vector<const Signature*>& f
   const Signature* like =
       random_.chance(0.9) && !fitting.empty() ? fitting[random_.below(fitting.size())] : nullptr;
   const bool alike = like != nullptr && random_.chance(0.6);  // in sizes too
+  const auto dtype = dtype_of_conditions(term, operands);
+  const bool one_dtype = dtype && random_.chance(0.8);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands.built[i]) continue;
     ir::TensorType& type = operands.types[i];
@@ -85,13 +87,31 @@ void OperandDraws::draw(const Term& term, const std::vector<const Signature*>& f
       type = draw_type(palette_, {models, sources_.variable_types()},
                        like != nullptr ? &like->inputs[i] : nullptr, conditions_.rank_of(slot),
                        random_);
-      if (const auto dtype = conditions_.dtype_of(slot)) type.dtype = *dtype;
+      if (one_dtype) type.dtype = *dtype;
+      if (const auto own = conditions_.dtype_of(slot)) type.dtype = *own;
       if (alike) make_alike(*like, i, operands);
       conditions_.fit(slot, type, sources_.environment());
       show(slot, type);
     }
     models.push_back(&type);
   }
+}
+
+// The element type that the conditions give one of the operands, or that a built one has which is
+// rarely drawn: the others mostly need the same.
+std::optional<ir::DType> OperandDraws::dtype_of_conditions(const Term& term,
+                                                           const Operands& operands) const {
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Term& argument = term.arguments[i];
+    if (operands.built[i]) {
+      const ir::DType dtype = operands.types[i].dtype;
+      if (dtype != ir::DType::kF32 && dtype != ir::DType::kI64 && dtype != ir::DType::kBool)
+        return dtype;
+    } else if (const auto dtype = conditions_.dtype_of(argument.slot)) {
+      return dtype;
+    }
+  }
+  return std::nullopt;
 }
 
 void OperandDraws::show(int slot, const ir::TensorType& type) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/random.h"
@@ -29,6 +30,7 @@ class OperandDraws {
   void draw(const Term& term, const std::vector<const Signature*>& fitting, Operands& operands);
 
  private:
+  std::optional<ir::DType> dtype_of_conditions(const Term& term, const Operands& operands) const;
   void show(int slot, const ir::TensorType& type);
 
   const InstanceConditions& conditions_;

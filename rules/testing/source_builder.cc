@@ -72,9 +72,10 @@ std::optional<SourceBuilder::Handle> SourceBuilder::build(const Term& term,
   return application(term, std::move(operands));
 }
 
-std::optional<SourceBuilder::Handle> SourceBuilder::apply(
-    const Term& term, const Operands& operands, const ir::Attrs& attrs, TensorType type,
-    base::FunctionRef<std::optional<double>(int slot)> splat_of) {
+std::optional<SourceBuilder::Handle> SourceBuilder::apply(const Term& term,
+                                                          const Operands& operands,
+                                                          const ir::Attrs& attrs, TensorType type,
+                                                          SplatOf splat_of) {
   std::vector<Handle> arguments;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands.built[i]) {
@@ -84,9 +85,10 @@ std::optional<SourceBuilder::Handle> SourceBuilder::apply(
     const int slot = term.arguments[i].slot;
     const auto known = variables_.find(slot);  // it occurs here twice
     if (known == variables_.end() && operands.types[i].elements() == 0) return std::nullopt;
-    arguments.push_back(known != variables_.end()
-                            ? known->second
-                            : variable(slot, operands.types[i], splat_of(slot)));
+    arguments.push_back(
+        known != variables_.end()
+            ? known->second
+            : variable(slot, operands.types[i], splat_of(slot, operands.types[i].dtype)));
   }
   const Handle made = sink_.apply_typed(*term.op, attrs, arguments, std::move(type));
   choice_.attrs[&term] = attrs;

@@ -62,11 +62,11 @@ class SourceBuilder {
   std::optional<Instance> run_sources(Application application);
 
   // Adds the application and the variables that are new in it, of the types in `operands`;
-  // `splat_of` gives the number that all elements of a variable are, if any. nullopt if a variable
-  // would have a size of 0.
+  // `splat_of` gives the number, of its element type, that all elements of a variable are, if any.
+  // nullopt if a variable would have a size of 0.
+  using SplatOf = base::FunctionRef<std::optional<double>(int slot, ir::DType dtype)>;
   std::optional<Handle> apply(const Term& term, const Operands& operands, const ir::Attrs& attrs,
-                              ir::TensorType type,
-                              base::FunctionRef<std::optional<double>(int slot)> splat_of);
+                              ir::TensorType type, SplatOf splat_of);
 
   // Whether a condition is known to fail once the application has these attributes. What is not
   // known yet has no value.

@@ -20,7 +20,7 @@ constexpr double kTolerance = 1e-9;
 constexpr double kRoundingTolerance = 3e-6;
 constexpr std::size_t kMostKept = 64;
 constexpr std::int64_t kMostRepeated = std::int64_t{1} << 25;  // elements of repeated instances
-constexpr int kLeastChecks = 20;  // of a rule whose instances are few and large
+constexpr int kLeastChecks = 8;  // of a rule whose instances are few and large
 constexpr std::uint64_t kSolvedStream = std::uint64_t{1} << 42;
 
 std::int64_t elements_of(const Instance& instance) {

@@ -32,7 +32,7 @@ struct TestOptions {
 
 struct TestReport {
   enum class Verdict : std::uint8_t {
-    kTested,      // as many checks as wanted (fewer, but 20, of large tensors), all passed
+    kTested,      // as many checks as wanted (fewer, but 8, of large tensors), all passed
     kRefuted,     // see counterexample
     kUntestable,  // see reason
   };

@@ -74,5 +74,35 @@ TEST(AdmittedRules, AreKnownAsWellAsWasAskedFor) {
             "invalid value of --allow: 'perhaps'");
 }
 
+// A rule runs only on ranks for which it is proven.
+TEST(AdmittedRules, RunWithinTheirLimits) {
+  const auto nodes_with = [](RuleLimit limit) {
+    RuleSet set;
+    set.rules = *parse_rules("test", "rule exchange add(?a, ?b) => add(?b, ?a)");
+    RuleStatuses statuses;
+    statuses.record_proof(set.rules.front(), RuleStatus::kProven, {.limit = std::move(limit)});
+    const auto read = parse_statuses(statuses.to_json());
+    EXPECT_TRUE(read.ok());
+    const auto rules = AdmittedRules::admit(std::move(set), *read, RuleStatus::kProven);
+    EXPECT_TRUE(rules.ok());
+    return saturate(sum_of_relus(), *rules, {}, 1)->tensors->egraph().node_count();
+  };
+  EXPECT_EQ(nodes_with({}), 6U);
+  EXPECT_EQ(nodes_with({.rank = 1}), 6U);
+  EXPECT_EQ(nodes_with({.rank = 0}), 5U);
+  EXPECT_EQ(nodes_with({.rank = 4, .open = {{1, 1}}}), 5U);
+  EXPECT_EQ(nodes_with({.rank = 4, .open = {{1, 0}, {2, 2}}}), 6U);
+}
+
+TEST(RuleLimit, IsReadFromItsText) {
+  EXPECT_EQ(to_string(RuleLimit()), "any rank");
+  EXPECT_EQ(to_string(RuleLimit{.rank = 4, .open = {{4, 1}, {4, 4}}}),
+            "rank <= 4 but not (4,1), (4,4)");
+  EXPECT_EQ(*parse_ranks("4,10,0"), (std::vector<int>{4, 10, 0}));
+  EXPECT_TRUE(parse_ranks("")->empty());
+  for (const char* wrong : {"4,", ",4", "4;1", "-1", "x", "99999999999"})
+    EXPECT_FALSE(parse_ranks(wrong).ok()) << wrong;
+}
+
 }  // namespace
 }  // namespace egret::rules

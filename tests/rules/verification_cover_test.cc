@@ -34,10 +34,12 @@ TEST(Verification, RefutesWhatIsWrongBeyondASize) {
 // A kind is covered when the solver finds no numbers outside of its families.
 TEST(Verification, CoversAllSizesOfAKind) {
   KnownOperators known;
-  const Rule rule = parsed("add(?x, ?y) where rank(?x) <= 2 and rank(?y) <= 2 => add(?y, ?x)");
+  const Rule rule = parsed("concat{axis=0}(?x, relu(?x)) => concat{axis=0}(?x, relu(relu(?x)))");
   const Verdict all = verify(rule, {}, known);
   EXPECT_EQ(to_string(all.status), "proven");
-  EXPECT_GE(all.cover.kinds, 9);
+  EXPECT_GE(all.cover.kinds, 5);
+  EXPECT_GE(all.cover.rank, 4);
+  EXPECT_FALSE(all.any_rank);
   EXPECT_EQ(all.cover.complete, all.cover.kinds);
   EXPECT_EQ(all.cover.open, "");
   VerifyOptions few;
@@ -45,6 +47,40 @@ TEST(Verification, CoversAllSizesOfAKind) {
   const Verdict part = verify(rule, few, known);
   EXPECT_LT(part.cover.complete, part.cover.kinds);
   EXPECT_EQ(part.cover.open, "more paths than tried");
+  EXPECT_EQ(part.cover.open_ranks.empty(), false);
+}
+
+// Elementwise on both sides: the proof on scalars is one for all ranks, whatever the conditions on
+// shapes.
+TEST(Verification, ProvesElementwiseRulesAtAnyRank) {
+  KnownOperators known;
+  for (const char* text :
+       {"add(?x, ?y) => add(?y, ?x)", "mul(?x, add(?y, ?z)) => add(mul(?x, ?y), mul(?x, ?z))",
+        "add(?x, ?y) where rank(?x) == 2 and dim(?y, 0) == 3 => add(?y, ?x)",
+        "gelu(neg(neg(?x))) => gelu(?x)", "mul(?x, 1) => ?x",
+        "sub(?x, ?x) => mul(?x, fill{shape=shape(?x), value=0.0, dtype=dtype(?x)}())"}) {
+    const Verdict verdict = verify(parsed(text), {}, known);
+    EXPECT_EQ(to_string(verdict.status), "proven") << text << ": " << verdict.reason;
+    EXPECT_TRUE(verdict.any_rank) << text;
+  }
+}
+
+// Rules that hold on scalars but not on all tensors, or whose operators are not elementwise.
+TEST(Verification, DoesNotConcludeFromScalarsToTensors) {
+  KnownOperators known;
+  for (const char* text : {
+           "transpose{perm=?p}(relu(?x)) => relu(?x)",
+           "cum_sum{axis=?a}(?x) => ?x",
+           "mul(?x, fill{shape=[], value=real(elements(?x)), dtype=dtype(?x)}()) => ?x",
+           "softmax{axis=?a}(?x) => softmax{axis=0}(?x)",
+       }) {
+    const Verdict verdict = verify(parsed(text), {}, known);
+    EXPECT_NE(to_string(verdict.status), "proven") << text;
+    EXPECT_FALSE(verdict.any_rank) << text;
+  }
+  const Verdict shifted =
+      verify(parsed("softmax{axis=?a}(?x) => softmax{axis=?a}(relu(neg(neg(?x))))"), {}, known);
+  EXPECT_EQ(to_string(shifted.status), "refuted");
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ std::optional<Feasibility::Result> Feasibility::by_facts(std::span<const ir::Gua
 
 Feasibility::Result Feasibility::ask(std::span<const ir::Guard> guards,
                                      const ir::SymbolValues& least, std::int64_t range) {
+  ++asked_;
   GuardQuery query;
   for (const auto& [name, number] : least) {
     query.at_least(name, number);

@@ -36,6 +36,8 @@ class Feasibility {
   // for first near those given.
   Result find(std::span<const ir::Guard> guards, const ir::SymbolValues& least,
               const ir::SymbolValues& near);
+  // How often Z3 was asked about products, which takes some 10 to 50 ms each time.
+  std::size_t asked() const { return asked_; }
 
  private:
   std::optional<Result> by_facts(std::span<const ir::Guard> guards, const ir::SymbolValues& least,
@@ -45,6 +47,7 @@ class Feasibility {
   SolverSession& session_;
   Options options_;
   AtomTable atoms_;
+  std::size_t asked_ = 0;
 };
 
 }  // namespace egret::verifier
