@@ -4,6 +4,7 @@
 Published rules are translated into Egret's language by the import_*.py beside this file; without the
 data they are left out, with a message.
 """
+import csv
 import pathlib
 import re
 import statistics
@@ -16,9 +17,16 @@ from lib import egret, results, settings
 HERE = pathlib.Path(__file__).resolve().parent
 HARD = HERE.parent.parent / "tests" / "verifier" / "data" / "hard.rules"
 MISTAKES = HARD.with_name("mistakes.rules")
+# Rules in tests/verifier/data, one or several files a set.
+OWN = {
+    "hard": ["hard.rules"],
+    "large-conditions": ["large_conditions.rules"],
+    "xla": ["xla_elementwise.rules", "xla_movement.rules", "xla_contractions.rules"],
+}
+XLA = HARD.with_name("xla.csv")  # what XLA simplifies, and whether the rule language can say it
 DATA = egret.SHARED / "rules-data"
 COLUMNS = ["set", "rule", "seed", "status", "condition", "under_condition", "weakest", "method", "families", "axes",
-           "kinds", "kinds_covered", "limit", "queries", "query_seconds", "query_work", "seconds", "reason"]
+           "kinds", "kinds_covered", "any_rank", "limit", "queries", "query_seconds", "query_work", "seconds", "reason"]
 INFER = "--infer-conditions"
 SEEDED = ("mistakes", "thresholds")  # sets with seeds instead of names; their times are not counted
 VERDICTS = (10, 20, 30)  # exit codes: all proven, one refuted, one undecided
@@ -61,8 +69,8 @@ def verify(table, name, selection, *arguments, seed=1):
                   query_seconds=f"{rule['solver']['longest_query_s']:.4f}", query_work=rule["solver"]["most_work"],
                   under_condition=rule["status_under_condition"],
                   weakest="tested" if rule["condition_is_weakest"] else "",
-                  **{c: rule[c] for c in ("status", "condition", "method", "families", "axes", "kinds", "kinds_covered", "limit",
-                                       "queries", "reason")})
+                  **{c: rule[c] for c in ("status", "condition", "method", "families", "axes", "kinds", "kinds_covered",
+                                       "any_rank", "limit", "queries", "reason")})
     return done["seconds"]
 
 
@@ -91,9 +99,9 @@ def main():
                 path = pathlib.Path(folder) / "axioms.rules"
                 path.write_text(kept((HERE / "taso_axioms.rules").read_text(), names))
                 elapsed[name] = verify(table, name, path, INFER)
-            elif name == "hard":
-                path = pathlib.Path(folder) / "hard.rules"
-                path.write_text(kept(HARD.read_text(), names))
+            elif name in OWN:
+                path = pathlib.Path(folder) / f"{name}.rules"
+                path.write_text("".join(kept(HARD.with_name(file).read_text(), names) for file in OWN[name]))
                 elapsed[name] = verify(table, name, path, INFER)
             elif name == "mistakes":
                 for seed in names:
@@ -122,6 +130,8 @@ def main():
             values[f"{name}.proven_with_limit"] = len(limited)
             if limited:
                 print(f"  {len(limited)} of the proven ones have a limit, {limited[0]['rule']}: {limited[0]['limit']}")
+            values[f"{name}.any_rank"] = sum(str(row["any_rank"]) == "True" for row in rows)
+            values[f"{name}.vacuous"] = sum(row["status"] == "vacuous" for row in rows)
             values[f"{name}.proven_share"] = values[f"{name}.proven"] / len(rows)
             values[f"{name}.longest_query_s"] = max(float(row["query_seconds"] or 0) for row in rows)
             values[f"{name}.conditional"] = sum(row["under_condition"] == "proven" for row in rows)
@@ -133,6 +143,13 @@ def main():
         values["thresholds.wrong_refuted_share"] = sum(row["status"] == "refuted" for row in wrong) / len(wrong)
         values["thresholds.right_proven_share"] = sum(row["status"] == "proven" for row in right) / len(right)
         print(f"  {len(wrong)} wrong rules, {values['thresholds.wrong_proven']} called proven; {len(right)} right ones")
+    if by_set.get("xla"):
+        with XLA.open() as file:
+            stated = list(csv.DictReader(file))
+        can_say = sum(row["expressible"] == "yes" for row in stated)
+        print(f"  of {len(stated)} rewrites of XLA, {can_say} can be stated, {values['xla.proven']} are proven, "
+              f"{values['xla.any_rank']} of them at any rank")
+        values["xla.expressible_share"] = can_say / len(stated)
     values["median_s"] = statistics.median(seconds)
     print(f"all: median {values['median_s']:.4f} s, {sum(seconds):.0f} s of processor time for verdicts")
     if set(elapsed) == {name for name, rows in by_set.items() if rows} - set(SEEDED):  # nothing resumed

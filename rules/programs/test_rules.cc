@@ -10,6 +10,7 @@
 
 #include "base/system/file.h"
 #include "rules/programs/failure.h"
+#include "rules/proving/instance_search.h"
 #include "rules/proving/record.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/rule_status.h"
