@@ -65,9 +65,9 @@ struct VerifyOptions {
 
 // The options with which Egret's own rules are verified.
 inline VerifyOptions thorough_options() {
-  return {.cover_paths = 30'000,
-          .cover_families = 1000,
-          .cover_questions = 3'000,
+  return {.cover_paths = 15'000,
+          .cover_families = 300,
+          .cover_questions = 500,
           .small_effort = 10'000'000};
 }
 

@@ -66,7 +66,7 @@ AttrValue AttributeDraws::draw_variable(int slot, const ir::AttrSpec& spec, cons
 // reshape's sizes regroup the operand's elements.
 AttrValue AttributeDraws::draw_list(const Expr& pattern, const ir::AttrSpec& spec,
                                     const ir::Attrs& so_far, Types types) {
-  static const ir::AttrSpec kAxis{"axis", ir::AttrKind::kInteger, std::nullopt, ""};
+  static const ir::AttrSpec axis{"axis", ir::AttrKind::kInteger, std::nullopt, ""};
   Environment& environment = sources_.environment();
   if (const auto usual = draw_usual(pattern, spec, so_far, types)) {
     for (std::size_t i = 0; i < usual->size(); ++i) {
@@ -82,7 +82,7 @@ AttrValue AttributeDraws::draw_list(const Expr& pattern, const ir::AttrSpec& spe
     if (element.kind == Expr::Kind::kAttribute) {
       auto& bound = environment.attributes[static_cast<std::size_t>(element.slot)];
       if (!bound && types.empty()) bound.emplace(std::in_place_type<std::int64_t>, draw_size());
-      value = draw_variable(element.slot, kAxis, {}, types);
+      value = draw_variable(element.slot, axis, {}, types);
     } else {
       value = evaluate(element, environment);
     }

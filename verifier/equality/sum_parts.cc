@@ -131,6 +131,7 @@ std::optional<Facts> Equality::image_of(const Term& whole, const Term& part) {
     if (!may_pair(whole.factors[i], part.factors[i])) return std::nullopt;
     read_equations(whole.factors[i], part.factors[i], there);
   }
+  back.reserve(there.size());
   for (const Equation& equation : there) back.push_back({equation.b, equation.a});
   AtomTable::Substitution to_whole;
   AtomTable::Substitution to_part;
