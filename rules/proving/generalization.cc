@@ -19,20 +19,6 @@ using ir::AttrValue;
 
 namespace {
 
-std::string size_name(const Rule& rule, int slot, std::size_t axis) {
-  return rule.tensors[static_cast<std::size_t>(slot)] + "." + std::to_string(axis);
-}
-
-// Symbols are not negative. A negative integer is minus a symbol, whose name begins with "-".
-// Markers such as the least integer ("to the end") stay numbers.
-constexpr std::int64_t kLeast = -(std::int64_t{1} << 40);
-bool is_symbol_negated(std::int64_t value) { return value < 0 && value >= kLeast; }
-std::string symbol_name(const std::string& name, std::int64_t value) {
-  return is_symbol_negated(value) ? "-" + name : name;
-}
-
-std::string splat_name(const std::string& tensor) { return tensor + ".element"; }
-
 std::map<std::string, double> splats_by_tensor(const Instance& instance) {
   std::map<std::string, double> splats;
   for (std::size_t i = 0; i < instance.splats.size(); ++i) {
@@ -41,107 +27,6 @@ std::map<std::string, double> splats_by_tensor(const Instance& instance) {
   }
   return splats;
 }
-
-}  // namespace
-
-// Reals are known up to renaming: equal unknown reals share a number, known ones appear with their
-// value.
-std::string structure_of_reals(const Numbers& numbers, const std::set<std::string>& unknown) {
-  std::string structure;
-  std::map<double, std::size_t> classes;
-  for (const auto& [name, real] : numbers.reals) {
-    const std::size_t known = classes.emplace(real, classes.size()).first->second;
-    const bool open = unknown.contains(name) && std::isfinite(real);
-    structure += name + (open ? "~" + std::to_string(known) : "=" + std::to_string(real)) + " ";
-  }
-  return structure;
-}
-
-// The integers and reals of an instance by name. All that a family fixes (element types, ranks,
-// list lengths, texts, signs of attributes) goes into the structure.
-Numbers numbers_of(const Rule& rule, const Instance& instance) {
-  Numbers numbers;
-  const auto add = [&](const std::string& name, std::int64_t value) {
-    numbers.integers[symbol_name(name, value)] = is_symbol_negated(value) ? -value : value;
-    if (value < 0)
-      numbers.structure += name + (value >= kLeast ? "<0 " : "=" + std::to_string(value) + " ");
-  };
-  for (const auto& [slot, type] : instance.choice.variables) {
-    numbers.structure += rule.tensors[static_cast<std::size_t>(slot)] + " " +
-                         std::string(to_string(type.dtype)) + "/" + std::to_string(type.rank()) +
-                         " ";
-    for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
-      numbers.integers[size_name(rule, slot, axis)] = type.dims[axis].constant();
-  }
-  for (std::size_t i = 0; i < instance.splats.size(); ++i) {
-    if (!instance.splats[i]) continue;
-    const ir::Node& input = instance.left.node(instance.left.inputs()[i]);
-    numbers.reals[input.name] = *instance.splats[i];
-    if (!ir::is_float(input.type.dtype))
-      numbers.integers[splat_name(input.name)] = static_cast<std::int64_t>(*instance.splats[i]);
-  }
-  const auto terms = source_applications(rule);
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    const auto found = instance.choice.attrs.find(terms[i]);
-    if (found == instance.choice.attrs.end()) continue;
-    for (const auto& [name, value] : found->second.entries()) {
-      const std::string prefix = std::to_string(i) + "." + name;
-      if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-        add(prefix, *integer);
-      } else if (const auto* list = std::get_if<ir::Integers>(&value)) {
-        numbers.structure += prefix + "[" + std::to_string(list->size()) + "] ";
-        for (std::size_t k = 0; k < list->size(); ++k)
-          add(prefix + "." + std::to_string(k), (*list)[k]);
-      } else if (const auto* real = std::get_if<double>(&value)) {
-        numbers.reals[prefix] = *real;
-      } else {
-        numbers.structure += prefix + "=" + ir::to_string(value) + " ";
-      }
-    }
-  }
-  for (const auto& [name, real] : numbers.reals) {
-    const auto element = numbers.integers.find(splat_name(name));
-    if (element != numbers.integers.end() && element->second < 0)
-      numbers.structure += element->first + "=" + std::to_string(element->second) + " ";
-  }
-  return numbers;
-}
-
-// The choice with the given integers instead of its own, by the names of numbers_of(). Signs stay.
-Choice with_integers(const Rule& rule, Choice choice, const ir::SymbolValues& integers) {
-  const auto set_size = [&](const std::string& name, ir::Index& size) {
-    if (const auto found = integers.find(name); found != integers.end()) size = found->second;
-  };
-  const auto set = [&](const std::string& name, std::int64_t& number) {
-    const bool negated = is_symbol_negated(number);
-    if (const auto found = integers.find(symbol_name(name, number)); found != integers.end())
-      number = negated ? -found->second : found->second;
-  };
-  for (auto& [slot, type] : choice.variables) {
-    for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
-      set_size(size_name(rule, slot, axis), type.dims[axis]);
-  }
-  const auto terms = source_applications(rule);
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    const auto found = choice.attrs.find(terms[i]);
-    if (found == choice.attrs.end()) continue;
-    ir::Attrs attrs = found->second;
-    for (auto [name, value] : found->second.entries()) {
-      const std::string prefix = std::to_string(i) + "." + name;
-      if (auto* integer = std::get_if<std::int64_t>(&value)) {
-        set(prefix, *integer);
-      } else if (auto* list = std::get_if<ir::Integers>(&value)) {
-        for (std::size_t k = 0; k < list->size(); ++k)
-          set(prefix + "." + std::to_string(k), (*list)[k]);
-      }
-      attrs.set(name, std::move(value));
-    }
-    found->second = std::move(attrs);
-  }
-  return choice;
-}
-
-namespace {
 
 // Builds the rule's two sides over symbols instead of the numbers of one instance. Every decision
 // that a type rule or a condition takes about the symbols is recorded as a condition of the family,
@@ -228,7 +113,7 @@ class Generalizer {
     if (ir::is_float(dtype)) return unknown_real(name, splat);
     const auto whole = static_cast<std::int64_t>(splat);
     if (whole < 0 || dtype == ir::DType::kBool || !integers_) return splat;
-    const ir::Index made = scope_.symbol(splat_name(name), whole);
+    const ir::Index made = scope_.symbol(element_name(name), whole);
     family_.conditions.push_back(made >= ir::Index(0));
     family_.reals.insert(name);
     return reals_.stand_in({.kind = verifier::RealTerm::Kind::kIndex, .index = made});
@@ -253,9 +138,9 @@ class Generalizer {
   }
 
   std::int64_t symbolic(const std::string& name, std::int64_t value) {
-    if (value < kLeast || !integers_) return value;
-    const bool negated = is_symbol_negated(value);
-    const ir::Index made = scope_.symbol(symbol_name(name, value), negated ? -value : value);
+    if (value < kLeastNamed || !integers_) return value;
+    const bool negated = is_negated(value);
+    const ir::Index made = scope_.symbol(number_name(name, value), negated ? -value : value);
     family_.conditions.push_back(made >= ir::Index(negated ? 1 : 0));
     return scope_.integer_of(negated ? ir::Index(0) - made : made);
   }

@@ -14,23 +14,13 @@
 #include "base/status.h"
 #include "ir/core/symbolic_scope.h"
 #include "ir/graph/graph.h"
+#include "rules/testing/instance_numbers.h"
 #include "rules/testing/instantiation.h"
 #include "verifier/equality/obligation.h"
 
 namespace egret::rules {
 
 struct Rewritings;
-
-// The numbers of an instance, by the names of the symbols that represent them in its families.
-struct Numbers {
-  ir::SymbolValues integers;  // sizes too
-  std::map<std::string, double, std::less<>> reals;
-  // Ranks, element types, texts, list lengths, and integers that stay numbers.
-  std::string structure;
-};
-Numbers numbers_of(const Rule& rule, const Instance& instance);
-// The choice with the named sizes and integer attributes replaced.
-Choice with_integers(const Rule& rule, Choice choice, const ir::SymbolValues& integers);
 
 struct Family {
   std::shared_ptr<verifier::Obligation> obligation;
@@ -86,9 +76,5 @@ class Tracer {
 // A family without an obligation: all instances with the ranks, types, texts and reals of this one.
 // For instances that cannot be generalized.
 Family unconditional_family(const Rule& rule, const Instance& instance);
-
-// The equalities among the reals, and the values of those that are known or not finite. It is the
-// same for all members of a family.
-std::string structure_of_reals(const Numbers& numbers, const std::set<std::string>& unknown);
 
 }  // namespace egret::rules

@@ -20,6 +20,7 @@
 #include "rules/proving/member_search.h"
 #include "rules/proving/proven_families.h"
 #include "rules/proving/rewriting_proof.h"
+#include "rules/testing/counterexample.h"
 #include "rules/testing/guard_solver.h"
 #include "rules/testing/instance_stream.h"
 #include "rules/testing/instance_walk.h"
@@ -77,8 +78,10 @@ class Verification {
       const base::Random elements =
           random_.split(instances_.attempts()).split(1 + instances_.walked());
       const Comparison comparison = compare(rule_, *instance, elements, known_);
-      if (comparison.outcome == Comparison::Outcome::kDifferent)
-        return finish(Status::kRefuted, comparison.counterexample);
+      if (comparison.outcome == Comparison::Outcome::kDifferent) {
+        refute_by(*instance, comparison, elements);
+        return verdict_;
+      }
       if (shows_nothing(*instance)) continue;
       tested_.push_back(*std::move(instance));
       checks += comparison.outcome == Comparison::Outcome::kEqual ? 1 : 0;
@@ -447,8 +450,12 @@ class Verification {
   bool tells_apart(const Instance& instance, const base::Random& random) {
     const Comparison comparison = compare(rule_, instance, random, known_);
     if (comparison.outcome != Comparison::Outcome::kDifferent) return false;
-    finish(Status::kRefuted, comparison.counterexample);
+    refute_by(instance, comparison, random);
     return true;
+  }
+  void refute_by(const Instance& instance, const Comparison& found, const base::Random& random) {
+    finish(Status::kRefuted,
+           shrunk(instance, found, instantiator_, random, known_, kMostRun).counterexample);
   }
 
   const Rule& rule_;

@@ -72,19 +72,22 @@ void RuleStatuses::record_tests(const Rule& rule, RuleStatus found, std::int64_t
 void RuleStatuses::record_proof(const Rule& rule, RuleStatus found, const Scope& scope) {
   Entry& entry = entries_[content_hash(rule).to_hex()];
   entry.name = rule.name;
+  const bool was_proven = entry.status == RuleStatus::kProven;
   if (found == RuleStatus::kRefuted) entry.status = RuleStatus::kRefuted;
   if (found != RuleStatus::kProven && found != RuleStatus::kBounded) {
     void_proof(entry);
     return;
   }
-  if (const std::string now = definitions_hash(); now != definitions_) {
+  const std::string now = definitions_hash();
+  const bool same = now == definitions_;
+  if (!same) {
     for (auto& [hash, other] : entries_) void_proof(other);
     definitions_ = now;
   }
   entry.status = found;
   entry.bound = scope.bound;
   entry.families = scope.families;
-  entry.axes = scope.axes;
+  entry.axes = same && was_proven ? std::max(entry.axes, scope.axes) : scope.axes;
   entry.limit = scope.limit;
 }
 

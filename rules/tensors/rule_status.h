@@ -63,7 +63,8 @@ class RuleStatuses {
     RuleLimit limit{};
   };
   // Records kProven, kBounded or kRefuted; any other value falls back to the test results. The
-  // first proof under other definitions voids all earlier proofs.
+  // first proof under other definitions voids all earlier proofs. Of two proofs under the same
+  // definitions, the larger number of axes counts, and the later limit.
   void record_proof(const Rule& rule, RuleStatus found, const Scope& scope);
   // Removes the entries of other rules.
   void keep_only(const RuleSet& set);

@@ -7,6 +7,7 @@
 
 #include "base/stop.h"
 #include "ir/evaluate/interpreter.h"
+#include "rules/testing/counterexample.h"
 #include "rules/testing/instance_stream.h"
 
 namespace egret::rules {
@@ -160,7 +161,8 @@ TestReport test_rule(const Rule& rule, const TestOptions& options, KnownOperator
     if (comparison.outcome == Comparison::Outcome::kEqual) continue;
     report.verdict = TestReport::Verdict::kRefuted;
     report.right_fails = comparison.right_fails;
-    report.counterexample = comparison.counterexample;
+    report.counterexample =
+        shrunk(*instance, comparison, instantiator, elements, known, kMostElements).counterexample;
     return report;
   }
   if (report.checks >= std::min(options.checks, kLeastChecks)) {
