@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify_rules SELECTION [STATUS_FILE [quick]]: verifies the selected rules and prints one line each.
-// Writes proofs and refutations to STATUS_FILE and keeps its other entries. If all rules are
+// verify_rules SELECTION [STATUS_FILE [quick]]: verifies the selected rules and prints one line
+// each. Writes proofs and refutations to STATUS_FILE and keeps its other entries. If all rules are
 // selected, it removes entries of rules that no longer exist. Uses EGRET_THREADS threads; times are
 // processor time. Exits 1 if a rule is not proven. (Users should run egret rules verify, which
 // writes no file. This program looks at more small instances and paths than its defaults; with
