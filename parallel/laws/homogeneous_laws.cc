@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <set>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace egret::parallel {
 namespace {
@@ -41,10 +44,30 @@ class Passage {
       : source_(source), sum_(kind == Kind::kSum), exact_quotients_(exact_quotients) {}
 
   Way of(ir::Scalar value) {
-    return value.is_constant() ? of_constant(value.constant()) : of(value.node());
+    if (value.is_constant()) return of_constant(value.constant());
+    // A concatenation of thousands of inputs is an expression as deep.
+    for (const ExprNode* node : kids_first(value.node())) of(node);
+    return of(value.node());
   }
 
  private:
+  // The nodes of an expression, each once and after its kids, without recursion.
+  static std::vector<const ExprNode*> kids_first(const ExprNode* root) {
+    std::vector<const ExprNode*> order;
+    std::set<const ExprNode*> seen{root};
+    std::vector<std::pair<const ExprNode*, std::size_t>> path{{root, 0}};
+    while (!path.empty()) {
+      auto& [node, next] = path.back();
+      if (next == node->kids.size()) {
+        order.push_back(node);
+        path.pop_back();
+      } else if (const ExprNode* kid = node->kids[next++]; seen.insert(kid).second) {
+        path.emplace_back(kid, 0);
+      }
+    }
+    return order;
+  }
+
   static Way of_constant(double value) { return value == 0 ? Way::kZero : Way::kFree; }
 
   Way of(const ExprNode* node) {

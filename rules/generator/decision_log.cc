@@ -7,6 +7,7 @@
 #include "base/formats/json.h"
 #include "base/system/file.h"
 #include "rules/language/rule_parser.h"
+#include "rules/tensors/rule_limit.h"
 
 namespace egret::rules::generator {
 
@@ -24,12 +25,18 @@ constexpr Status kStatuses[] = {Status::kProven,    Status::kBounded, Status::kR
 Json to_json(const std::string& candidate, const std::optional<Generalized>& made) {
   Json json = Json::object().set("candidate", candidate);
   if (!made) return json;
+  Json open = Json::array();
+  for (const std::vector<int>& ranks : made->verdict.cover.open_ranks)
+    open.push(text_of_ranks(ranks));
   return json.set("rule", to_string(made->rule))
       .set("status", to_string(made->verdict.status))
       .set("reason", made->verdict.reason)
       .set("families", made->verdict.families)
       .set("members", made->verdict.members)
       .set("axes", made->verdict.axes)
+      .set("any_rank", made->verdict.any_rank)
+      .set("rank", made->verdict.cover.rank)
+      .set("open", std::move(open))
       .set("queries", made->verdict.solver.queries)
       .set("conditional", made->conditional)
       .set("cpu_s", made->cpu_seconds);
@@ -42,6 +49,11 @@ std::string text_of(const Json& json, std::string_view key) {
 int integer_of(const Json& json, std::string_view key) {
   const Json* value = json.find(key);
   return value != nullptr ? static_cast<int>(value->as_integer().value_or(0)) : 0;
+}
+
+bool flag_of(const Json& json, std::string_view key) {
+  const Json* value = json.find(key);
+  return value != nullptr && value->as_bool().value_or(false);
 }
 
 // nullopt for a line that is not a decision of ours.
@@ -59,9 +71,17 @@ std::optional<DecisionLog::Decision> to_decision(const Json& json) {
   made.verdict.families = integer_of(json, "families");
   made.verdict.members = integer_of(json, "members");
   made.verdict.axes = integer_of(json, "axes");
+  made.verdict.any_rank = flag_of(json, "any_rank");
+  made.verdict.cover.rank = integer_of(json, "rank");
+  if (const Json* open = json.find("open"); open != nullptr && open->is_array()) {
+    for (const Json& text : open->items()) {
+      auto ranks = parse_ranks(text.as_string().value_or(""));
+      if (!ranks.ok()) return std::nullopt;
+      made.verdict.cover.open_ranks.insert(*std::move(ranks));
+    }
+  }
   made.verdict.solver.queries = integer_of(json, "queries");
-  const Json* conditional = json.find("conditional");
-  made.conditional = conditional != nullptr && conditional->as_bool().value_or(false);
+  made.conditional = flag_of(json, "conditional");
   const Json* seconds = json.find("cpu_s");
   made.cpu_seconds = seconds != nullptr ? seconds->as_real().value_or(0) : 0;
   return DecisionLog::Decision{std::move(made)};

@@ -11,7 +11,7 @@
 namespace egret::rules::generator {
 
 std::string decision_key(const Space& space, const CandidateScrutiny& scrutiny) {
-  std::string key = space.name + " " + definitions_hash();
+  std::string key = "limits " + space.name + " " + definitions_hash();  // what a decision states
   for (const StartTensor& start : space.starts) {
     key += " " + start.name;
     for (const ir::TensorType& type : start.types) key += ":" + to_string(type);

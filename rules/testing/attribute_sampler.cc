@@ -105,7 +105,6 @@ AttrValue pad_amounts(Context& c) {
 AttrValue shape(Context& c) {
   if (c.inputs.empty()) return many(c.random.between(0, 3), c.random, 1, 3);
   const ir::Shape from = c.shape();
-  if (from.empty() && c.random.chance(0.6)) return many(c.random.between(1, 3), c.random, 1, 3);
   if (c.random.chance(0.15)) return Integers(from.begin(), from.end());
   Integers to;
   for (const std::int64_t size : from) {

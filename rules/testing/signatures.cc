@@ -20,7 +20,7 @@ constexpr int kAccepted = 400;  // enough
 constexpr std::size_t kMostSignatures = 64;
 
 std::vector<TensorType> draw(std::size_t operands, Random& random) {
-  static constexpr int kRanks[] = {0, 1, 1, 2, 2, 3, 3, 4, 4, 5};
+  static constexpr int kRanks[] = {0, 1, 1, 2, 2, 3, 3, 4, 4};
   const std::uint64_t kind = random.below(20);
   const ir::DType main =
       kind < 17 ? ir::DType::kF32 : (kind < 19 ? ir::DType::kI64 : ir::DType::kBool);

@@ -97,6 +97,8 @@ base::Result<ResizeSamples> resize_plan(const ResizeAxis& a) {
   const auto last = static_cast<double>(a.in_size - 1);
   for (std::size_t i = 0; i < size; ++i) {
     EGRET_ASSIGN_OR_RETURN(double position, source_position(a, static_cast<std::int64_t>(i)));
+    if (std::isnan(position))  // of infinite scales or regions
+      return base::bad_input("the positions of a resized axis are not numbers");
     if (!plan.outside.empty()) plan.outside[i] = position < 0 || position > last;
     position = std::clamp(position, -4.0, last + 4.0);  // further out all is the edge
     auto first = static_cast<std::int64_t>(std::floor(position));
