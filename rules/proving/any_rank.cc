@@ -5,10 +5,12 @@
 #include <iterator>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "ir/graph/elementwise.h"
-#include "rules/proving/generalization.h"
+#include "rules/testing/instance_conditions.h"
+#include "rules/testing/instance_numbers.h"
 
 namespace egret::rules {
 namespace {
@@ -19,14 +21,6 @@ bool depends_on_shapes(const Expr& expr) {
       std::ranges::find(kOfShapes, expr.function->name) != std::end(kOfShapes))
     return true;
   return std::ranges::any_of(expr.arguments, depends_on_shapes);
-}
-
-void keep_others(const Expr& condition, std::vector<Expr>& kept) {
-  if (condition.kind == Expr::Kind::kAnd) {
-    for (const Expr& part : condition.arguments) keep_others(part, kept);
-  } else if (!depends_on_shapes(condition)) {
-    kept.push_back(condition);
-  }
 }
 
 // Lists of an operator without operands are its sizes, which may be any.
@@ -94,8 +88,8 @@ std::optional<Rule> on_scalars(const Rule& rule, KnownOperators& known) {
     if (let.attribute >= 0 ? depends_on_shapes(let.value) : !fits(let.term)) return std::nullopt;
   }
   Rule scalars = rule;
-  scalars.conditions.clear();
-  for (const Expr& condition : rule.conditions) keep_others(condition, scalars.conditions);
+  scalars.conditions = conjuncts(rule);
+  std::erase_if(scalars.conditions, depends_on_shapes);
   for (std::size_t slot = 0; slot < rule.tensors.size(); ++slot) {
     if (rule.is_variable(static_cast<int>(slot)))
       scalars.conditions.push_back(has_rank_0(static_cast<int>(slot)));
@@ -103,7 +97,8 @@ std::optional<Rule> on_scalars(const Rule& rule, KnownOperators& known) {
   return scalars;
 }
 
-// Integer attributes are not open here: the operators are checked with the instance's alone. A
+// Integer attributes are not open here: the operators are checked with the instance's alone. Nor
+// are lists, which say less at rank 0 than at others (the axes of a reduction are none). A
 // constant's integer element is no attribute.
 bool ElementwiseCheck::holds(const Rule& rule, const Instance& instance) {
   const Numbers numbers = numbers_of(rule, instance);
@@ -113,6 +108,10 @@ bool ElementwiseCheck::holds(const Rule& rule, const Instance& instance) {
   for (const ir::Graph* graph : {&instance.left, &instance.right}) {
     for (const ir::Node& node : graph->nodes()) {
       if (node.kind != ir::NodeKind::kOperator) continue;
+      if (!node.inputs.empty() && std::ranges::any_of(node.attrs.entries(), [](const auto& entry) {
+            return std::holds_alternative<ir::Integers>(entry.value);
+          }))
+        return false;
       std::vector<ir::DType> dtypes;
       std::string key = node.op->name() + to_string(node.attrs);
       for (const ir::NodeId input : node.inputs) {

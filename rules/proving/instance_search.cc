@@ -32,15 +32,6 @@ std::int64_t elements_of(const Instance& instance) {
   return all;
 }
 
-// Conjunctions as separate conditions.
-void flatten(const Expr& condition, std::vector<Expr>& conjuncts) {
-  if (condition.kind != Expr::Kind::kAnd) {
-    conjuncts.push_back(condition);
-    return;
-  }
-  for (const Expr& part : condition.arguments) flatten(part, conjuncts);
-}
-
 using Tries = base::FunctionRef<bool(std::span<const Expr>)>;
 
 // Leaves out one condition after the other, as long as the rest excludes everything. The result is
@@ -287,8 +278,7 @@ std::optional<Instance> InstanceSearch::accept(const Choice& choice) {
 
 InstanceSource::None InstanceSearch::none() {
   if (!open_.empty()) return {.certain = false, .reason = "no instance was found: " + open_};
-  std::vector<Expr> conditions;
-  for (const Expr& condition : rule_.conditions) flatten(condition, conditions);
+  std::vector<Expr> conditions = conjuncts(rule_);
   if (kinds_.empty()) return without_kinds(std::move(conditions));
   for (const int slot : real_attributes(rule_, conditions)) {
     const auto excludes = [&](std::span<const Expr> some) {

@@ -72,6 +72,19 @@ std::optional<std::int64_t> root(
 
 }  // namespace
 
+std::vector<Expr> conjuncts(const Rule& rule) {
+  std::vector<Expr> separate;
+  const auto add = [&](const auto& self, const Expr& condition) -> void {
+    if (condition.kind != Expr::Kind::kAnd) {
+      separate.push_back(condition);
+    } else {
+      for (const Expr& part : condition.arguments) self(self, part);
+    }
+  };
+  for (const Expr& condition : rule.conditions) add(add, condition);
+  return separate;
+}
+
 bool is_structural(const Expr& expr) {
   static constexpr std::string_view kOfNumbers[] = {"dim",   "shape",    "elements", "same_type",
                                                     "splat", "is_splat", "splat_of"};

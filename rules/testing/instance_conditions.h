@@ -14,6 +14,8 @@
 
 namespace egret::rules {
 
+// The conditions of a rule, with conjunctions as separate conditions.
+std::vector<Expr> conjuncts(const Rule& rule);
 // Whether an expression depends on ranks and element types alone.
 bool is_structural(const Expr& expr);
 

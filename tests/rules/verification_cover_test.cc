@@ -78,6 +78,11 @@ TEST(Verification, DoesNotConcludeFromScalarsToTensors) {
     EXPECT_NE(to_string(verdict.status), "proven") << text;
     EXPECT_FALSE(verdict.any_rank) << text;
   }
+  // Axes of a reduction are none at rank 0.
+  const Verdict open_axes = verify(
+      parsed("reduce_max{axes=?a, *k}(neg(neg(?x))) => reduce_max{axes=?a, *k}(?x)"), {}, known);
+  EXPECT_EQ(to_string(open_axes.status), "proven");
+  EXPECT_FALSE(open_axes.any_rank);
   const Verdict shifted =
       verify(parsed("softmax{axis=?a}(?x) => softmax{axis=?a}(relu(neg(neg(?x))))"), {}, known);
   EXPECT_EQ(to_string(shifted.status), "refuted");
