@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "ir/graph/elementwise.h"
+#include "ir/analysis/elementwise.h"
 #include "rules/testing/instance_conditions.h"
 #include "rules/testing/instance_numbers.h"
 

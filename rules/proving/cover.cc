@@ -2,10 +2,12 @@
 #include "rules/proving/cover.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "base/stop.h"
 #include "rules/testing/guard_solver.h"
+#include "rules/testing/instance_numbers.h"
 
 namespace egret::rules {
 namespace {
@@ -40,18 +42,37 @@ void shrink(ir::SymbolValues& numbers, std::span<const ir::Guard> guards,
   }
 }
 
+ir::SymbolValues sizes_along(const Rule& rule, const BatchedKind& batched) {
+  ir::SymbolValues sizes;
+  for (const auto& [slot, type] : batched.like.variables) {
+    for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
+      sizes[size_name(rule, slot, axis)] = type.dims[axis].constant();
+  }
+  std::set<std::string> along;
+  for (const auto& group : batched.sizes.groups) along.insert(group.begin(), group.end());
+  std::erase_if(sizes, [&](const auto& one) { return !along.contains(one.first); });
+  return sizes;
+}
+
 }  // namespace
 
-Cover::Cover(const Rule& rule, const Instance& like, verifier::SolverSession& session,
-             Limits limits)
+Cover::Cover(const Rule& rule, const Instance& like, const BatchedKind& batched,
+             verifier::SolverSession& session, Limits limits)
     : rule_(rule),
-      tracer_(rule, like),
-      like_(like.choice),
+      tracer_(rule, like, batched.sizes),
+      like_(batched.like),
+      fixed_(sizes_along(rule, batched)),
       limits_(limits),
       feasibility_(session) {}
 
+Choice Cover::evened(const Choice& choice) const { return with_integers(rule_, choice, fixed_); }
+
 bool Cover::add(const Choice& choice) {
   const Trace trace = tracer_.trace(choice);
+  if (trace.exception) {
+    exception_ = trace.exception;
+    return false;
+  }
   if (!tree_.add(trace.decisions, trace.numbers)) failure_ = "decisions do not determine the path";
   return trace.complete;
 }
@@ -70,7 +91,7 @@ std::optional<ir::SymbolValues> Cover::numbers_for(const DecisionTree::Branch& b
 }
 
 std::optional<Choice> Cover::next() {
-  while (failure_.empty()) {
+  while (failure_.empty() && !exception_) {
     if (tree_.leaves() >= limits_.paths) {
       failure_ = "more paths than tried";
       break;
@@ -96,8 +117,9 @@ std::optional<Choice> Cover::next() {
       continue;
     }
     const std::size_t before = tree_.leaves();
-    const Choice choice = with_integers(rule_, like_, *numbers);
+    const Choice choice = evened(with_integers(rule_, like_, *numbers));
     const bool fits = add(choice);
+    if (exception_) break;
     if (tree_.leaves() == before && failure_.empty()) failure_ = "a run left its path";
     if (fits) return choice;
   }

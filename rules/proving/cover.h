@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "rules/proving/batch_sizes.h"
 #include "rules/proving/decision_tree.h"
 #include "rules/proving/generalization.h"
 #include "verifier/equality/feasibility.h"
@@ -25,14 +26,23 @@ class Cover {
     std::size_t questions = 1'000;  // to Z3 about products
   };
 
-  // `like` is an instance of the kind. The rule and the session must outlive the object.
-  Cover(const Rule& rule, const Instance& like, verifier::SolverSession& session, Limits limits);
+  // `like` is an instance of the kind. Sizes along batch axes stay as in `batched` (see
+  // rules/proving/batch_sizes.h). The rule and the session must outlive the object.
+  Cover(const Rule& rule, const Instance& like, const BatchedKind& batched,
+        verifier::SolverSession& session, Limits limits);
+  Cover(const Rule& rule, const Instance& like, verifier::SolverSession& session, Limits limits)
+      : Cover(rule, like, {{}, like.choice}, session, limits) {}
 
-  // Runs the choice, which is of this kind. Returns whether its types fit and its conditions hold.
+  // The choice with equal sizes along batch axes.
+  Choice evened(const Choice& choice) const;
+  // Runs an evened choice of this kind. Returns whether its types fit and its conditions hold.
   bool run(const Choice& choice) { return add(choice); }
-  // A choice whose types fit, on a path that no run took before; nullopt at the end, or once a stop
-  // is requested.
+  // A choice whose types fit, on a path that no run took before; nullopt at the end, at an
+  // exception, or once a stop is requested.
   std::optional<Choice> next();
+  // The number of a group of sizes that are not along a batch axis on some path. The runs then say
+  // nothing about other sizes of the group.
+  std::optional<std::size_t> exception() const { return exception_; }
 
   // After the end: why the runs may not cover all numbers of the kind; empty if they do.
   std::string open() const;
@@ -46,12 +56,14 @@ class Cover {
   const Rule& rule_;
   Tracer tracer_;
   Choice like_;
+  ir::SymbolValues fixed_;  // sizes along batch axes
   Limits limits_;
   verifier::Feasibility feasibility_;
   base::Random random_{1};
   std::uint64_t draws_ = 0;
   DecisionTree tree_;
   std::string failure_;
+  std::optional<std::size_t> exception_;
 };
 
 }  // namespace egret::rules

@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <utility>
 
+#include "ir/analysis/batch_axes.h"
 #include "rules/language/attribute_pattern.h"
 #include "rules/language/real_expressions.h"
 #include "rules/proving/rewriting_proof.h"
 #include "rules/tensors/binding.h"
 #include "rules/tensors/graph_sink.h"
+#include "rules/testing/instance_conditions.h"
 
 namespace egret::rules {
 
@@ -28,6 +31,31 @@ std::map<std::string, double> splats_by_tensor(const Instance& instance) {
   return splats;
 }
 
+// A graph that can list what was applied, accepted or not.
+class RecordingSink : public GraphSink {
+ public:
+  struct Application {
+    const ir::Operator* op;
+    ir::Attrs attrs;
+    std::vector<ir::TensorType> operands;
+  };
+  explicit RecordingSink(bool records) : records_(records) {}
+
+  Result<Handle> apply(const ir::Operator& op, const ir::Attrs& attrs,
+                       std::span<const Handle> arguments) override {
+    if (records_) {
+      Application& one = applications_.emplace_back(&op, attrs);
+      for (const Handle argument : arguments) one.operands.push_back(facts(argument).type);
+    }
+    return GraphSink::apply(op, attrs, arguments);
+  }
+  const std::deque<Application>& applications() const { return applications_; }
+
+ private:
+  bool records_;
+  std::deque<Application> applications_;
+};
+
 // Builds the rule's two sides over symbols instead of the numbers of one instance. Every decision
 // that a type rule or a condition takes about the symbols is recorded as a condition of the family,
 // with the outcome that the instance has.
@@ -38,6 +66,7 @@ class Generalizer {
     const Choice& choice;
     const std::map<std::string, double>& splats;
     const Numbers& numbers;  // reals are needed alone for a trace
+    const BatchSizes* batch = nullptr;
   };
   Generalizer(const Rule& rule, const Start& start, const GeneralizeOptions& options,
               const OpenReals& open)
@@ -47,7 +76,14 @@ class Generalizer {
         integers_(options.integers),
         rewritings_(options.rewritings),
         environment_(make_environment(rule)),
-        reals_(start.numbers.reals, open, options.salt) {}
+        reals_(start.numbers.reals, open, options.salt),
+        sink_(start.batch != nullptr && !start.batch->empty()) {
+    if (start.batch == nullptr) return;
+    batch_sizes_.resize(start.batch->groups.size());
+    for (std::size_t group = 0; group < batch_sizes_.size(); ++group) {
+      for (const std::string& name : start.batch->groups[group]) group_of_.emplace(name, group);
+    }
+  }
 
   Result<Family> run() {
     EGRET_RETURN_IF_ERROR(sources());
@@ -57,12 +93,63 @@ class Generalizer {
   Trace trace() {
     given_stay_ = true;
     const bool complete = sources().ok() && build_targets().ok();
-    return {scope_.conditions(), scope_.decisions(), scope_.examples(), complete};
+    Trace trace{scope_.conditions(), scope_.decisions(), scope_.examples(), complete};
+    if (start_.batch == nullptr || start_.batch->empty()) return trace;
+    const ir::AxisGroups groups(batch_sizes_);
+    std::erase_if(trace.decisions,
+                  [&](const ir::Decision& decision) { return groups.is_whether_one(decision); });
+    trace.exception = exception(groups);
+    return trace;
   }
 
  private:
   void set_tensor(int slot, TermSink::Handle handle) {
     environment_.tensors[static_cast<std::size_t>(slot)] = {&sink_.facts(handle), handle};
+  }
+
+  // A group of sizes that are not along a batch axis: an application or a comparison depends on
+  // them, or a size of 1 instead would change whether the sizes are equal.
+  std::optional<std::size_t> exception(const ir::AxisGroups& groups) {
+    note_equated();
+    for (const RecordingSink::Application& one : sink_.applications()) {
+      if (const auto found = groups.exception(*one.op, one.attrs, one.operands)) return found;
+    }
+    for (const ir::Decision& decision : scope_.decisions()) {
+      if (const auto found = groups.used_in(decision)) return found;
+    }
+    for (const auto& [a, b] : equated_) {
+      for (std::size_t group = 0; group < batch_sizes_.size(); ++group) {
+        const ir::Index& size = batch_sizes_[group];
+        if (a.same(size) != b.same(size)) return group;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Sizes that conditions and the types of targets equate.
+  void note_equated() {
+    for (const Expr& condition : conjuncts(rule_)) {
+      if (!only_equates_sizes(condition)) continue;
+      note_equated(equated(condition.arguments[0]), equated(condition.arguments[1]));
+    }
+  }
+  void note_equated(const ir::Dims& a, const ir::Dims& b) {
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+      equated_.emplace_back(a[i], b[i]);
+  }
+  // All sizes of a tensor, or the one of dim(tensor, axis). None of a tensor not yet built.
+  ir::Dims equated(const Expr& side) {
+    const bool all = side.kind == Expr::Kind::kTensor;
+    const int slot = all ? side.slot : side.arguments[0].slot;
+    const TensorFacts* facts = environment_.tensors[static_cast<std::size_t>(slot)].facts;
+    if (facts == nullptr) return {};
+    if (all) return facts->type.dims;
+    const auto axis = evaluate(side.arguments[1], environment_);
+    const auto* number = axis ? std::get_if<std::int64_t>(&*axis) : nullptr;
+    if (number == nullptr) return {};
+    const std::int64_t k = *number < 0 ? *number + facts->type.rank() : *number;
+    if (k < 0 || k >= facts->type.rank()) return {};
+    return {facts->type.dims[static_cast<std::size_t>(k)]};
   }
 
   // A condition on the variables alone is evaluated before the sources are built, because most
@@ -95,9 +182,9 @@ class Generalizer {
                            std::string(to_string(type.dtype)) + " of rank " +
                            std::to_string(type.rank());
       for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
-        const std::string symbol = size_name(rule_, slot, axis);
         const std::int64_t size = type.dims[axis].constant();
-        dims.push_back(integers_ ? scope_.symbol(symbol, size) : ir::Index(size));
+        dims.push_back(integers_ ? size_symbol(size_name(rule_, slot, axis), size)
+                                 : ir::Index(size));
         if (integers_) family_.conditions.push_back(dims.back() >= ir::Index(1));
       }
       std::optional<double> splat;
@@ -105,6 +192,16 @@ class Generalizer {
         splat = splats_[name] = unknown_splat(name, type.dtype, found->second);
       set_tensor(slot, sink_.input({type.dtype, dims}, name, splat));
     }
+  }
+
+  // The symbol for a size; sizes along one batch axis share theirs.
+  ir::Index size_symbol(const std::string& name, std::int64_t size) {
+    const auto group = group_of_.find(name);
+    if (group == group_of_.end()) return scope_.symbol(name, size);
+    ir::Index& shared = batch_sizes_[group->second];
+    if (shared.is_constant())
+      shared = scope_.symbol(start_.batch->groups[group->second].front(), size);
+    return shared;
   }
 
   // The stand-in for the number that all elements of a variable are.
@@ -234,6 +331,7 @@ class Generalizer {
 
   // A target must have its source's type. The equality of sizes becomes a condition.
   Status require_same_type(const ir::TensorType& a, const ir::TensorType& b) {
+    note_equated(a.dims, b.dims);
     bool same = a.dtype == b.dtype && a.rank() == b.rank();
     for (std::size_t i = 0; same && i < a.dims.size(); ++i)
       same = scope_.decide(a.dims[i] == b.dims[i]);
@@ -249,7 +347,10 @@ class Generalizer {
   ir::SymbolicScope scope_;
   Environment environment_;
   StandIns reals_;
-  GraphSink sink_;
+  RecordingSink sink_;
+  std::map<std::string, std::size_t> group_of_;  // batch axes, by the names of sizes
+  std::vector<ir::Index> batch_sizes_;
+  std::vector<std::pair<ir::Index, ir::Index>> equated_;
   Family family_;
   std::map<std::string, double> splats_;
   std::deque<ir::Attrs> kept_;
@@ -285,12 +386,15 @@ Result<Family> generalize(const Rule& rule, const Instance& instance,
   return best;
 }
 
-Tracer::Tracer(const Rule& rule, const Instance& like)
-    : rule_(rule), splats_(splats_by_tensor(like)), numbers_(numbers_of(rule, like)) {}
+Tracer::Tracer(const Rule& rule, const Instance& like, BatchSizes batch)
+    : rule_(rule),
+      splats_(splats_by_tensor(like)),
+      numbers_(numbers_of(rule, like)),
+      batch_(std::move(batch)) {}
 
 Trace Tracer::trace(const Choice& choice) const {
   const OpenReals open;
-  return Generalizer(rule_, {choice, splats_, numbers_}, {}, open).trace();
+  return Generalizer(rule_, {choice, splats_, numbers_, &batch_}, {}, open).trace();
 }
 
 Family unconditional_family(const Rule& rule, const Instance& instance) {

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "base/status.h"
 #include "ir/core/symbolic_scope.h"
 #include "ir/graph/graph.h"
+#include "rules/proving/batch_sizes.h"
 #include "rules/testing/instance_numbers.h"
 #include "rules/testing/instantiation.h"
 #include "verifier/equality/obligation.h"
@@ -56,14 +58,17 @@ struct Trace {
   std::vector<ir::Decision> decisions;  // the path
   ir::SymbolValues numbers;             // values of the symbols
   bool complete = false;  // the types fit; otherwise it ends with the decision that they do not
+  // A group of sizes that are not along a batch axis on this path, as far as can be shown.
+  std::optional<std::size_t> exception{};
 };
 
 // Traces choices, which need not be instances. Attributes fixed by the rule itself stay numbers.
 class Tracer {
  public:
   // `like` is an instance that provides what a choice does not contain. The rule must outlive the
-  // tracer.
-  Tracer(const Rule& rule, const Instance& like);
+  // tracer. One symbol stands for all sizes along a batch axis, which must be equal and at least 2
+  // in each choice. That it is not 1 is no decision.
+  Tracer(const Rule& rule, const Instance& like, BatchSizes batch = {});
 
   Trace trace(const Choice& choice) const;
 
@@ -71,6 +76,7 @@ class Tracer {
   const Rule& rule_;
   std::map<std::string, double> splats_;  // by tensor
   Numbers numbers_;
+  BatchSizes batch_;
 };
 
 // A family without an obligation: all instances with the ranks, types, texts and reals of this one.

@@ -196,47 +196,70 @@ class Verification {
   // One kind. What stays open is noted in the verdict.
   bool cover(std::span<const Choice* const> choices) {
     const auto like = instantiator_.of(*choices.front(), random_, kMostImagined);
-    const std::size_t left =
-        options_.cover_paths - std::min(options_.cover_paths, verdict_.cover.paths);
-    const std::size_t questions =
-        options_.cover_questions - std::min(options_.cover_questions, questions_);
-    Cover paths(rule_, *like, session_, {.paths = left, .questions = questions});
-    for (const Choice* choice : choices) paths.run(*choice);
-    std::string open;
-    while (const auto choice = paths.next()) {
-      if (base::stop_requested()) return false;
-      if (!is_imaginable(*choice)) {
-        open = "tensors of more than 2^40 elements";
+    BatchedKind batched{{}, like->choice};
+    if (options_.batch_axes) batched = batched_kind(rule_, *like, instantiator_);
+    for (;;) {
+      const std::size_t left =
+          options_.cover_paths - std::min(options_.cover_paths, verdict_.cover.paths);
+      const std::size_t questions =
+          options_.cover_questions - std::min(options_.cover_questions, questions_);
+      Cover paths(rule_, *like, batched, session_, {.paths = left, .questions = questions});
+      std::string open;
+      if (!follow(paths, choices, open)) return false;
+      if (paths.exception()) {
+        batched.sizes = batched.sizes.without(*paths.exception());
         continue;
       }
-      const auto instance = instantiator_.of(*choice, random_, kMostImagined);
-      if (!instance) {
-        open = "numbers that fit but cannot be instantiated";
-        continue;
-      }
-      if (shows_nothing(*instance) || is_member(*instance)) continue;
-      if (covering_ < options_.cover_families) {
-        ++covering_;
-        if (!prove_family_of(*instance)) return false;
-      } else {
-        if (may_run(*instance) && tells_apart(*instance, random_.split(kPathStream))) return false;
-        open = "more families than proven";
-      }
+      verdict_.cover.paths += paths.tree().leaves();
+      questions_ += paths.questions();
+      note_kind(like->choice, open.empty() ? paths.open() : std::move(open));
+      return true;
     }
+  }
+
+  // Proves the families of all paths, as far as the limits allow. `open`: why some are not proven.
+  bool follow(Cover& paths, std::span<const Choice* const> known, std::string& open) {
+    for (const Choice* choice : known) {
+      const Choice evened = paths.evened(*choice);
+      if (paths.run(evened) && !prove_path_of(evened, open)) return false;
+    }
+    while (const auto choice = paths.next()) {
+      if (base::stop_requested() || !prove_path_of(*choice, open)) return false;
+    }
+    return true;
+  }
+
+  bool prove_path_of(const Choice& choice, std::string& open) {
+    if (!is_imaginable(choice)) {
+      open = "tensors of more than 2^40 elements";
+      return true;
+    }
+    const auto instance = instantiator_.of(choice, random_, kMostImagined);
+    if (!instance) {
+      open = "numbers that fit but cannot be instantiated";
+      return true;
+    }
+    if (shows_nothing(*instance) || is_member(*instance)) return true;
+    if (covering_ < options_.cover_families) {
+      ++covering_;
+      return prove_family_of(*instance);
+    }
+    if (may_run(*instance) && tells_apart(*instance, random_.split(kPathStream))) return false;
+    open = "more families than proven";
+    return true;
+  }
+
+  void note_kind(const Choice& like, std::string open) {
     std::vector<int> ranks;
-    for (const auto& [slot, type] : like->choice.variables) ranks.push_back(type.rank());
+    for (const auto& [slot, type] : like.variables) ranks.push_back(type.rank());
     for (const int rank : ranks) verdict_.cover.rank = std::max(verdict_.cover.rank, rank);
     ++verdict_.cover.kinds;
-    verdict_.cover.paths += paths.tree().leaves();
-    questions_ += paths.questions();
-    if (open.empty()) open = paths.open();
     if (open.empty()) {
       ++verdict_.cover.complete;
     } else {
       verdict_.cover.open_ranks.insert(std::move(ranks));
       if (verdict_.cover.open.empty()) verdict_.cover.open = std::move(open);
     }
-    return true;
   }
 
   static bool is_imaginable(const Choice& choice) {

@@ -58,6 +58,7 @@ struct VerifyOptions {
   // Answers shared with calls of other threads. The verdict does not depend on it, except for the
   // counted work.
   verifier::EasyAnswers* easy = nullptr;
+  bool batch_axes = true;     // sizes along them are kept equal (rules/proving/batch_sizes.h)
   bool scalars_first = true;  // rules over elementwise operators are proven at any rank
   bool keep_queries = false;
   bool second_opinion = false;  // of cvc5, on what Z3 was asked

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/graph/elementwise.h"
+#include "ir/analysis/elementwise.h"
 
 #include <gtest/gtest.h>
 
