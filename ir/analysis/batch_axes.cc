@@ -185,9 +185,8 @@ class Application {
   // Whether a case depends on a decision that the plain application does not need.
   bool decides_more(const std::vector<Decision>& decisions, std::size_t known) const {
     const AxisGroups groups(sizes_);
-    return std::any_of(
-        decisions.begin() + static_cast<std::ptrdiff_t>(known), decisions.end(),
-        [&](const Decision& decision) { return !groups.is_whether_one(decision); });
+    return std::any_of(decisions.begin() + static_cast<std::ptrdiff_t>(known), decisions.end(),
+                       [&](const Decision& decision) { return !groups.is_whether_one(decision); });
   }
 
   std::size_t first_of(const Case& one) const {

@@ -165,6 +165,12 @@ void Definition::value(Scalar element) {
   has_value_ = true;
 }
 
+bool Definition::has_no_elements() const {
+  return has_output_ && std::ranges::any_of(result_.type.dims, [](const Index& size) {
+           return size.is_constant() && size.constant() == 0;
+         });
+}
+
 // A placeholder read. A number would put derived expressions into the shared symbol pool.
 Scalar Definition::some_element() const { return pool_->read(0, {}); }
 

@@ -101,6 +101,8 @@ class Definition {
   // The output: declares its type and returns its index variables.
   std::vector<Index> output(DType dtype, Dims dims);
   void value(Scalar element);
+  // Whether an output was declared that has a size of 0.
+  bool has_no_elements() const;
 
   // Expressions.
   Scalar read(int input, std::span<const Index> indices) const;

@@ -102,7 +102,9 @@ base::Result<Denotation> define(const Operator& op, Definition definition, std::
   try {
     op.define()(definition);
   } catch (const IndexError& error) {
-    return base::bad_input(op.name() + ": " + error.reason);
+    // An output without elements may have a size that divides.
+    if (!definition.has_no_elements()) return base::bad_input(op.name() + ": " + error.reason);
+    definition.value(0);
   }
   auto result = std::move(definition).finish();
   if (!result.ok()) return result.status().at(op.name());

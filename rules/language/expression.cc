@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/language/expression.h"
 
+#include <algorithm>
+
 #include "ir/core/symbolic_scope.h"
 
 namespace egret::rules {
@@ -116,6 +118,17 @@ Value evaluate(const Expr& expr, Environment& environment) {
     }
   }
   return std::nullopt;
+}
+
+bool is_constant(const Expr& expr) {
+  using Kind = Expr::Kind;
+  switch (expr.kind) {
+    case Kind::kAttribute:
+    case Kind::kSpread:
+    case Kind::kLoop:
+    case Kind::kTensor: return false;
+    default: return std::ranges::all_of(expr.arguments, is_constant);
+  }
 }
 
 bool holds(const Expr& expr, Environment& environment) {

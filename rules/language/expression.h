@@ -86,6 +86,9 @@ struct Expr {
 };
 
 std::optional<ir::AttrValue> evaluate(const Expr& expr, Environment& environment);
+// Whether the expression consists of numbers, texts, lists and functions of them alone, so that its
+// value is the same in all environments.
+bool is_constant(const Expr& expr);
 // Whether the expression has a value that is a number other than 0.
 bool holds(const Expr& expr, Environment& environment);
 

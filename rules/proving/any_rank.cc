@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/analysis/elementwise.h"
+#include "rules/language/attribute_pattern.h"
 #include "rules/testing/instance_conditions.h"
 #include "rules/testing/instance_numbers.h"
 
@@ -74,7 +75,70 @@ Expr has_rank_0(int slot) {
   return equal;
 }
 
+bool is_last_axis(const Expr& expr) {
+  if (!is_constant(expr)) return false;
+  Environment nothing;
+  const auto value = evaluate(expr, nothing);
+  const auto* axis = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+  return axis != nullptr && *axis < 0;
+}
+
+bool counts_from_last(const Expr& expr) {
+  static constexpr std::string_view kOfAnyRank[] = {"dtype", "is_float", "is_number", "constant",
+                                                    "splat", "is_splat", "splat_of",  "same_type"};
+  if (expr.kind == Expr::Kind::kCall && expr.function->tensors > 0) {
+    if (expr.function->name == "dim") return is_last_axis(expr.arguments[1]);
+    return std::ranges::find(kOfAnyRank, expr.function->name) != std::end(kOfAnyRank);
+  }
+  return std::ranges::all_of(expr.arguments, counts_from_last);
+}
+
+bool is_rank(const Expr& expr) {
+  return expr.kind == Expr::Kind::kCall && expr.function->name == "rank";
+}
+
+// Conditions on ranks that hold for all higher ranks if they hold for some: rank(?a) == rank(?b),
+// and lower bounds below the ranks that slices have.
+bool bounds_rank(const Expr& condition) {
+  constexpr std::int64_t kLeast = 3;
+  if (condition.kind != Expr::Kind::kCall || condition.arguments.size() != 2) return false;
+  const Expr& left = condition.arguments[0];
+  const Expr& right = condition.arguments[1];
+  if (!is_rank(left)) return false;
+  if (condition.function->name == "==") return is_rank(right);
+  const auto* bound = std::get_if<std::int64_t>(&right.value);
+  return right.kind == Expr::Kind::kLiteral && bound != nullptr && *bound <= kLeast &&
+         (condition.function->name == ">=" || (condition.function->name == ">" && *bound < kLeast));
+}
+
+// Integers of an operator may be axes, unless the rule counts them from the last.
+bool counts_from_last(const Term& term) {
+  if (!std::ranges::all_of(term.arguments, [](const Term& one) { return counts_from_last(one); }) ||
+      !std::ranges::all_of(term.value, [](const Expr& one) { return counts_from_last(one); }))
+    return false;
+  if (term.kind != Term::Kind::kApply) return true;
+  return std::ranges::all_of(term.op->attrs(), [&](const ir::AttrSpec& spec) {
+    const Expr* pattern = pattern_of(term, spec.name);
+    if (spec.kind == ir::AttrKind::kInteger) return pattern != nullptr && is_last_axis(*pattern);
+    if (spec.kind == ir::AttrKind::kIntegers) return false;
+    return pattern == nullptr || counts_from_last(*pattern);
+  });
+}
+
 }  // namespace
+
+bool is_free_of_ranks(const Rule& rule) {
+  const auto is_free = [](const Binding& binding) { return counts_from_last(binding.term); };
+  return std::ranges::all_of(rule.sources, is_free) && std::ranges::all_of(rule.targets, is_free) &&
+         std::ranges::all_of(rule.lets,
+                             [](const Rule::Let& let) {
+                               return let.attribute >= 0 ? counts_from_last(let.value)
+                                                         : counts_from_last(let.term);
+                             }) &&
+         std::ranges::all_of(conjuncts(rule), [](const Expr& condition) {
+           return counts_from_last(condition) || bounds_rank(condition);
+         });
+}
 
 std::optional<Rule> on_scalars(const Rule& rule, KnownOperators& known) {
   const auto fits = [&](const Term& term) {

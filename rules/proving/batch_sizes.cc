@@ -20,12 +20,6 @@ bool is_dim(const Expr& expr) {
   return expr.kind == Expr::Kind::kCall && expr.function->name == "dim";
 }
 
-bool is_number(const Expr& expr) {
-  const bool combines = expr.kind == Expr::Kind::kCall && expr.function->tensors == 0;
-  return (combines || expr.kind == Expr::Kind::kLiteral) &&
-         std::ranges::all_of(expr.arguments, is_number);
-}
-
 // The sizes of variables on which the rule's attributes depend, or conditions that are no mere
 // equations.
 class SizesInUse {
@@ -73,7 +67,7 @@ class SizesInUse {
       return;
     }
     std::optional<ir::AttrValue> axis;
-    if (is_dim(call) && is_number(call.arguments[1]))
+    if (is_dim(call) && is_constant(call.arguments[1]))
       axis = evaluate(call.arguments[1], nothing_);
     const auto* number = axis ? std::get_if<std::int64_t>(&*axis) : nullptr;
     if (number == nullptr) return add_all(slot, variable->second);

@@ -2,18 +2,19 @@
 #include "rules/proving/condition_inference.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
+#include <set>
+#include <tuple>
+#include <utility>
 #include <vector>
 
-#include "rules/language/expression_parts.h"
-#include "rules/tensors/binding.h"
+#include "base/stop.h"
+#include "rules/proving/condition_atoms.h"
 #include "rules/testing/instance_walk.h"
 #include "rules/testing/tester.h"
 
 namespace egret::rules {
 
-using ir::AttrValue;
 using Outcome = Comparison::Outcome;
 
 namespace {
@@ -30,8 +31,12 @@ constexpr int kDraws = 5;  // of tensors, an instance
 constexpr std::size_t kFewest = 5;
 constexpr double kShare = 0.7;  // of equal instances that an atom holds for
 constexpr std::size_t kMostConjuncts = 4;
-constexpr std::size_t kMostAlike = 12;  // atoms of classes that are dropped one by one
-constexpr int kMostProofs = 8;          // candidates that are tried
+constexpr std::size_t kMostNodes = 20'000;      // of the search for conjunctions
+constexpr std::size_t kMostConjunctions = 300;  // that one search finds
+constexpr std::size_t kMostAlike = 12;          // atoms of classes that are dropped one by one
+constexpr int kMostProofs = 12;
+constexpr int kMostRounds = 60;  // searches; most find examples that exclude their conjunction
+constexpr int kInside = 60;      // examples within a conjunction, before it is proven
 
 enum class Label : std::uint8_t { kEqual, kUnequal, kUnknown };
 
@@ -42,6 +47,9 @@ Label label(const Rule& rule, const Instance& instance, const base::Random& rand
   for (const auto& [slot, type] : instance.choice.variables) {
     if (type.dtype == ir::DType::kBool) return Label::kUnknown;  // often equal by chance
   }
+  for (const auto& output : instance.left.outputs()) {
+    if (instance.left.node(output.node).type.elements() == 0) return Label::kUnknown;
+  }
   bool told = false;
   for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
     const Comparison comparison = compare(rule, instance, random.split(draw), operators);
@@ -51,74 +59,23 @@ Label label(const Rule& rule, const Instance& instance, const base::Random& rand
   return told ? Label::kEqual : Label::kUnknown;
 }
 
-// The environment in which expressions over an instance are evaluated.
-class InstanceEnvironment {
- public:
-  InstanceEnvironment(const Rule& rule, const Instance& instance)
-      : environment_(make_environment(rule)), spreads_(instance.spreads) {
-    for (const auto& [slot, type] : instance.choice.variables)
-      facts_[slot] = {type, true, std::nullopt};
-    for (const auto& [slot, facts] : facts_)
-      environment_.tensors[static_cast<std::size_t>(slot)] = {&facts, 0};
-    environment_.attributes = instance.attributes;
-    for (std::size_t i = 0; i < spreads_.size(); ++i) environment_.spreads[i] = &spreads_[i];
-  }
-  InstanceEnvironment(const InstanceEnvironment&) = delete;
-  InstanceEnvironment& operator=(const InstanceEnvironment&) = delete;
-
-  std::optional<std::int64_t> integer(const Expr& expr) {
-    const auto value = evaluate(expr, environment_);
-    const auto* integer = value ? std::get_if<std::int64_t>(&*value) : nullptr;
-    return integer != nullptr ? std::optional(*integer) : std::nullopt;
-  }
-
- private:
-  Environment environment_;
-  std::vector<ir::Attrs> spreads_;
-  std::map<int, TensorFacts> facts_;
-};
-
-// The integer quantities of a rule, with the structure (ranks, list lengths) of this instance.
-std::vector<Expr> quantities(const Instance& like) {
-  std::vector<Expr> all;
-  for (const auto& [slot, type] : like.choice.variables) {
-    for (int axis = 0; axis < type.rank(); ++axis)
-      all.push_back(call("dim", {tensor(slot), literal(std::int64_t{axis})}));
-  }
-  const auto add = [&](const Expr& expr, const AttrValue& value) {
-    if (std::holds_alternative<std::int64_t>(value)) all.push_back(expr);
-    if (const auto* list = std::get_if<ir::Integers>(&value)) {
-      for (std::size_t i = 0; i < list->size(); ++i)
-        all.push_back(call("at", {expr, literal(static_cast<std::int64_t>(i))}));
-    }
-  };
-  for (std::size_t i = 0; i < like.attributes.size(); ++i) {
-    if (like.attributes[i])
-      add({.kind = Expr::Kind::kAttribute, .slot = static_cast<int>(i)}, *like.attributes[i]);
-  }
-  for (std::size_t i = 0; i < like.spreads.size(); ++i) {
-    for (const ir::Attrs::Entry& entry : like.spreads[i].entries())
-      add({.kind = Expr::Kind::kSpread, .slot = static_cast<int>(i), .name = entry.name},
-          entry.value);
-  }
-  return all;
-}
-
-// An equality between two quantities, or between a quantity and a number.
-struct Atom {
-  std::size_t left = 0;
-  std::optional<std::size_t> right{};  // none: the number
-  std::int64_t number = 0;
-};
-
-// Atoms with equal truth values on all instances. One represents the others.
+// Atoms with equal truth values on all examples. The first is preferred.
 struct AtomClass {
   std::vector<Atom> atoms{};
-  std::ptrdiff_t held = 0;  // equal instances
+  std::vector<bool> of_equal{};  // truths
+  std::vector<bool> of_unequal{};
 };
 
-// Learns a condition from examples: labels random instances, collects the equalities that separate
-// equal from unequal ones, and tries to prove the rule under conjunctions of them.
+// One of each class; together they exclude all unequal examples.
+struct Conjunction {
+  std::vector<std::size_t> classes{};
+  std::ptrdiff_t held = 0;  // equal examples
+  std::size_t cost = 0;     // of its atoms, by preference
+};
+
+// Learns a condition from examples: labels random instances, and searches for conjunctions of atoms
+// that exclude the unequal ones. Looks for counterexamples to the best, and proves it if there are
+// none.
 class Inference {
  public:
   Inference(const Rule& rule, const VerifyOptions& options, KnownOperators& known)
@@ -127,30 +84,30 @@ class Inference {
         known_(known),
         random_(base::hash_combine(options.seed, 0x636f6e64)) {}
 
-  // Tries conjunctions by increasing size, so the first proven one is small. Stops at a condition
-  // that is tested to be the weakest, or after kMostProofs proofs.
   std::optional<InferredCondition> run() {
     sample();
     if (equal_.size() < kFewest || unequal_.size() < kFewest) return std::nullopt;
-    collect_atoms();
     std::optional<InferredCondition> best;
     int proofs = 0;
-    for (std::size_t size = 1; size <= kMostConjuncts; ++size) {
-      const bool done = choose({}, 0, size, [&](const std::vector<std::size_t>& chosen) {
-        InferredCondition candidate = proven_of(chosen);
-        if (is_proven(candidate)) test_outside(candidate);
-        const bool weakest = candidate.is_weakest();
-        if (!best || is_better(candidate, *best)) best = std::move(candidate);
-        return weakest || ++proofs == kMostProofs;
-      });
-      if (done) break;
+    for (int round = 0; round < kMostRounds && proofs < kMostProofs; ++round) {
+      if (base::stop_requested()) break;
+      collect_atoms();
+      const auto next = best_conjunction();
+      if (!next) break;
+      const std::vector<Atom> atoms = first_atoms(*next);
+      tried_.insert(text_of(atoms));
+      if (is_refuted(atoms)) continue;
+      InferredCondition candidate = proven_of(*next);
+      ++proofs;
+      if (is_proven(candidate)) test_outside(candidate);
+      const bool weakest = candidate.is_weakest();
+      if (!best || is_better(candidate, *best)) best = std::move(candidate);
+      if (weakest) break;
     }
     return best;
   }
 
  private:
-  using Numbers = std::vector<std::optional<std::int64_t>>;
-
   static bool is_proven(const InferredCondition& condition) {
     return condition.verdict.status == Verdict::Status::kProven;
   }
@@ -177,8 +134,7 @@ class Inference {
       const base::Random stream = random_.split(attempt);
       const auto instance = instantiator.attempt(stream);
       if (!instance) continue;
-      if (quantities_.empty()) quantities_ = quantities(*instance);
-      if (quantities_.empty()) continue;  // of scalars alone: all instances have as many numbers
+      if (!quantities_) quantities_.emplace(*instance);
       const Label known = take(*instance, stream.split(1));
       if (known != Label::kUnknown && walks_[known]++ < kWalks) starts_.push_back(instance->choice);
     }
@@ -196,113 +152,148 @@ class Inference {
   Label take(const Instance& instance, const base::Random& random) {
     const Label known = label(rule_, instance, random, known_);
     auto& like = known == Label::kEqual ? equal_ : unequal_;
-    if (known != Label::kUnknown && like.size() < kMost) like.push_back(numbers(instance));
+    if (known != Label::kUnknown && like.size() < kMost)
+      like.push_back(quantities_->values(rule_, instance));
     return known;
   }
 
-  Numbers numbers(const Instance& instance) const {
-    InstanceEnvironment environment(rule_, instance);
-    Numbers result;
-    for (const Expr& quantity : quantities_) result.push_back(environment.integer(quantity));
-    return result;
-  }
-
-  static bool holds(const Atom& atom, const Numbers& numbers) {
-    const auto& left = numbers[atom.left];
-    const std::optional<std::int64_t> right = atom.right ? numbers[*atom.right] : atom.number;
-    return left && right && *left == *right;
-  }
-
-  // Collects the atoms that hold for most equal instances but not for all unequal ones, in
-  // descending order of the equal instances that satisfy them.
+  // The atoms that hold for most equal examples but not for all unequal ones.
   void collect_atoms() {
-    std::vector<Atom> all;
-    for (std::size_t i = 0; i < quantities_.size(); ++i) {
-      if (is_constant(i)) continue;
-      for (std::size_t k = i + 1; k < quantities_.size(); ++k) {
-        if (!is_constant(k)) all.push_back({.left = i, .right = k});
+    std::vector<QuantityValues> all = equal_;
+    all.insert(all.end(), unequal_.begin(), unequal_.end());
+    classes_.clear();
+    std::map<std::pair<std::vector<bool>, std::vector<bool>>, std::size_t> known;
+    for (const Atom& atom : all_atoms(*quantities_, all)) {
+      AtomClass own{{atom}};
+      for (const QuantityValues& values : equal_) own.of_equal.push_back(holds(atom, values));
+      const std::ptrdiff_t held = std::ranges::count(own.of_equal, true);
+      if (static_cast<double>(held) < kShare * static_cast<double>(equal_.size())) continue;
+      for (const QuantityValues& values : unequal_) own.of_unequal.push_back(holds(atom, values));
+      if (std::ranges::count(own.of_unequal, false) == 0) continue;
+      const auto [found, is_new] =
+          known.try_emplace({own.of_equal, own.of_unequal}, classes_.size());
+      if (is_new) {
+        classes_.push_back(std::move(own));
+      } else {
+        classes_[found->second].atoms.push_back(atom);
       }
-      all.push_back({.left = i, .number = 0});
-      all.push_back({.left = i, .number = 1});
-    }
-    std::map<std::vector<bool>, std::size_t> known;  // truths: class
-    for (const Atom& atom : all) {
-      std::vector<bool> truth;
-      for (const auto* numbers : {&equal_, &unequal_}) {
-        for (const Numbers& n : *numbers) truth.push_back(holds(atom, n));
-      }
-      const auto middle = truth.begin() + std::ssize(equal_);
-      const std::ptrdiff_t held = std::count(truth.begin(), middle, true);
-      const bool excludes_some = std::find(middle, truth.end(), false) != truth.end();
-      if (static_cast<double>(held) < kShare * static_cast<double>(equal_.size()) || !excludes_some)
-        continue;
-      const std::size_t at = known.try_emplace(std::move(truth), atoms_.size()).first->second;
-      if (at == atoms_.size()) atoms_.push_back({{}, held});
-      atoms_[at].atoms.push_back(atom);
-    }
-    std::ranges::stable_sort(atoms_, std::greater(), &AtomClass::held);
-    for (const AtomClass& like : atoms_) {
-      std::vector<bool>& excludes = excludes_.emplace_back();
-      for (const Numbers& n : unequal_) excludes.push_back(!holds(like.atoms.front(), n));
     }
   }
 
-  // A quantity with one value on all instances separates nothing.
-  bool is_constant(std::size_t quantity) const {
-    for (const auto* numbers : {&equal_, &unequal_}) {
-      for (const Numbers& n : *numbers) {
-        if (n[quantity] != equal_.front()[quantity]) return false;
-      }
+  // Of the small conjunctions that exclude all unequal examples and were not tried, the one with
+  // the most equal examples and the simplest atoms.
+  std::optional<Conjunction> best_conjunction() {
+    found_.clear();
+    nodes_ = 0;
+    order_unequal();
+    for (std::size_t size = 1; size <= kMostConjuncts && found_.size() < kMostConjunctions; ++size)
+      extend({}, size);
+    const auto order = [](const Conjunction& one) {
+      return std::tuple(-one.held, one.classes.size(), one.cost, one.classes);
+    };
+    std::ranges::sort(found_, {}, order);
+    for (Conjunction& one : found_) {
+      if (!tried_.contains(text_of(first_atoms(one)))) return std::move(one);
     }
-    return true;
+    return std::nullopt;
   }
 
-  // Calls `visit` with each conjunction of `size` classes that excludes all unequal instances,
-  // until it returns true.
-  template <typename Visit>
-  bool choose(std::vector<std::size_t> chosen, std::size_t next, std::size_t size,
-              const Visit& visit) {
-    if (chosen.size() == size) return excludes_all(chosen) && visit(chosen);
-    for (std::size_t i = next; i < atoms_.size(); ++i) {
-      chosen.push_back(i);
-      if (choose(chosen, i + 1, size, visit)) return true;
-      chosen.pop_back();
-    }
-    return false;
-  }
-
-  // Every unequal instance must violate at least one chosen atom.
-  bool excludes_all(const std::vector<std::size_t>& chosen) const {
+  // The unequal examples, those first that the fewest atoms exclude.
+  void order_unequal() {
+    std::vector<std::pair<std::size_t, std::size_t>> counted;
     for (std::size_t n = 0; n < unequal_.size(); ++n) {
-      if (std::ranges::none_of(chosen, [&](std::size_t atom) { return excludes_[atom][n]; }))
-        return false;
+      std::size_t excluding = 0;
+      for (const AtomClass& one : classes_) excluding += one.of_unequal[n] ? 0 : 1;
+      counted.emplace_back(excluding, n);
     }
-    return true;
+    std::ranges::sort(counted);
+    order_.clear();
+    for (const auto& [excluding, n] : counted) order_.push_back(n);
   }
 
-  Expr expression(const Atom& atom) const {
-    return equal(quantities_[atom.left],
-                 atom.right ? quantities_[*atom.right] : literal(atom.number));
+  // Branches on the first unequal example that is not excluded (a search for hitting sets).
+  void extend(const std::vector<std::size_t>& chosen, std::size_t size) {
+    if (++nodes_ > kMostNodes * size || found_.size() >= kMostConjunctions) return;
+    const auto open = std::ranges::find_if(order_, [&](std::size_t n) {
+      return std::ranges::none_of(chosen,
+                                  [&](std::size_t k) { return !classes_[k].of_unequal[n]; });
+    });
+    if (open == order_.end()) return note(chosen);
+    if (chosen.size() == size) return;
+    for (std::size_t k = 0; k < classes_.size(); ++k) {
+      if (classes_[k].of_unequal[*open]) continue;
+      std::vector<std::size_t> more = chosen;
+      more.push_back(k);
+      extend(more, size);
+    }
   }
 
-  // The condition of one atom per class. If that is not proven, tries all atoms of the classes and
-  // drops those without which the proof still succeeds.
-  InferredCondition proven_of(const std::vector<std::size_t>& classes) {
-    std::vector<Atom> few;
+  void note(std::vector<std::size_t> chosen) {
+    Conjunction one{.classes = std::move(chosen)};
+    std::ranges::sort(one.classes);
+    if (std::ranges::any_of(found_, [&](const auto& other) {
+          return std::ranges::includes(one.classes, other.classes);
+        }))
+      return;
+    for (const std::size_t k : one.classes)
+      one.cost += static_cast<std::size_t>(classes_[k].atoms.front().form);
+    for (std::size_t n = 0; n < equal_.size(); ++n) {
+      one.held += std::ranges::all_of(one.classes,
+                                      [&](std::size_t k) { return bool(classes_[k].of_equal[n]); })
+                      ? 1
+                      : 0;
+    }
+    found_.push_back(std::move(one));
+  }
+
+  std::vector<Atom> first_atoms(const Conjunction& conjunction) const {
+    std::vector<Atom> atoms;
+    for (const std::size_t k : conjunction.classes) atoms.push_back(classes_[k].atoms.front());
+    return atoms;
+  }
+  Rule under(const std::vector<Atom>& atoms) const {
+    Rule rule = rule_;
+    for (const Atom& atom : atoms) rule.conditions.push_back(expression(atom, *quantities_));
+    return rule;
+  }
+  std::string text_of(const std::vector<Atom>& atoms) const {
+    std::string text;
+    for (const Atom& atom : atoms)
+      text += (text.empty() ? "" : " and ") + to_string(rule_, expression(atom, *quantities_));
+    return text;
+  }
+
+  // Whether an unequal instance satisfies the atoms, or hardly any instance does. Examples of
+  // either kind are kept.
+  bool is_refuted(const std::vector<Atom>& atoms) {
+    const Rule rule = under(atoms);
+    Instantiator instantiator(rule, known_);
+    int inside = 0;
+    for (std::uint64_t attempt = 0; attempt < kFirstAttempts && inside < kInside; ++attempt) {
+      const base::Random stream = random_.split(kMostAttempts + attempt).split(tried_.size());
+      const auto instance = instantiator.attempt(stream);
+      if (!instance) continue;
+      ++inside;
+      if (take(*instance, stream.split(1)) == Label::kUnequal) return true;
+    }
+    return inside < kInside / 2;
+  }
+
+  // The condition of one atom of each class. If that is not proven, tries all atoms of the classes
+  // and drops those without which the proof still succeeds.
+  InferredCondition proven_of(const Conjunction& conjunction) {
+    const std::vector<Atom> few = first_atoms(conjunction);
     std::vector<Atom> all;
-    for (const std::size_t like : classes) {
-      const std::vector<Atom>& atoms = atoms_[like].atoms;
-      few.push_back(atoms.front());
-      all.insert(all.end(), atoms.begin(), atoms.end());
-    }
-    InferredCondition result = under(few);
+    for (const std::size_t k : conjunction.classes)
+      all.insert(all.end(), classes_[k].atoms.begin(), classes_[k].atoms.end());
+    InferredCondition result = proven_under(few);
     if (is_proven(result) || all.size() == few.size() || all.size() > kMostAlike) return result;
-    InferredCondition strong = under(all);
+    InferredCondition strong = proven_under(all);
     if (!is_proven(strong)) return result;
     for (std::size_t i = 0; i < all.size();) {
       std::vector<Atom> less = all;
       less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
-      InferredCondition weaker = under(less);
+      InferredCondition weaker = proven_under(less);
       if (!is_proven(weaker)) {
         ++i;
         continue;
@@ -312,21 +303,17 @@ class Inference {
     }
     return strong;
   }
-  InferredCondition under(std::vector<Atom> atoms) {
+  InferredCondition proven_under(std::vector<Atom> atoms) {
     InferredCondition result;
-    result.rule = rule_;
-    for (const Atom& atom : atoms) {
-      result.rule.conditions.push_back(expression(atom));
-      result.text +=
-          (result.text.empty() ? "" : " and ") + to_string(rule_, result.rule.conditions.back());
-    }
+    result.rule = under(atoms);
+    result.text = text_of(atoms);
     result.verdict = verify(result.rule, options_, known_);
     conjunctions_[result.text] = std::move(atoms);
     return result;
   }
 
-  // Labels fresh instances that violate the condition.
-  // A condition is tested to be the weakest if no instance outside of it is equal.
+  // Labels fresh instances that violate the condition. It is tested to be the weakest if none of
+  // them is equal.
   void test_outside(InferredCondition& condition) {
     const std::vector<Atom>& atoms = conjunctions_.at(condition.text);
     Instantiator instantiator(rule_, known_);
@@ -336,12 +323,14 @@ class Inference {
       const base::Random stream = random.split(attempt);
       const auto instance = instantiator.attempt(stream);
       if (!instance) continue;
-      const Numbers n = numbers(*instance);
-      if (std::ranges::all_of(atoms, [&](const Atom& atom) { return holds(atom, n); })) continue;
+      const QuantityValues values = quantities_->values(rule_, *instance);
+      if (std::ranges::all_of(atoms, [&](const Atom& atom) { return holds(atom, values); }))
+        continue;
       const Label known = label(rule_, *instance, stream.split(1), known_);
       if (known == Label::kUnknown) continue;
       ++condition.outside;
       condition.outside_equal += known == Label::kEqual ? 1 : 0;
+      if (known == Label::kEqual && equal_.size() < kMost) equal_.push_back(values);
     }
   }
 
@@ -352,12 +341,15 @@ class Inference {
   std::vector<Choice> starts_;  // of walks: instances of either kind
   std::size_t walked_ = 0;      // of them
   std::map<Label, int> walks_;
-  std::vector<Expr> quantities_;
-  std::vector<Numbers> equal_;
-  std::vector<Numbers> unequal_;
-  std::vector<AtomClass> atoms_;
-  std::vector<std::vector<bool>> excludes_;                // by class: which unequal instances
-  std::map<std::string, std::vector<Atom>> conjunctions_;  // that were tried, by their text
+  std::optional<Quantities> quantities_;
+  std::vector<QuantityValues> equal_;
+  std::vector<QuantityValues> unequal_;
+  std::vector<AtomClass> classes_;
+  std::vector<std::size_t> order_;  // of the unequal examples
+  std::vector<Conjunction> found_;
+  std::size_t nodes_ = 0;
+  std::set<std::string> tried_;
+  std::map<std::string, std::vector<Atom>> conjunctions_;  // that were proven, by their text
 };
 
 }  // namespace

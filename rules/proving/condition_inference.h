@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Infers a condition under which a refuted rule holds.
 //
-// Random instances are labelled by running both sides on random tensors. Atoms are equalities over
-// the rule's integers (sizes, attributes, values of `let`): a == b, a == 0, a == 1. Only atoms that
-// hold for most of the equal instances are kept, not all, because some instances are equal by
-// chance (small windows that read little but padding). The smallest conjunction that no unequal
-// instance satisfies is then proven (rules/proving/verification.h). Fresh instances that violate it
-// are labelled next. If all of them are unequal, no weaker condition holds on them. The condition
-// is thus proven to suffice and tested to be the weakest. Otherwise, other and larger conjunctions
-// are tried for one that excludes fewer equal instances. Labelled examples: Padhi, Sharma,
-// Millstein (PLDI 2016); a fixed set of atoms: Flanagan, Leino (Houdini, FME 2001).
+// Random instances are labelled by running both sides on random tensors. Atoms are equations,
+// inequalities and divisibilities over the rule's integers (rules/proving/condition_atoms.h). Only
+// atoms that hold for most of the equal instances are kept, not all, because some instances are
+// equal by chance (small windows that read little but padding). Small conjunctions that no unequal
+// instance satisfies are tried, those with the most equal instances and the simplest atoms first:
+// instances drawn under them refute most, and are examples for the next search. One that survives
+// is proven (rules/proving/verification.h). Fresh instances that violate it are labelled next. If
+// all of them are unequal, no weaker condition holds on them. The condition is thus proven to
+// suffice and tested to be the weakest. Otherwise the search goes on with these examples.
+//
+// Learning from labelled examples: Padhi, Sharma, Millstein (PLDI 2016). Refining a candidate by
+// its counterexamples: Solar-Lezama et al. (ASPLOS 2006).
 //
 // Ignored as uninformative: instances with an element of the left side that is 0 or undefined on
 // all tensors tried, and instances with truth values. Deterministic for a seed.

@@ -117,7 +117,7 @@ std::optional<Choice> Cover::next() {
       continue;
     }
     const std::size_t before = tree_.leaves();
-    const Choice choice = evened(with_integers(rule_, like_, *numbers));
+    const Choice choice = evened(tracer_.with(like_, *numbers));
     const bool fits = add(choice);
     if (exception_) break;
     if (tree_.leaves() == before && failure_.empty()) failure_ = "a run left its path";

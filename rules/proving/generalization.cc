@@ -67,6 +67,8 @@ class Generalizer {
     const std::map<std::string, double>& splats;
     const Numbers& numbers;  // reals are needed alone for a trace
     const BatchSizes* batch = nullptr;
+    const std::map<std::string, std::string>* equal_attributes = nullptr;
+    std::set<int> known_attributes{};  // of a trace: those that conditions equate with numbers
   };
   Generalizer(const Rule& rule, const Start& start, const GeneralizeOptions& options,
               const OpenReals& open)
@@ -227,19 +229,44 @@ class Generalizer {
     return pattern != nullptr ? pattern->kind != Expr::Kind::kAttribute
                               : term.spread == Term::kNoSpread;
   }
+  // Whether the rule admits only one number: the default, a number in the source, or an attribute
+  // that a condition equates with a number.
   bool stays_number(const Term& term, const std::string& name) const {
     if (!given_stay_) return false;
     const Expr* pattern = pattern_of(term, name);
-    return pattern != nullptr ? pattern->kind == Expr::Kind::kLiteral
-                              : term.spread == Term::kNoSpread;
+    return pattern != nullptr ? is_known(*pattern) : term.spread == Term::kNoSpread;
+  }
+  // The same of one element of a list.
+  bool stays_number(const Term& term, const std::string& name, std::size_t element) const {
+    if (!given_stay_) return false;
+    const Expr* pattern = pattern_of(term, name);
+    return pattern != nullptr && pattern->kind == Expr::Kind::kList &&
+           element < pattern->arguments.size() && is_known(pattern->arguments[element]);
+  }
+  bool is_known(const Expr& pattern) const {
+    return is_constant(pattern) || (pattern.kind == Expr::Kind::kAttribute &&
+                                    start_.known_attributes.contains(pattern.slot));
+  }
+
+  // The name of the first of the attributes that equal this one; `element` follows that of a list.
+  std::string shared_name(const std::string& attribute, const std::string& element) const {
+    if (start_.equal_attributes != nullptr) {
+      const auto first = start_.equal_attributes->find(attribute);
+      if (first != start_.equal_attributes->end()) return first->second + element;
+    }
+    return attribute + element;
   }
 
   std::int64_t symbolic(const std::string& name, std::int64_t value) {
     if (value < kLeastNamed || !integers_) return value;
+    const auto known = named_integers_.find(number_name(name, value));
+    if (known != named_integers_.end()) return known->second;
     const bool negated = is_negated(value);
     const ir::Index made = scope_.symbol(number_name(name, value), negated ? -value : value);
     family_.conditions.push_back(made >= ir::Index(negated ? 1 : 0));
-    return scope_.integer_of(negated ? ir::Index(0) - made : made);
+    const std::int64_t integer = scope_.integer_of(negated ? ir::Index(0) - made : made);
+    named_integers_.emplace(number_name(name, value), integer);
+    return integer;
   }
 
   ir::Attrs symbolic_attrs(const Term& term) {
@@ -251,11 +278,14 @@ class Generalizer {
       if (stays_number(term, name)) {
         result.set(name, value);
       } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-        result.set(name, symbolic(prefix, *integer));
+        result.set(name, symbolic(shared_name(prefix, ""), *integer));
       } else if (const auto* list = std::get_if<ir::Integers>(&value)) {
         ir::Integers integers;
         for (std::size_t k = 0; k < list->size(); ++k)
-          integers.push_back(symbolic(prefix + "." + std::to_string(k), (*list)[k]));
+          integers.push_back(
+              stays_number(term, name, k)
+                  ? (*list)[k]
+                  : symbolic(shared_name(prefix, "." + std::to_string(k)), (*list)[k]));
         result.set(name, std::move(integers));
       } else if (const auto* real = std::get_if<double>(&value);
                  real != nullptr && open_.is_open(prefix, *real) && !is_given(term, name)) {
@@ -350,6 +380,7 @@ class Generalizer {
   RecordingSink sink_;
   std::map<std::string, std::size_t> group_of_;  // batch axes, by the names of sizes
   std::vector<ir::Index> batch_sizes_;
+  std::map<std::string, std::int64_t> named_integers_;  // of attributes, by the names of symbols
   std::vector<std::pair<ir::Index, ir::Index>> equated_;
   Family family_;
   std::map<std::string, double> splats_;
@@ -390,11 +421,34 @@ Tracer::Tracer(const Rule& rule, const Instance& like, BatchSizes batch)
     : rule_(rule),
       splats_(splats_by_tensor(like)),
       numbers_(numbers_of(rule, like)),
-      batch_(std::move(batch)) {}
+      batch_(std::move(batch)),
+      equal_attributes_(rules::equal_attributes(rule)) {
+  for (const Expr& condition : conjuncts(rule)) {
+    if (condition.kind != Expr::Kind::kCall || condition.function->name != "==") continue;
+    for (const std::size_t side : {0U, 1U}) {
+      const Expr& one = condition.arguments[side];
+      if (one.kind == Expr::Kind::kAttribute && is_constant(condition.arguments[1 - side]))
+        known_attributes_.insert(one.slot);
+    }
+  }
+}
 
 Trace Tracer::trace(const Choice& choice) const {
   const OpenReals open;
-  return Generalizer(rule_, {choice, splats_, numbers_, &batch_}, {}, open).trace();
+  return Generalizer(rule_,
+                     {choice, splats_, numbers_, &batch_, &equal_attributes_, known_attributes_},
+                     {}, open)
+      .trace();
+}
+
+Choice Tracer::with(const Choice& choice, ir::SymbolValues integers) const {
+  add_equal_attributes(equal_attributes_, integers);
+  for (const auto& group : batch_.groups) {
+    const auto shared = integers.find(group.front());
+    if (shared == integers.end()) continue;
+    for (const std::string& name : group) integers[name] = shared->second;
+  }
+  return with_integers(rule_, choice, integers);
 }
 
 Family unconditional_family(const Rule& rule, const Instance& instance) {

@@ -66,17 +66,23 @@ struct Trace {
 class Tracer {
  public:
   // `like` is an instance that provides what a choice does not contain. The rule must outlive the
-  // tracer. One symbol stands for all sizes along a batch axis, which must be equal and at least 2
+  // tracer. One symbol stands for attributes that must be equal. One stands for all sizes along a
+  // batch axis, which must be equal and at least 2
   // in each choice. That it is not 1 is no decision.
   Tracer(const Rule& rule, const Instance& like, BatchSizes batch = {});
 
   Trace trace(const Choice& choice) const;
+  // The choice with other integers, by the names of the symbols. They stand for equal attributes
+  // and sizes along batch axes too.
+  Choice with(const Choice& choice, ir::SymbolValues integers) const;
 
  private:
   const Rule& rule_;
   std::map<std::string, double> splats_;  // by tensor
   Numbers numbers_;
   BatchSizes batch_;
+  std::map<std::string, std::string> equal_attributes_;
+  std::set<int> known_attributes_;  // that conditions equate with numbers
 };
 
 // A family without an obligation: all instances with the ranks, types, texts and reals of this one.

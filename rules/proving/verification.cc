@@ -105,6 +105,7 @@ class Verification {
     if (like_ && !(cover_kinds() && hold_small_ones() && cover_kinds())) return verdict_;
     if (verdict_.members == 0) return without_instances();
     if (trivial) return finish(Status::kTrivial, "both sides are the same");
+    verdict_.any_rank = holds_at_higher_ranks();
     return verdict_.bound > 0 ? finish(Status::kBounded, unproven_) : finish(Status::kProven, "");
   }
 
@@ -126,6 +127,19 @@ class Verification {
     for (std::string& proof : verdict_.proofs)
       proof += "  at any rank, as both sides are elementwise\n";
     return verdict_;
+  }
+
+  // Whether slices along the first axis reduce each higher rank to those that are proven. That two
+  // ranks have such axes shows that the definitions treat the next alike.
+  bool holds_at_higher_ranks() const {
+    constexpr int kLeastRank = 4;
+    const int top = verdict_.cover.rank;
+    const auto is_batch = [&](int rank) {
+      const auto found = first_axis_is_batch_.find(rank);
+      return found != first_axis_is_batch_.end() && found->second;
+    };
+    return top >= kLeastRank && verdict_.bound == 0 && verdict_.cover.open.empty() &&
+           is_batch(top) && is_batch(top - 1) && is_free_of_ranks(rule_);
   }
 
   // nullopt if the attempts for one instance are used up.
@@ -213,6 +227,7 @@ class Verification {
       verdict_.cover.paths += paths.tree().leaves();
       questions_ += paths.questions();
       note_kind(like->choice, open.empty() ? paths.open() : std::move(open));
+      note_first_axis(like->choice, batched.sizes);
       return true;
     }
   }
@@ -260,6 +275,21 @@ class Verification {
       verdict_.cover.open_ranks.insert(std::move(ranks));
       if (verdict_.cover.open.empty()) verdict_.cover.open = std::move(open);
     }
+  }
+
+  // Notes whether the first axes of the variables of the highest rank are one batch axis.
+  void note_first_axis(const Choice& like, const BatchSizes& batch) {
+    int top = 0;
+    for (const auto& [slot, type] : like.variables) top = std::max(top, type.rank());
+    std::set<std::string> first;
+    for (const auto& [slot, type] : like.variables) {
+      if (top > 0 && type.rank() == top) first.insert(size_name(rule_, slot, 0));
+    }
+    const bool is_batch = std::ranges::any_of(batch.groups, [&](const auto& group) {
+      return std::set<std::string>(group.begin(), group.end()) == first;
+    });
+    bool& all = first_axis_is_batch_.emplace(top, true).first->second;
+    all = all && is_batch;
   }
 
   static bool is_imaginable(const Choice& choice) {
@@ -491,11 +521,12 @@ class Verification {
   InstanceSearch solved_;
   InstanceStream instances_;
   Verdict verdict_;
-  std::optional<Instance> like_;   // the first member
-  std::vector<Choice> opened_;     // of the random instances that were in no family yet
-  std::set<std::string> covered_;  // kinds that were explored
-  std::size_t questions_ = 0;      // to Z3, of their covers
-  int covering_ = 0;               // families proven for paths that no random instance took
+  std::optional<Instance> like_;             // the first member
+  std::vector<Choice> opened_;               // of the random instances that were in no family yet
+  std::set<std::string> covered_;            // kinds that were explored
+  std::size_t questions_ = 0;                // to Z3, of their covers
+  std::map<int, bool> first_axis_is_batch_;  // of all kinds, by their highest rank
+  int covering_ = 0;  // families proven for paths that no random instance took
   std::int64_t bounded_members_ = 0;
   std::string unproven_;  // why a family is only bounded
   ProvenFamilies proven_;

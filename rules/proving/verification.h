@@ -66,9 +66,9 @@ struct VerifyOptions {
 
 // The options with which Egret's own rules are verified.
 inline VerifyOptions thorough_options() {
-  return {.cover_paths = 15'000,
-          .cover_families = 300,
-          .cover_questions = 500,
+  return {.cover_paths = 30'000,
+          .cover_families = 1'200,
+          .cover_questions = 600,
           .small_effort = 10'000'000};
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "rules/language/attribute_pattern.h"
+
 namespace egret::rules {
 
 std::string number_name(const std::string& name, std::int64_t value) {
@@ -78,6 +80,42 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
       numbers.structure += element->first + "=" + std::to_string(element->second) + " ";
   }
   return numbers;
+}
+
+std::map<std::string, std::string> equal_attributes(const Rule& rule) {
+  std::map<std::string, std::string> equal;
+  std::map<int, std::string> variables;                         // by slot
+  std::map<std::pair<int, std::string>, std::string> captured;  // by spread and attribute
+  const auto terms = source_applications(rule);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    for (const ir::AttrSpec& spec : terms[i]->op->attrs()) {
+      const std::string name = std::to_string(i) + "." + spec.name;
+      const Expr* pattern = pattern_of(*terms[i], spec.name);
+      if (pattern == nullptr && terms[i]->spread >= 0) {
+        const auto first = captured.try_emplace({terms[i]->spread, spec.name}, name).first->second;
+        if (first != name) equal.emplace(name, first);
+      }
+      if (pattern != nullptr && pattern->kind == Expr::Kind::kAttribute) {
+        const auto first = variables.try_emplace(pattern->slot, name).first->second;
+        if (first != name) equal.emplace(name, first);
+      }
+    }
+  }
+  return equal;
+}
+
+void add_equal_attributes(const std::map<std::string, std::string>& equal,
+                          ir::SymbolValues& integers) {
+  ir::SymbolValues added;
+  for (const auto& [name, first] : equal) {
+    for (const auto& [number, value] : integers) {
+      const std::string sign = number.starts_with("-") ? "-" : "";
+      const std::string rest = number.substr(sign.size());
+      const bool is_first = rest == first || rest.starts_with(first + ".");
+      if (is_first) added[sign + name + rest.substr(first.size())] = value;
+    }
+  }
+  for (const auto& [name, value] : added) integers[name] = value;
 }
 
 // The choice with the given integers instead of its own, by the names of numbers_of(). Signs stay.

@@ -25,6 +25,13 @@ Numbers numbers_of(const Rule& rule, const Instance& instance);
 // The choice with the named sizes and integer attributes replaced.
 Choice with_integers(const Rule& rule, Choice choice, const ir::SymbolValues& integers);
 
+// Attributes of different sources that must be equal, because one variable or capture stands for
+// them: from the name of each to that of the first.
+std::map<std::string, std::string> equal_attributes(const Rule& rule);
+// Adds the integers of attributes that equal others.
+void add_equal_attributes(const std::map<std::string, std::string>& equal,
+                          ir::SymbolValues& integers);
+
 // The equalities among the reals, and the values of those that are known or not finite. It is the
 // same for all members of a family.
 std::string structure_of_reals(const Numbers& numbers, const std::set<std::string>& unknown);

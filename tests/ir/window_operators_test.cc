@@ -86,6 +86,19 @@ TEST(Convolutions, InferTheirOutputs) {
             "fused_conv: there is no activation 'sine'");
 }
 
+// The channels of a group divide by the filters of a group, of which there are none.
+TEST(Convolutions, MayHaveNoFilters) {
+  const auto attrs = canonical_attrs(
+      get_operator("conv").attrs(),
+      {{"strides", Integers{1}}, {"pads", Integers{0, 0}}, {"dilations", Integers{1}}});
+  ASSERT_TRUE(attrs.ok());
+  const TensorType types[] = {{DType::kF32, {2, 1, 4}}, {DType::kF32, {0, 1, 2}}};
+  const auto type = infer_type(get_operator("conv"), *attrs, types);
+  ASSERT_TRUE(type.ok()) << type.status().message();
+  EXPECT_EQ(to_string(*type), "f32[2,0,3]");
+  EXPECT_TRUE(denote(get_operator("conv"), *attrs, types).ok());
+}
+
 TEST(Convolutions, TransposedOnesTurnSizesAround) {
   const TensorType small{DType::kF32, {2, 4, 5, 4}};
   const TensorType w{DType::kF32, {4, 3, 3, 3}};

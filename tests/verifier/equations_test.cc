@@ -54,6 +54,16 @@ TEST_F(EquationsTest, JoinBoundsThatMeet) {
   EXPECT_EQ(value(solved, a_), Polynomial(3));
 }
 
+// If b divides a, then a is a multiple of b, and every quotient of a by b is the other factor.
+TEST_F(EquationsTest, MakeAMultipleAProduct) {
+  const Solved solved = solve_equations(
+      atoms_, {equal(atoms_.remainder(a, b), 0), less_equal(1, a), less_equal(1, b)});
+  const Polynomial q = solved.apply(atoms_, atoms_.quotient(a, b));
+  EXPECT_TRUE(q.as_atom().valid());
+  EXPECT_EQ(solved.apply(atoms_, a), b * q);
+  EXPECT_EQ(solved.apply(atoms_, atoms_.remainder(a, b)), Polynomial(0));
+}
+
 // a divides b * c. As a rule from b * c to a * (b*c div a), rewriting would not end.
 TEST_F(EquationsTest, DoNotRewriteAProductIntoItsOwnQuotient) {
   const Polynomial q = atoms_.quotient(b * c, a);

@@ -117,7 +117,43 @@ class Solver {
     return any_equation([&](std::size_t i, const Polynomial& p) { return split(i, p); }) ||
            any_equation(
                [&](std::size_t i, const Polynomial& p) { return eliminate(i, p, Size::kAny); }) ||
+           any_equation([&](std::size_t i, const Polynomial& p) { return divide(i, p); }) ||
            any_equation([&](std::size_t i, const Polynomial& p) { return reduce_others(i, p); });
+  }
+
+  // A remainder of 0: a = b * (a div b). An atom of a becomes a multiple of b, with a new variable
+  // as the quotient. This uses up the equation.
+  bool divide(std::size_t i, const Polynomial& p) {
+    for (const auto& [monomial, coefficient] : p.terms()) {
+      for (const AtomId quotient : monomial) {
+        if (atoms_[quotient].kind != AtomKind::kQuotient) continue;
+        const Atom known = atoms_[quotient];
+        const Polynomial remainder = known.a - known.b * Polynomial(quotient);
+        if (remainder != p && remainder != -p) continue;
+        const auto atom = atom_to_solve_for(known);
+        if (!atom) continue;
+        const Polynomial variable(atoms_.fresh_variable());
+        const std::int64_t sign = known.a.coefficient({*atom});
+        const Polynomial rest = known.a - Polynomial(sign) * Polynomial(*atom);
+        const bool positive = rest == Polynomial(0) && sign == 1 && at_least(*atom, 1);
+        replace_atom(i, *atom, Polynomial(sign) * (known.b * variable - rest), Size::kAny);
+        if (positive) result_.facts.push_back(at_least_zero(variable - 1));  // b is positive
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::optional<AtomId> atom_to_solve_for(const Atom& quotient) const {
+    for (const auto& [monomial, coefficient] : quotient.a.terms()) {
+      if (monomial.size() != 1 || (coefficient != 1 && coefficient != -1)) continue;
+      const AtomId atom = monomial.front();
+      const AtomKind kind = atoms_[atom].kind;
+      if (kind != AtomKind::kSymbol && kind != AtomKind::kVariable) continue;
+      const Polynomial rest = quotient.a - Polynomial(coefficient) * Polynomial(atom);
+      if (!atoms_.occurs(atom, rest) && !atoms_.occurs(atom, quotient.b)) return atom;
+    }
+    return std::nullopt;
   }
 
   // Uses an equation between two products to rewrite all other equations to the smaller product.
