@@ -244,7 +244,14 @@ BatchedKind batched_kind(const Rule& rule, const Instance& like, Instantiator& i
     if (!Tracer(rule, like, alone).trace(kind.like).exception)
       kind.sizes.groups.push_back(std::move(group));
   }
-  return kind.sizes.empty() ? BatchedKind{{}, like.choice} : kind;
+  if (kind.sizes.empty()) return {{}, like.choice};
+  // Small sizes, so that instances with large other sizes can be run.
+  ir::SymbolValues smallest;
+  for (const auto& group : kind.sizes.groups) {
+    for (const std::string& name : group) smallest[name] = 2;
+  }
+  kind.like = with_integers(rule, kind.like, smallest);
+  return kind;
 }
 
 }  // namespace egret::rules

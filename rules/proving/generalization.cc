@@ -417,18 +417,48 @@ Result<Family> generalize(const Rule& rule, const Instance& instance,
   return best;
 }
 
+namespace {
+
+// Whether all attributes that a variable stands for have this value in a choice. They need not if
+// the choice comes from a search without regard to conditions.
+bool has_attribute(const Choice& choice, int variable, const AttrValue& value) {
+  const auto is_it = [&](const Expr& pattern) {
+    return pattern.kind == Expr::Kind::kAttribute && pattern.slot == variable;
+  };
+  const auto agrees = [&](const Expr& pattern, const AttrValue& attribute) {
+    if (is_it(pattern)) return attribute == value;
+    const auto* list = std::get_if<ir::Integers>(&attribute);
+    if (pattern.kind != Expr::Kind::kList || list == nullptr) return true;
+    for (std::size_t k = 0; k < std::min(list->size(), pattern.arguments.size()); ++k) {
+      if (is_it(pattern.arguments[k]) && !(AttrValue((*list)[k]) == value)) return false;
+    }
+    return true;
+  };
+  return std::ranges::all_of(choice.attrs, [&](const auto& applied) {
+    return std::ranges::all_of(applied.second.entries(), [&](const ir::Attrs::Entry& entry) {
+      const Expr* pattern = pattern_of(*applied.first, entry.name);
+      return pattern == nullptr || agrees(*pattern, entry.value);
+    });
+  });
+}
+
+}  // namespace
+
 Tracer::Tracer(const Rule& rule, const Instance& like, BatchSizes batch)
     : rule_(rule),
       splats_(splats_by_tensor(like)),
       numbers_(numbers_of(rule, like)),
       batch_(std::move(batch)),
       equal_attributes_(rules::equal_attributes(rule)) {
+  Environment nothing = make_environment(rule);
   for (const Expr& condition : conjuncts(rule)) {
     if (condition.kind != Expr::Kind::kCall || condition.function->name != "==") continue;
     for (const std::size_t side : {0U, 1U}) {
       const Expr& one = condition.arguments[side];
-      if (one.kind == Expr::Kind::kAttribute && is_constant(condition.arguments[1 - side]))
-        known_attributes_.insert(one.slot);
+      const Expr& other = condition.arguments[1 - side];
+      if (one.kind != Expr::Kind::kAttribute || !is_constant(other)) continue;
+      const auto value = evaluate(other, nothing);
+      if (value && has_attribute(like.choice, one.slot, *value)) known_attributes_.insert(one.slot);
     }
   }
 }

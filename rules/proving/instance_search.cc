@@ -249,7 +249,8 @@ std::optional<Instance> InstanceSearch::next_member() {
   while (fruitless_ < kFruitless && !base::stop_requested()) {
     base::Random own = random_.split(1).split(changes_++);
     const Instance& from = found_[own.below(found_.size())];
-    const Trace trace = Tracer(rule_, from).trace(from.choice);
+    const Tracer tracer(rule_, from);
+    const Trace trace = tracer.trace(from.choice);
     ir::SymbolValues numbers = trace.numbers;
     ++fruitless_;
     if (numbers.empty()) continue;
@@ -257,11 +258,11 @@ std::optional<Instance> InstanceSearch::next_member() {
       auto& number =
           std::next(numbers.begin(), static_cast<std::ptrdiff_t>(own.below(numbers.size())))
               ->second;
-      number = std::max<std::int64_t>(1, number + own.between(-2, kFarthest));
+      number = std::max<std::int64_t>(1, number + own.between(-kFarthest, kFarthest));
     }
     const auto fitting = solve_near(trace.conditions, std::move(numbers), own.split(1));
     if (!fitting) continue;
-    if (auto instance = accept(with_integers(rule_, from.choice, *fitting))) return instance;
+    if (auto instance = accept(tracer.with(from.choice, *fitting))) return instance;
   }
   return std::nullopt;
 }
