@@ -262,6 +262,7 @@ void Definition::pointwise_as(DType out,
   if (!ok()) return;
   if (without_elements_) return value(0);
   std::vector<Scalar> elements;
+  elements.reserve(inputs_.size());
   for (int i = 0; i < input_count(); ++i) elements.push_back(read_broadcast(i, at));
   value(body(elements));
 }

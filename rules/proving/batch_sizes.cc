@@ -207,7 +207,8 @@ std::vector<std::vector<std::string>> equal_sizes(const Rule& rule, const Choice
     add_variables(rule, source.term, sources.emplace_back());
   const SizesInUse in_use(rule, choice);
   std::vector<std::vector<std::string>> kept;
-  for (auto& [first, members] : groups) {
+  for (auto& group : groups) {
+    std::vector<std::string>& members = group.second;
     const bool is_open = std::ranges::all_of(members, [&](const std::string& name) {
       return trace.numbers.at(name) > 1 && !in_use.names().contains(name);
     });

@@ -162,7 +162,7 @@ Expr expression(const Atom& atom, const Quantities& quantities) {
   const auto b = [&] { return quantities.expr(atom.b); };
   const auto c = [&] { return quantities.expr(atom.c); };
   const Expr number = literal(atom.number);
-  const Expr zero = literal(std::int64_t{0});
+  Expr zero = literal(std::int64_t{0});
   switch (atom.form) {
     case Form::kEqual: return equal(a, b());
     case Form::kEqualNumber: return equal(a, number);

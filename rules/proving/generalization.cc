@@ -44,7 +44,7 @@ class RecordingSink : public GraphSink {
   Result<Handle> apply(const ir::Operator& op, const ir::Attrs& attrs,
                        std::span<const Handle> arguments) override {
     if (records_) {
-      Application& one = applications_.emplace_back(&op, attrs);
+      Application& one = applications_.emplace_back(Application{&op, attrs, {}});
       for (const Handle argument : arguments) one.operands.push_back(facts(argument).type);
     }
     return GraphSink::apply(op, attrs, arguments);
@@ -277,7 +277,9 @@ class Generalizer {
       const std::string prefix = std::to_string(number) + "." + name;
       if (stays_number(term, name)) {
         result.set(name, value);
-      } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+        continue;
+      }
+      if (const auto* integer = std::get_if<std::int64_t>(&value)) {
         result.set(name, symbolic(shared_name(prefix, ""), *integer));
       } else if (const auto* list = std::get_if<ir::Integers>(&value)) {
         ir::Integers integers;

@@ -171,7 +171,8 @@ class Verification {
     const bool disputed = verdict_.solver.disagreed > 0;
     verdict_.status = disputed ? Status::kDisputed : status;
     if (verdict_.status != Status::kBounded) verdict_.bound = 0;
-    verdict_.reason = disputed ? session_.disagreement() : std::move(reason);
+    if (disputed) reason = session_.disagreement();
+    verdict_.reason = std::move(reason);
     return verdict_;
   }
   bool fail(std::string reason) {

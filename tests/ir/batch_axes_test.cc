@@ -14,7 +14,7 @@ namespace {
 // Operands whose axes are called by letters: the axes of one letter have one size.
 class Applied {
  public:
-  Applied(const char* op, std::vector<std::string> operands, const Attrs& attrs = {})
+  Applied(const char* op, const std::vector<std::string>& operands, const Attrs& attrs = {})
       : op_(get_operator(op)) {
     std::set<char> letters;
     for (const std::string& axes : operands) letters.insert(axes.begin(), axes.end());
