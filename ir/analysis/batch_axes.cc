@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "ir/analysis/function_text.h"
-#include "ir/graph/builder.h"
 
 namespace egret::ir {
 namespace {
@@ -74,18 +73,6 @@ std::vector<Case> cases_of(std::span<const Use> uses) {
   return cases;
 }
 
-// One application as a graph of primitive operators; nullopt if the operator refuses the operands.
-std::optional<Graph> application(const Operator& op, const Attrs& attrs, const Types& operands) {
-  GraphBuilder builder;
-  std::vector<Value> inputs;
-  for (const TensorType& type : operands) inputs.push_back(builder.input("", type));
-  builder.output("out", builder.add(op, inputs, attrs));
-  auto graph = builder.finish();
-  if (!graph.ok()) return std::nullopt;
-  auto expanded = expand_composites(*graph);
-  return expanded.ok() ? std::optional(*std::move(expanded)) : std::nullopt;
-}
-
 const TensorType& output_type(const Graph& graph) {
   return graph.node(graph.outputs().front().node).type;
 }
@@ -93,14 +80,18 @@ const TensorType& output_type(const Graph& graph) {
 class Application {
  public:
   Application(const Operator& op, const Attrs& attrs, std::span<const TensorType> operands,
-              std::span<const Index> sizes)
-      : op_(op), attrs_(attrs), operands_(operands.begin(), operands.end()), sizes_(sizes) {}
+              const AxisGroups& groups, std::span<const Index> sizes)
+      : op_(op),
+        attrs_(attrs),
+        operands_(operands.begin(), operands.end()),
+        groups_(groups),
+        sizes_(sizes) {}
 
   std::optional<std::size_t> exception() {
     if (const auto twice = find_uses()) return twice;
     if (uses_.empty()) return std::nullopt;
     const auto plain = application(op_, attrs_, operands_);
-    if (plain) {
+    if (plain.ok()) {
       leave_out(*plain);
       if (const auto lost = lost_group(*plain)) return lost;
       text_ = functions_text(*plain, axes_, sizes_);
@@ -161,7 +152,7 @@ class Application {
       }
     }
     const auto graph = application(op_, attrs_, types);
-    if (!graph) return true;  // no claim about it
+    if (!graph.ok()) return true;  // no claim about it
     if (!text_ || graph->nodes().size() != axes_.size()) return false;
     const bool same_ranks = std::ranges::equal(graph->nodes(), axes_,
                                                [](const Node& node, const std::vector<int>& axes) {
@@ -184,9 +175,8 @@ class Application {
 
   // Whether a case depends on a decision that the plain application does not need.
   bool decides_more(const std::vector<Decision>& decisions, std::size_t known) const {
-    const AxisGroups groups(sizes_);
     return std::any_of(decisions.begin() + static_cast<std::ptrdiff_t>(known), decisions.end(),
-                       [&](const Decision& decision) { return !groups.is_whether_one(decision); });
+                       [&](const Decision& decision) { return !groups_.is_whether_one(decision); });
   }
 
   std::size_t first_of(const Case& one) const {
@@ -194,23 +184,32 @@ class Application {
     return uses_[static_cast<std::size_t>(found - one.begin())].group;
   }
 
-  // A group along which two operands may have different sizes other than 1.
+  // A group along which two operands may have different sizes other than 1, while the others have
+  // the size of one of them or repeat.
   std::optional<std::size_t> unequal_sizes_fit() const {
     for (const Use& use : uses_) {
-      for (const auto& [odd, odd_axis] : use.operands) {
-        if (use.operands.size() < 2) break;
-        Types types = operands_;
-        for (const auto& [operand, axis] : use.operands) types[operand].dims[axis] = 2;
-        types[odd].dims[odd_axis] = 3;
-        if (infer_type(op_, attrs_, types).ok()) return use.group;
+      for (std::size_t i = 0; i < use.operands.size(); ++i) {
+        for (std::size_t k = 0; k < use.operands.size(); ++k) {
+          if (i != k && (fits(use, i, k, 2) || fits(use, i, k, 1))) return use.group;
+        }
       }
     }
     return std::nullopt;
+  }
+  // Whether the operator accepts 3 and 2 as the sizes of these operands along the group.
+  bool fits(const Use& use, std::size_t with_3, std::size_t with_2, std::int64_t others) const {
+    Types types = operands_;
+    for (std::size_t i = 0; i < use.operands.size(); ++i) {
+      const auto [operand, axis] = use.operands[i];
+      types[operand].dims[axis] = i == with_3 ? 3 : i == with_2 ? 2 : others;
+    }
+    return infer_type(op_, attrs_, types).ok();
   }
 
   const Operator& op_;
   const Attrs& attrs_;
   const Types operands_;
+  const AxisGroups& groups_;
   const std::span<const Index> sizes_;
   std::vector<Use> uses_;
   LeftOutAxes axes_;
@@ -221,7 +220,7 @@ class Application {
 
 std::optional<std::size_t> AxisGroups::exception(const Operator& op, const Attrs& attrs,
                                                  std::span<const TensorType> operands) const {
-  return Application(op, attrs, operands, sizes_).exception();
+  return Application(op, attrs, operands, *this, sizes_).exception();
 }
 
 bool AxisGroups::is_whether_one(const Decision& decision) const {

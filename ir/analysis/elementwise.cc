@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ir/analysis/function_text.h"
-#include "ir/graph/builder.h"
 
 namespace egret::ir {
 namespace {
@@ -29,14 +28,8 @@ Shape broadcast_shape(std::span<const TensorType> operands) {
 // them. nullopt: it is not elementwise on them.
 std::optional<std::string> function_of(const Operator& op, const Attrs& attrs,
                                        std::span<const TensorType> operands) {
-  GraphBuilder builder;
-  std::vector<Value> inputs;
-  for (const TensorType& type : operands) inputs.push_back(builder.input("", type));
-  builder.output("out", builder.add(op, inputs, attrs));
-  const auto graph = builder.finish();
-  if (!graph.ok()) return "";
-  const auto expanded = expand_composites(*graph);
-  if (!expanded.ok()) return std::nullopt;
+  const auto expanded = application(op, attrs, operands);
+  if (!expanded.ok()) return "";
   const auto& out = expanded->node(expanded->outputs().front().node).type;
   if (!operands.empty() && out.shape() != broadcast_shape(operands)) return std::nullopt;
   // All axes are left out, numbered from the last: broadcasting aligns them there.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/graph/builder.h"
 #include "ir/graph/operator.h"
 
 namespace egret::ir {
@@ -118,6 +119,16 @@ class Writer {
 };
 
 }  // namespace
+
+base::Result<Graph> application(const Operator& op, const Attrs& attrs,
+                                std::span<const TensorType> operands) {
+  GraphBuilder builder;
+  std::vector<Value> inputs;
+  for (const TensorType& type : operands) inputs.push_back(builder.input("", type));
+  builder.output("out", builder.add(op, inputs, attrs));
+  EGRET_ASSIGN_OR_RETURN(const Graph graph, builder.finish());
+  return expand_composites(graph);
+}
 
 std::optional<std::string> function_text(const Graph& graph, NodeId id, const LeftOutAxes& axes,
                                          std::span<const Index> hidden) {

@@ -17,6 +17,11 @@
 
 namespace egret::ir {
 
+// One application as a graph of primitive operators. Errors: those that the operator reports about
+// the operands.
+base::Result<Graph> application(const Operator& op, const Attrs& attrs,
+                                std::span<const TensorType> operands);
+
 // By node of a graph and axis of its value: a number that identifies an axis that is left out, or
 // kKept.
 inline constexpr int kKept = -1;

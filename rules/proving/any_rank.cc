@@ -10,6 +10,7 @@
 
 #include "ir/analysis/elementwise.h"
 #include "rules/language/attribute_pattern.h"
+#include "rules/language/expression_reads.h"
 #include "rules/testing/instance_conditions.h"
 #include "rules/testing/instance_numbers.h"
 
@@ -17,11 +18,10 @@ namespace egret::rules {
 namespace {
 
 bool depends_on_shapes(const Expr& expr) {
-  static constexpr std::string_view kOfShapes[] = {"rank", "dim", "shape", "elements", "same_type"};
-  if (expr.kind == Expr::Kind::kCall &&
-      std::ranges::find(kOfShapes, expr.function->name) != std::end(kOfShapes))
-    return true;
-  return std::ranges::any_of(expr.arguments, depends_on_shapes);
+  return any_call(expr, [](const ExprFunction& function) {
+    const Reads reads = reads_of(function);
+    return reads == Reads::kRank || reads == Reads::kSizes;
+  });
 }
 
 // Lists of an operator without operands are its sizes, which may be any.
@@ -84,11 +84,11 @@ bool is_last_axis(const Expr& expr) {
 }
 
 bool counts_from_last(const Expr& expr) {
-  static constexpr std::string_view kOfAnyRank[] = {"dtype", "is_float", "is_number", "constant",
-                                                    "splat", "is_splat", "splat_of",  "same_type"};
   if (expr.kind == Expr::Kind::kCall && expr.function->tensors > 0) {
     if (expr.function->name == "dim") return is_last_axis(expr.arguments[1]);
-    return std::ranges::find(kOfAnyRank, expr.function->name) != std::end(kOfAnyRank);
+    if (expr.function->name == "same_type") return true;
+    const Reads reads = reads_of(*expr.function);
+    return reads != Reads::kRank && reads != Reads::kSizes;
   }
   return std::ranges::all_of(expr.arguments, counts_from_last);
 }

@@ -2,12 +2,11 @@
 #include "rules/proving/batch_sizes.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 
+#include "rules/language/expression_reads.h"
 #include "rules/proving/generalization.h"
 #include "rules/tensors/binding.h"
 #include "rules/testing/instance_conditions.h"
@@ -57,9 +56,7 @@ class SizesInUse {
   }
 
   void add_call(const Expr& call) {
-    static constexpr std::string_view kOfNoSize[] = {"rank",     "dtype", "is_float", "is_number",
-                                                     "constant", "splat", "is_splat", "splat_of"};
-    if (std::ranges::find(kOfNoSize, call.function->name) != std::end(kOfNoSize)) return;
+    if (reads_of(*call.function) != Reads::kSizes) return;
     const int slot = call.arguments[0].slot;
     const auto variable = choice_.variables.find(slot);
     if (variable == choice_.variables.end() || call.function->tensors > 1) {
@@ -91,7 +88,10 @@ class SizesInUse {
 class Spread {
  public:
   Spread(const Rule& rule, const Choice& choice, Instantiator& instantiator)
-      : rule_(rule), instantiator_(instantiator), numbers_(sizes_of(choice)), choice_(choice) {
+      : rule_(rule),
+        instantiator_(instantiator),
+        numbers_(sizes_of(rule, choice)),
+        choice_(choice) {
     for (const auto& [name, size] : numbers_) {
       if (size == 1) ones_.push_back(name);
     }
@@ -114,15 +114,6 @@ class Spread {
   Choice take() && { return std::move(choice_); }
 
  private:
-  ir::SymbolValues sizes_of(const Choice& choice) const {
-    ir::SymbolValues sizes;
-    for (const auto& [slot, type] : choice.variables) {
-      for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
-        sizes[size_name(rule_, slot, axis)] = type.dims[axis].constant();
-    }
-    return sizes;
-  }
-
   // A prime that no size is.
   std::int64_t unused() const {
     for (const std::int64_t prime : {2, 3, 5, 7, 11, 13}) {
@@ -236,23 +227,17 @@ bool only_equates_sizes(const Expr& condition) {
          is_dim(condition.arguments[1]);
 }
 
-BatchedKind batched_kind(const Rule& rule, const Instance& like, Instantiator& instantiator) {
-  BatchedKind kind{{}, Spread(rule, like.choice, instantiator).take()};
-  const Trace trace = Tracer(rule, like).trace(kind.like);
-  if (!trace.complete) return {{}, like.choice};
-  for (std::vector<std::string>& group : equal_sizes(rule, kind.like, trace)) {
+BatchSizes batch_sizes(const Rule& rule, const Instance& like, Instantiator& instantiator) {
+  const Choice spread = Spread(rule, like.choice, instantiator).take();
+  const Trace trace = Tracer(rule, like).trace(spread);
+  BatchSizes sizes;
+  if (!trace.complete) return sizes;
+  for (std::vector<std::string>& group : equal_sizes(rule, spread, trace)) {
     const BatchSizes alone{{group}};
-    if (!Tracer(rule, like, alone).trace(kind.like).exception)
-      kind.sizes.groups.push_back(std::move(group));
+    if (!Tracer(rule, like, alone).trace(spread).exception)
+      sizes.groups.push_back(std::move(group));
   }
-  if (kind.sizes.empty()) return {{}, like.choice};
-  // Small sizes, so that instances with large other sizes can be run.
-  ir::SymbolValues smallest;
-  for (const auto& group : kind.sizes.groups) {
-    for (const std::string& name : group) smallest[name] = 2;
-  }
-  kind.like = with_integers(rule, kind.like, smallest);
-  return kind;
+  return sizes;
 }
 
 }  // namespace egret::rules

@@ -33,13 +33,8 @@ struct BatchSizes {
 // equations between sizes or types.
 bool only_equates_sizes(const Expr& condition);
 
-// A kind of instances with sizes that may be along batch axes, and an instance of it with equal
-// sizes other than 1 along each. Whether they are is decided for each path of the kind
-// (rules/proving/generalization.h); `like` decides it for its own.
-struct BatchedKind {
-  BatchSizes sizes;
-  Choice like;
-};
-BatchedKind batched_kind(const Rule& rule, const Instance& like, Instantiator& instantiator);
+// The sizes of a kind of instances that may be along batch axes: they are so on one path of the
+// kind. Whether they are is decided for each path (rules/proving/generalization.h).
+BatchSizes batch_sizes(const Rule& rule, const Instance& like, Instantiator& instantiator);
 
 }  // namespace egret::rules

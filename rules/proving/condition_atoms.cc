@@ -51,9 +51,9 @@ class InstanceEnvironment {
   std::map<int, TensorFacts> facts_;
 };
 
-// The values of a quantity that may be thresholds, the smallest and the largest first.
-std::vector<std::int64_t> numbers_of(std::size_t quantity,
-                                     const std::vector<QuantityValues>& examples) {
+// The smallest values of a quantity, which may be thresholds.
+std::vector<std::int64_t> thresholds_of(std::size_t quantity,
+                                        const std::vector<QuantityValues>& examples) {
   std::set<std::int64_t> all{0, 1};
   for (const QuantityValues& values : examples) {
     if (values[quantity]) all.insert(*values[quantity]);
@@ -66,7 +66,7 @@ std::vector<std::int64_t> numbers_of(std::size_t quantity,
   return some;
 }
 
-bool is_constant(std::size_t quantity, const std::vector<QuantityValues>& examples) {
+bool is_fixed(std::size_t quantity, const std::vector<QuantityValues>& examples) {
   return std::ranges::all_of(examples, [&](const QuantityValues& values) {
     return values[quantity] == examples.front()[quantity];
   });
@@ -183,12 +183,12 @@ std::vector<Atom> all_atoms(const Quantities& quantities,
                             const std::vector<QuantityValues>& examples) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < quantities.size(); ++i) {
-    if (!is_constant(i, examples)) open.push_back(i);
+    if (!is_fixed(i, examples)) open.push_back(i);
   }
   const auto is_structural = [&](std::size_t i) { return i >= quantities.first_structural(); };
   std::vector<Atom> all;
   for (const std::size_t a : open) {
-    for (const std::int64_t number : numbers_of(a, examples)) {
+    for (const std::int64_t number : thresholds_of(a, examples)) {
       all.push_back({.form = Form::kEqualNumber, .a = a, .number = number});
       all.push_back({.form = Form::kAtLeast, .a = a, .number = number});
       all.push_back({.form = Form::kAtMost, .a = a, .number = number});

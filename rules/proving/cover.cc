@@ -2,7 +2,6 @@
 #include "rules/proving/cover.h"
 
 #include <algorithm>
-#include <set>
 #include <span>
 
 #include "base/stop.h"
@@ -42,26 +41,24 @@ void shrink(ir::SymbolValues& numbers, std::span<const ir::Guard> guards,
   }
 }
 
-ir::SymbolValues sizes_along(const Rule& rule, const BatchedKind& batched) {
+// Small, so that instances with large other sizes can be run.
+ir::SymbolValues equal_sizes_along(const BatchSizes& batch) {
+  constexpr std::int64_t kSize = 2;
   ir::SymbolValues sizes;
-  for (const auto& [slot, type] : batched.like.variables) {
-    for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
-      sizes[size_name(rule, slot, axis)] = type.dims[axis].constant();
+  for (const auto& group : batch.groups) {
+    for (const std::string& name : group) sizes[name] = kSize;
   }
-  std::set<std::string> along;
-  for (const auto& group : batched.sizes.groups) along.insert(group.begin(), group.end());
-  std::erase_if(sizes, [&](const auto& one) { return !along.contains(one.first); });
   return sizes;
 }
 
 }  // namespace
 
-Cover::Cover(const Rule& rule, const Instance& like, const BatchedKind& batched,
+Cover::Cover(const Rule& rule, const Instance& like, const BatchSizes& batch,
              verifier::SolverSession& session, Limits limits)
     : rule_(rule),
-      tracer_(rule, like, batched.sizes),
-      like_(batched.like),
-      fixed_(sizes_along(rule, batched)),
+      tracer_(rule, like, batch),
+      like_(like.choice),
+      fixed_(equal_sizes_along(batch)),
       limits_(limits),
       feasibility_(session) {}
 

@@ -26,12 +26,12 @@ class Cover {
     std::size_t questions = 1'000;  // to Z3 about products
   };
 
-  // `like` is an instance of the kind. Sizes along batch axes stay as in `batched` (see
+  // `like` is an instance of the kind. Sizes along batch axes stay equal (see
   // rules/proving/batch_sizes.h). The rule and the session must outlive the object.
-  Cover(const Rule& rule, const Instance& like, const BatchedKind& batched,
+  Cover(const Rule& rule, const Instance& like, const BatchSizes& batch,
         verifier::SolverSession& session, Limits limits);
   Cover(const Rule& rule, const Instance& like, verifier::SolverSession& session, Limits limits)
-      : Cover(rule, like, {{}, like.choice}, session, limits) {}
+      : Cover(rule, like, BatchSizes(), session, limits) {}
 
   // The choice with equal sizes along batch axes.
   Choice evened(const Choice& choice) const;

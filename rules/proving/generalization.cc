@@ -453,15 +453,12 @@ Tracer::Tracer(const Rule& rule, const Instance& like, BatchSizes batch)
       batch_(std::move(batch)),
       equal_attributes_(rules::equal_attributes(rule)) {
   Environment nothing = make_environment(rule);
-  for (const Expr& condition : conjuncts(rule)) {
-    if (condition.kind != Expr::Kind::kCall || condition.function->name != "==") continue;
-    for (const std::size_t side : {0U, 1U}) {
-      const Expr& one = condition.arguments[side];
-      const Expr& other = condition.arguments[1 - side];
-      if (one.kind != Expr::Kind::kAttribute || !is_constant(other)) continue;
-      const auto value = evaluate(other, nothing);
-      if (value && has_attribute(like.choice, one.slot, *value)) known_attributes_.insert(one.slot);
-    }
+  const InstanceConditions conditions(rule);
+  for (const InstanceConditions::Definition& one : conditions.definitions()) {
+    if (!is_constant(*one.value)) continue;
+    const auto value = evaluate(*one.value, nothing);
+    if (value && has_attribute(like.choice, one.attribute, *value))
+      known_attributes_.insert(one.attribute);
   }
 }
 
@@ -475,11 +472,6 @@ Trace Tracer::trace(const Choice& choice) const {
 
 Choice Tracer::with(const Choice& choice, ir::SymbolValues integers) const {
   add_equal_attributes(equal_attributes_, integers);
-  for (const auto& group : batch_.groups) {
-    const auto shared = integers.find(group.front());
-    if (shared == integers.end()) continue;
-    for (const std::string& name : group) integers[name] = shared->second;
-  }
   return with_integers(rule_, choice, integers);
 }
 

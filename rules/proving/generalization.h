@@ -66,14 +66,14 @@ struct Trace {
 class Tracer {
  public:
   // `like` is an instance that provides what a choice does not contain. The rule must outlive the
-  // tracer. One symbol stands for attributes that must be equal. One stands for all sizes along a
-  // batch axis, which must be equal and at least 2
-  // in each choice. That it is not 1 is no decision.
+  // tracer. One symbol stands for attributes that must be equal, and one for all sizes along a
+  // batch axis. The latter must be equal and at least 2 in each choice; that they are not 1 is no
+  // decision.
   Tracer(const Rule& rule, const Instance& like, BatchSizes batch = {});
 
   Trace trace(const Choice& choice) const;
-  // The choice with other integers, by the names of the symbols. They stand for equal attributes
-  // and sizes along batch axes too.
+  // The choice with other integers, by the names of the symbols; those of attributes hold for equal
+  // attributes too.
   Choice with(const Choice& choice, ir::SymbolValues integers) const;
 
  private:

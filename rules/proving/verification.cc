@@ -211,24 +211,24 @@ class Verification {
   // One kind. What stays open is noted in the verdict.
   bool cover(std::span<const Choice* const> choices) {
     const auto like = instantiator_.of(*choices.front(), random_, kMostImagined);
-    BatchedKind batched{{}, like->choice};
-    if (options_.batch_axes) batched = batched_kind(rule_, *like, instantiator_);
+    BatchSizes batch;
+    if (options_.batch_axes) batch = batch_sizes(rule_, *like, instantiator_);
+    const std::size_t left =
+        options_.cover_paths - std::min(options_.cover_paths, verdict_.cover.paths);
+    const std::size_t questions =
+        options_.cover_questions - std::min(options_.cover_questions, questions_);
     for (;;) {
-      const std::size_t left =
-          options_.cover_paths - std::min(options_.cover_paths, verdict_.cover.paths);
-      const std::size_t questions =
-          options_.cover_questions - std::min(options_.cover_questions, questions_);
-      Cover paths(rule_, *like, batched, session_, {.paths = left, .questions = questions});
+      Cover paths(rule_, *like, batch, session_, {.paths = left, .questions = questions});
       std::string open;
       if (!follow(paths, choices, open)) return false;
       if (paths.exception()) {
-        batched.sizes = batched.sizes.without(*paths.exception());
+        batch = batch.without(*paths.exception());
         continue;
       }
       verdict_.cover.paths += paths.tree().leaves();
       questions_ += paths.questions();
       note_kind(like->choice, open.empty() ? paths.open() : std::move(open));
-      note_first_axis(like->choice, batched.sizes);
+      note_first_axis(like->choice, batch);
       return true;
     }
   }

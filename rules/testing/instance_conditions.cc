@@ -7,15 +7,15 @@
 #include <string_view>
 
 #include "base/function_ref.h"
+#include "rules/language/expression_reads.h"
 
 namespace egret::rules {
 namespace {
 
 // Whether a condition depends on tensor elements, which are drawn last.
 bool speaks_of_elements(const Expr& expr) {
-  if (expr.kind == Expr::Kind::kCall && expr.function->name.find("splat") != std::string::npos)
-    return true;
-  return std::ranges::any_of(expr.arguments, speaks_of_elements);
+  return any_call(
+      expr, [](const ExprFunction& function) { return reads_of(function) == Reads::kElements; });
 }
 
 bool is_integer_literal(const Expr& expr) {
@@ -86,13 +86,12 @@ std::vector<Expr> conjuncts(const Rule& rule) {
 }
 
 bool is_structural(const Expr& expr) {
-  static constexpr std::string_view kOfNumbers[] = {"dim",   "shape",    "elements", "same_type",
-                                                    "splat", "is_splat", "splat_of"};
   using Kind = Expr::Kind;
   if (expr.kind == Kind::kAttribute || expr.kind == Kind::kSpread) return false;
-  if (expr.kind == Kind::kCall &&
-      std::ranges::find(kOfNumbers, expr.function->name) != std::end(kOfNumbers))
-    return false;
+  if (expr.kind == Kind::kCall) {
+    const Reads reads = reads_of(*expr.function);
+    if (reads == Reads::kSizes || reads == Reads::kElements) return false;
+  }
   return std::ranges::all_of(expr.arguments, is_structural);
 }
 

@@ -45,9 +45,8 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
     numbers.structure += rule.tensors[static_cast<std::size_t>(slot)] + " " +
                          std::string(to_string(type.dtype)) + "/" + std::to_string(type.rank()) +
                          " ";
-    for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
-      numbers.integers[size_name(rule, slot, axis)] = type.dims[axis].constant();
   }
+  numbers.integers.merge(sizes_of(rule, instance.choice));
   for (std::size_t i = 0; i < instance.splats.size(); ++i) {
     if (!instance.splats[i]) continue;
     const ir::Node& input = instance.left.node(instance.left.inputs()[i]);
@@ -80,6 +79,15 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
       numbers.structure += element->first + "=" + std::to_string(element->second) + " ";
   }
   return numbers;
+}
+
+ir::SymbolValues sizes_of(const Rule& rule, const Choice& choice) {
+  ir::SymbolValues sizes;
+  for (const auto& [slot, type] : choice.variables) {
+    for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
+      sizes[size_name(rule, slot, axis)] = type.dims[axis].constant();
+  }
+  return sizes;
 }
 
 std::map<std::string, std::string> equal_attributes(const Rule& rule) {

@@ -22,6 +22,8 @@ struct Numbers {
   std::string structure;
 };
 Numbers numbers_of(const Rule& rule, const Instance& instance);
+// The sizes alone.
+ir::SymbolValues sizes_of(const Rule& rule, const Choice& choice);
 // The choice with the named sizes and integer attributes replaced.
 Choice with_integers(const Rule& rule, Choice choice, const ir::SymbolValues& integers);
 

@@ -15,9 +15,9 @@ namespace {
 // "?x.0 ?y.0, ?x.1 ?y.1": the groups, in order.
 std::string groups(const std::string& text) {
   RuleWithInstance some(text);
-  const BatchedKind kind = batched_kind(some.rule, some.instance, some.instantiator);
+  const BatchSizes sizes = batch_sizes(some.rule, some.instance, some.instantiator);
   std::string all;
-  for (const auto& group : kind.sizes.groups) {
+  for (const auto& group : sizes.groups) {
     if (!all.empty()) all += ",";
     for (const std::string& name : group) all += " " + name;
   }
