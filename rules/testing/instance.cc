@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/testing/instance.h"
 
+#include <algorithm>
+
 namespace egret::rules {
 
 std::vector<const Term*> source_applications(const Rule& rule) {
@@ -11,6 +13,12 @@ std::vector<const Term*> source_applications(const Rule& rule) {
     });
   }
   return all;
+}
+
+bool has_elements(const Instance& instance) {
+  return std::ranges::any_of(instance.left.outputs(), [&](const auto& output) {
+    return instance.left.node(output.node).type.elements() != 0;
+  });
 }
 
 }  // namespace egret::rules

@@ -37,4 +37,7 @@ struct Instance {
   std::string text;
 };
 
+// Whether an output of the left side has elements. Every claim about others is true.
+bool has_elements(const Instance& instance);
+
 }  // namespace egret::rules

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/proving/family_proofs.h"
+
+#include <algorithm>
+
+#include "base/stop.h"
+#include "rules/language/real_expressions.h"
+#include "rules/proving/bounded_check.h"
+#include "rules/proving/rewriting_proof.h"
+
+namespace egret::rules {
+namespace {
+
+Ending undecided(std::string reason) { return {Verdict::Status::kUndecided, std::move(reason)}; }
+
+Ending refuted(std::string counterexample) {
+  return {Verdict::Status::kRefuted, std::move(counterexample)};
+}
+
+}  // namespace
+
+FamilyProofs::FamilyProofs(const Rule& rule, const VerifyOptions& options,
+                           Instantiator& instantiator, const Refutation& refutation,
+                           verifier::SolverSession& session)
+    : rule_(rule),
+      options_(options),
+      instantiator_(instantiator),
+      refutation_(refutation),
+      session_(session) {}
+
+bool FamilyProofs::contain(const Instance& instance) const {
+  return proven_.contain(numbers_of(rule_, instance));
+}
+
+std::optional<Ending> FamilyProofs::prove(const Instance& instance) {
+  if (base::stop_requested()) return undecided("stopped");
+  if (families_ == options_.most_families) return undecided("more families than tried");
+  if (session_.statistics().queries >= options_.most_queries)
+    return undecided("more questions to the solver than tried");
+  ++families_;
+  base::Result<Family> family = generalize(rule_, instance);
+  if (!family.ok()) return prove_unconditional(instance, family.status().message());
+  const verifier::Proof proof = prove(*family);
+  if (proof.proven && !family->reals.empty()) {
+    // The proof must not depend on the stand-ins. A result computed from a stand-in would; a
+    // second proof with other stand-ins detects this.
+    base::Result<Family> other = generalize(rule_, instance, {.salt = 1});
+    if (!other.ok() || prove(*other).lines != proof.lines)
+      return undecided("a number is computed from a real attribute");
+  }
+  keep_proof(*family, proof.lines);
+  if (!proof.proven) {
+    if (auto found = refutation_.around(instance, *family)) return refuted(*std::move(found));
+    if (!derive(instance, *family)) {
+      if (auto ending = check_up_to_bound_of(instance, *family, proof.reason)) return ending;
+    }
+  }
+  proven_.add(*family);
+  return std::nullopt;
+}
+
+// For an instance that cannot be generalized.
+std::optional<Ending> FamilyProofs::prove_unconditional(const Instance& instance,
+                                                        const std::string& reason) {
+  const Family all = unconditional_family(rule_, instance);
+  texts_.emplace_back("instances of all numbers\n");
+  if (auto found = refutation_.around(instance, all)) return refuted(*std::move(found));
+  if (auto ending = check_up_to_bound_of(instance, all, reason)) return ending;
+  proven_.add(all);
+  return std::nullopt;
+}
+
+verifier::Proof FamilyProofs::prove(const Family& family) const {
+  return family.obligation->prove(family.conditions,
+                                  {.example = family.example, .session = &session_});
+}
+
+void FamilyProofs::keep_proof(const Family& family, const std::vector<std::string>& lines) {
+  std::string text = "family (" + family.variables + ")\n";
+  for (const ir::Guard& condition : family.conditions)
+    text += "  where  " + ir::to_string(condition) + "\n";
+  for (const std::string& line : lines) text += "  " + line + "\n";
+  texts_.push_back(std::move(text));
+}
+
+// Whether lemmas rewrite both sides of the whole family to the same graph. The decisions of the
+// rewritings must follow from the family's conditions. Families with open reals are excluded,
+// because lemmas might test the stand-ins.
+bool FamilyProofs::derive(const Instance& instance, const Family& family) {
+  if (options_.lemmas.empty() || !family.reals.empty()) return false;
+  const auto concrete = generalize(rule_, instance, {.integers = false});
+  if (!concrete.ok()) return false;
+  const auto found = find_rewritings(concrete->sides[0], concrete->sides[1], lemmas());
+  if (!found) return false;
+  const base::Result<Family> derived = generalize(rule_, instance, {.rewritings = &*found});
+  const verifier::ProofOptions how{.example = family.example, .session = &session_};
+  if (!derived.ok() || !family.obligation->implies(family.conditions, derived->conditions, how))
+    return false;
+  std::vector<std::string> lines = found->lines();
+  if (!found->right.empty()) {
+    const verifier::Proof defined = family.obligation->prove_defined(family.conditions, how);
+    if (!defined.proven) return false;
+    lines.insert(lines.end(), defined.lines.begin(), defined.lines.end());
+  }
+  texts_.pop_back();
+  keep_proof(family, lines);
+  ++derived_;
+  return true;
+}
+
+// Rules other than this one. Unless this rule holds up to rounding, rules that do are excluded.
+const std::vector<Rule>& FamilyProofs::lemmas() {
+  if (!lemmas_) {
+    lemmas_.emplace();
+    const base::ContentHash own = content_hash(rule_);
+    for (const Rule& lemma : options_.lemmas) {
+      const bool exact = rule_.has_tag(kRounding) || !lemma.has_tag(kRounding);
+      if (exact && !(content_hash(lemma) == own)) lemmas_->push_back(lemma);
+    }
+  }
+  return *lemmas_;
+}
+
+std::optional<Ending> FamilyProofs::check_up_to_bound_of(const Instance& instance,
+                                                         const Family& family,
+                                                         const std::string& reason) {
+  const std::int64_t most =
+      std::min(options_.bounded_members, options_.bounded_members_in_all - bounded_members_);
+  if (most <= 0) return undecided(reason);
+  const BoundedCheck check =
+      check_up_to_bound(rule_, instance, family, most, instantiator_, session_);
+  if (check.bound == 0) return undecided(reason + "; member by member: " + check.reason);
+  bounded_members_ += check.members;
+  if (unproven_.empty()) unproven_ = reason;
+  bound_ = bound_ == 0 ? check.bound : std::min(bound_, check.bound);
+  texts_.back() += "  not proven for all sizes: " + reason + "\n  all " +
+                   std::to_string(check.members) + " members with numbers up to " +
+                   std::to_string(check.bound) + " hold\n";
+  return std::nullopt;
+}
+
+std::string FamilyProofs::report(Verdict& verdict) const {
+  verdict.families = families_;
+  verdict.derived = derived_;
+  verdict.bound = bound_;
+  verdict.proofs = texts_;
+  return unproven_;
+}
+
+}  // namespace egret::rules

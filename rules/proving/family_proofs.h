@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proves the families of a rule's instances, and remembers them: their members need no further
+// proof.
+//
+// If the two sides of a family cannot be proven equal, a counterexample is sought
+// (rules/proving/refutation.h), then a derivation by lemmas (rules/proving/rewriting_proof.h), then
+// a proof of all members up to a bound (rules/proving/bounded_check.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rules/proving/proven_families.h"
+#include "rules/proving/refutation.h"
+#include "rules/proving/verdict.h"
+#include "verifier/solver/solver_session.h"
+
+namespace egret::rules {
+
+class FamilyProofs {
+ public:
+  // All outlive the object.
+  FamilyProofs(const Rule& rule, const VerifyOptions& options, Instantiator& instantiator,
+               const Refutation& refutation, verifier::SolverSession& session);
+
+  // Whether the instance belongs to a proven family.
+  bool contain(const Instance& instance) const;
+  // Generalizes the instance to a family and proves that. Returns why this fails.
+  std::optional<Ending> prove(const Instance& instance);
+  // Adds what was found so far to the verdict. Returns why a family is only bounded.
+  std::string report(Verdict& verdict) const;
+
+ private:
+  std::optional<Ending> prove_unconditional(const Instance& instance, const std::string& reason);
+  verifier::Proof prove(const Family& family) const;
+  void keep_proof(const Family& family, const std::vector<std::string>& lines);
+  bool derive(const Instance& instance, const Family& family);
+  std::optional<Ending> check_up_to_bound_of(const Instance& instance, const Family& family,
+                                             const std::string& reason);
+  const std::vector<Rule>& lemmas();
+
+  const Rule& rule_;
+  const VerifyOptions& options_;
+  Instantiator& instantiator_;
+  const Refutation& refutation_;
+  verifier::SolverSession& session_;
+  ProvenFamilies proven_;
+  std::optional<std::vector<Rule>> lemmas_;  // without this rule
+  int families_ = 0;
+  int derived_ = 0;
+  std::vector<std::string> texts_;  // of the proofs
+  std::int64_t bound_ = 0;          // least of the families that are only bounded
+  std::int64_t bounded_members_ = 0;
+  std::string unproven_;  // why the first of them is
+};
+
+}  // namespace egret::rules

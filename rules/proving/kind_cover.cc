@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/proving/kind_cover.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/stop.h"
+
+namespace egret::rules {
+namespace {
+
+// Elements of a tensor of an instance that is only proven.
+constexpr std::int64_t kMostImagined = std::int64_t{1} << 40;
+constexpr std::uint64_t kPathStream = std::uint64_t{1} << 40;  // far from attempts
+
+bool is_imaginable(const Choice& choice) {
+  return std::ranges::all_of(choice.variables, [](const auto& variable) {
+    const auto elements = ir::element_count(variable.second.shape());
+    return elements && *elements <= kMostImagined;
+  });
+}
+
+}  // namespace
+
+KindCover::KindCover(const Rule& rule, const VerifyOptions& options, Instantiator& instantiator,
+                     const Refutation& refutation, FamilyProofs& families,
+                     verifier::SolverSession& session)
+    : rule_(rule),
+      options_(options),
+      instantiator_(instantiator),
+      refutation_(refutation),
+      families_(families),
+      session_(session),
+      random_(options.seed) {}
+
+std::optional<Ending> KindCover::explore(std::span<const Choice> instances) {
+  if (options_.cover_paths == 0) return std::nullopt;
+  // By the number of sizes and attributes: most mistakes show in the simplest kinds already.
+  std::map<std::pair<std::size_t, std::string>, std::vector<const Choice*>> kinds;
+  for (const Choice& choice : instances) {
+    const auto instance = instantiator_.of(choice, random_, kMostImagined);
+    if (!instance) continue;
+    const Numbers numbers = numbers_of(rule_, *instance);
+    kinds[{numbers.integers.size(), numbers.structure}].push_back(&choice);
+  }
+  for (const auto& [kind, choices] : kinds) {
+    if (!explored_.insert(kind.second).second) continue;
+    if (auto ending = explore_kind(choices)) return ending;
+  }
+  return std::nullopt;
+}
+
+// What stays open is noted. A batch axis that a path contradicts is given up, and the kind explored
+// again.
+std::optional<Ending> KindCover::explore_kind(std::span<const Choice* const> choices) {
+  const auto like = instantiator_.of(*choices.front(), random_, kMostImagined);
+  BatchSizes batch;
+  if (options_.batch_axes) batch = batch_sizes(rule_, *like, instantiator_);
+  const std::size_t left = options_.cover_paths - std::min(options_.cover_paths, covered_.paths);
+  const std::size_t questions =
+      options_.cover_questions - std::min(options_.cover_questions, questions_);
+  for (;;) {
+    Cover paths(rule_, *like, batch, session_, {.paths = left, .questions = questions});
+    std::string open;
+    if (auto ending = follow(paths, choices, open)) return ending;
+    if (paths.exception()) {
+      batch = batch.without(*paths.exception());
+      continue;
+    }
+    covered_.paths += paths.tree().leaves();
+    questions_ += paths.questions();
+    note_kind(like->choice, open.empty() ? paths.open() : std::move(open));
+    note_first_axis(like->choice, batch);
+    return std::nullopt;
+  }
+}
+
+// Proves the families of all paths, as far as the limits allow. `open`: why some are not proven.
+std::optional<Ending> KindCover::follow(Cover& paths, std::span<const Choice* const> known,
+                                        std::string& open) {
+  for (const Choice* choice : known) {
+    const Choice evened = paths.evened(*choice);
+    if (!paths.run(evened)) continue;
+    if (auto ending = prove_path_of(evened, open)) return ending;
+  }
+  while (const auto choice = paths.next()) {
+    if (base::stop_requested()) return Ending{Verdict::Status::kUndecided, "stopped"};
+    if (auto ending = prove_path_of(*choice, open)) return ending;
+  }
+  return std::nullopt;
+}
+
+std::optional<Ending> KindCover::prove_path_of(const Choice& choice, std::string& open) {
+  if (!is_imaginable(choice)) {
+    open = "tensors of more than 2^40 elements";
+    return std::nullopt;
+  }
+  const auto instance = instantiator_.of(choice, random_, kMostImagined);
+  if (!instance) {
+    open = "numbers that fit but cannot be instantiated";
+    return std::nullopt;
+  }
+  if (!has_elements(*instance) || families_.contain(*instance)) return std::nullopt;
+  if (proven_ < options_.cover_families) {
+    ++proven_;
+    return families_.prove(*instance);
+  }
+  if (auto found = refutation_.on(*instance, random_.split(kPathStream)))
+    return Ending{Verdict::Status::kRefuted, *std::move(found)};
+  open = "more families than proven";
+  return std::nullopt;
+}
+
+void KindCover::note_kind(const Choice& like, std::string open) {
+  std::vector<int> ranks;
+  for (const auto& [slot, type] : like.variables) ranks.push_back(type.rank());
+  for (const int rank : ranks) covered_.rank = std::max(covered_.rank, rank);
+  ++covered_.kinds;
+  if (open.empty()) {
+    ++covered_.complete;
+  } else {
+    covered_.open_ranks.insert(std::move(ranks));
+    if (covered_.open.empty()) covered_.open = std::move(open);
+  }
+}
+
+// Notes whether the first axes of the variables of the highest rank are one batch axis.
+void KindCover::note_first_axis(const Choice& like, const BatchSizes& batch) {
+  int top = 0;
+  for (const auto& [slot, type] : like.variables) top = std::max(top, type.rank());
+  std::set<std::string> first;
+  for (const auto& [slot, type] : like.variables) {
+    if (top > 0 && type.rank() == top) first.insert(size_name(rule_, slot, 0));
+  }
+  const bool is_batch = std::ranges::any_of(batch.groups, [&](const auto& group) {
+    return std::set<std::string>(group.begin(), group.end()) == first;
+  });
+  bool& all = first_axis_is_batch_.emplace(top, true).first->second;
+  all = all && is_batch;
+}
+
+// That two ranks have such axes shows that the definitions treat the next alike.
+bool KindCover::first_axes_are_batch() const {
+  constexpr int kLeastRank = 4;
+  const auto is_batch = [&](int rank) {
+    const auto found = first_axis_is_batch_.find(rank);
+    return found != first_axis_is_batch_.end() && found->second;
+  };
+  const int top = covered_.rank;
+  return top >= kLeastRank && is_batch(top) && is_batch(top - 1);
+}
+
+}  // namespace egret::rules

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Covers the kinds of a rule's instances: explores all paths of each kind (rules/proving/cover.h)
+// and proves the families that are new on them. Random instances rarely hit cases that need large
+// or several specific numbers.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+#include "rules/proving/cover.h"
+#include "rules/proving/family_proofs.h"
+
+namespace egret::rules {
+
+class KindCover {
+ public:
+  // All outlive the object.
+  KindCover(const Rule& rule, const VerifyOptions& options, Instantiator& instantiator,
+            const Refutation& refutation, FamilyProofs& families, verifier::SolverSession& session);
+
+  // The kinds of these instances, but for those explored before. Returns why this ends early.
+  std::optional<Ending> explore(std::span<const Choice> instances);
+
+  // What was explored, and what stays open.
+  const Covered& covered() const { return covered_; }
+  // Whether the first axis of the two highest ranks is a batch axis. If it is, slices along it
+  // reduce each higher rank to those that were explored.
+  bool first_axes_are_batch() const;
+
+ private:
+  std::optional<Ending> explore_kind(std::span<const Choice* const> choices);
+  std::optional<Ending> follow(Cover& paths, std::span<const Choice* const> known,
+                               std::string& open);
+  std::optional<Ending> prove_path_of(const Choice& choice, std::string& open);
+  void note_kind(const Choice& like, std::string open);
+  void note_first_axis(const Choice& like, const BatchSizes& batch);
+
+  const Rule& rule_;
+  const VerifyOptions& options_;
+  Instantiator& instantiator_;
+  const Refutation& refutation_;
+  FamilyProofs& families_;
+  verifier::SolverSession& session_;
+  base::Random random_;
+  Covered covered_;
+  std::set<std::string> explored_;           // kinds
+  std::size_t questions_ = 0;                // to Z3
+  int proven_ = 0;                           // families, of paths that no random instance took
+  std::map<int, bool> first_axis_is_batch_;  // of all kinds, by their highest rank
+};
+
+}  // namespace egret::rules
