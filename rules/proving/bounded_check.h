@@ -6,7 +6,7 @@
 //
 // The bound is the least one with members, or a greater one if those are few. A family without
 // members up to the greatest bound is not checked. Neither is a family with open reals: the
-// stand-ins would need a second choice, as in rules/proving/verification.cc.
+// stand-ins would need a second choice, as in rules/proving/family_proofs.cc.
 //
 // Deterministic: bounded by counts, never by time.
 #pragma once
