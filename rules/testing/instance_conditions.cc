@@ -70,6 +70,33 @@ std::optional<std::int64_t> root(
   return function(found) == 0 ? std::optional(found) : std::nullopt;
 }
 
+// By tensor variable: the element types of which a condition wants one. Those of an alternative
+// count only if all others name types of the same variable.
+std::map<int, std::vector<ir::DType>> named_dtypes(const Expr& condition) {
+  std::map<int, std::vector<ir::DType>> named;
+  if (condition.kind == Expr::Kind::kAnd) {
+    for (const Expr& part : condition.arguments) named.merge(named_dtypes(part));
+  } else if (condition.kind == Expr::Kind::kOr) {
+    named = named_dtypes(condition.arguments.front());
+    for (std::size_t i = 1; i < condition.arguments.size(); ++i) {
+      const auto others = named_dtypes(condition.arguments[i]);
+      std::erase_if(named, [&](const auto& one) { return !others.contains(one.first); });
+      for (auto& [slot, dtypes] : named)
+        dtypes.insert(dtypes.end(), others.at(slot).begin(), others.at(slot).end());
+    }
+  } else if (condition.kind == Expr::Kind::kCall && condition.function->name == "==") {
+    const Expr& left = condition.arguments[0];
+    const Expr& right = condition.arguments[1];
+    const auto* name =
+        right.kind == Expr::Kind::kLiteral ? std::get_if<std::string>(&right.value) : nullptr;
+    const bool reads_dtype =
+        left.kind == Expr::Kind::kCall && left.function->name == "dtype" && name != nullptr;
+    const auto dtype = reads_dtype ? ir::parse_dtype(*name) : std::nullopt;
+    if (dtype) named[left.arguments[0].slot] = {*dtype};
+  }
+  return named;
+}
+
 }  // namespace
 
 std::vector<Expr> conjuncts(const Rule& rule) {
@@ -122,6 +149,9 @@ void InstanceConditions::collect(const Expr& condition) {
     return;
   }
   if (!speaks_of_elements(condition)) early_.push_back(&condition);
+  if (condition.kind == Expr::Kind::kOr) {
+    for (auto& [slot, dtypes] : named_dtypes(condition)) dtypes_.emplace(slot, std::move(dtypes));
+  }
   if (condition.kind != Expr::Kind::kCall) return;
   const std::string_view function = condition.function->name;
   const auto& arguments = condition.arguments;
@@ -150,7 +180,7 @@ void InstanceConditions::collect_equation(const Expr& left, const Expr& right) {
   } else if (left.function->name == "dtype") {
     const auto* name = std::get_if<std::string>(&right.value);
     const auto dtype = name != nullptr ? ir::parse_dtype(*name) : std::nullopt;
-    if (dtype) dtypes_[left.arguments[0].slot] = *dtype;
+    if (dtype) dtypes_[left.arguments[0].slot] = {*dtype};
   }
 }
 
@@ -227,9 +257,9 @@ std::optional<int> InstanceConditions::rank_of(int tensor) const {
   return found != ranks_.end() ? std::optional(found->second) : std::nullopt;
 }
 
-std::optional<ir::DType> InstanceConditions::dtype_of(int tensor) const {
+std::span<const ir::DType> InstanceConditions::dtypes_of(int tensor) const {
   const auto found = dtypes_.find(tensor);
-  return found != dtypes_.end() ? std::optional(found->second) : std::nullopt;
+  return found != dtypes_.end() ? std::span(found->second) : std::span<const ir::DType>();
 }
 
 std::optional<InstanceConditions::Splat> InstanceConditions::splat_of(int tensor) const {

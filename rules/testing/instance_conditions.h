@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -49,7 +50,8 @@ class InstanceConditions {
   bool can_fail() const { return !early_.empty(); }
 
   std::optional<int> rank_of(int tensor) const;
-  std::optional<ir::DType> dtype_of(int tensor) const;
+  // The element types of which the conditions want one; empty if they leave it open.
+  std::span<const ir::DType> dtypes_of(int tensor) const;
   // Whether the conditions require that all elements are one number, and which number, if stated.
   struct Splat {
     std::optional<double> number;
@@ -86,7 +88,7 @@ class InstanceConditions {
   std::map<int, std::vector<Size>> sizes_;  // by tensor, in the order of the equations
   std::vector<std::pair<int, int>> same_types_;
   std::map<int, int> ranks_;
-  std::map<int, ir::DType> dtypes_;
+  std::map<int, std::vector<ir::DType>> dtypes_;
   std::map<int, Splat> splats_;
   std::vector<double> landmarks_;
 };

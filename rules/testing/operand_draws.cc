@@ -88,7 +88,7 @@ void OperandDraws::draw(const Term& term, const std::vector<const Signature*>& f
                        like != nullptr ? &like->inputs[i] : nullptr, conditions_.rank_of(slot),
                        random_);
       if (one_dtype) type.dtype = *dtype;
-      if (const auto own = conditions_.dtype_of(slot)) type.dtype = *own;
+      if (const auto own = drawn_dtype(slot)) type.dtype = *own;
       if (alike) make_alike(*like, i, operands);
       conditions_.fit(slot, type, sources_.environment());
       show(slot, type);
@@ -100,18 +100,25 @@ void OperandDraws::draw(const Term& term, const std::vector<const Signature*>& f
 // The element type that the conditions give one of the operands, or that a built one has which is
 // rarely drawn: the others mostly need the same.
 std::optional<ir::DType> OperandDraws::dtype_of_conditions(const Term& term,
-                                                           const Operands& operands) const {
+                                                           const Operands& operands) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Term& argument = term.arguments[i];
     if (operands.built[i]) {
       const ir::DType dtype = operands.types[i].dtype;
       if (dtype != ir::DType::kF32 && dtype != ir::DType::kI64 && dtype != ir::DType::kBool)
         return dtype;
-    } else if (const auto dtype = conditions_.dtype_of(argument.slot)) {
+    } else if (const auto dtype = drawn_dtype(argument.slot)) {
       return dtype;
     }
   }
   return std::nullopt;
+}
+
+// One of those that the conditions want.
+std::optional<ir::DType> OperandDraws::drawn_dtype(int slot) {
+  const std::span<const ir::DType> dtypes = conditions_.dtypes_of(slot);
+  if (dtypes.size() <= 1) return dtypes.empty() ? std::nullopt : std::optional(dtypes.front());
+  return dtypes[random_.below(dtypes.size())];
 }
 
 void OperandDraws::show(int slot, const ir::TensorType& type) {

@@ -30,7 +30,8 @@ class OperandDraws {
   void draw(const Term& term, const std::vector<const Signature*>& fitting, Operands& operands);
 
  private:
-  std::optional<ir::DType> dtype_of_conditions(const Term& term, const Operands& operands) const;
+  std::optional<ir::DType> dtype_of_conditions(const Term& term, const Operands& operands);
+  std::optional<ir::DType> drawn_dtype(int slot);
   void show(int slot, const ir::TensorType& type);
 
   const InstanceConditions& conditions_;

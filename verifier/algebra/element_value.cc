@@ -2,10 +2,13 @@
 #include "verifier/algebra/element_value.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "verifier/algebra/factor_laws.h"
+#include "verifier/algebra/infinity.h"
 #include "verifier/algebra/rounded_constant.h"
 
 namespace egret::verifier {
@@ -93,23 +96,27 @@ class Translator {
         for (const ExprNode* i : n.kids) at.push_back(index(*i));
         return read(static_cast<std::size_t>(n.integer), at);
       }
-      case ExprOp::kAdd: return kid(0) + kid(1);
-      case ExprOp::kSub: return kid(0) + scaled(kid(1), -1);
-      case ExprOp::kMul: return lawful(atoms_, product(kid(0), kid(1)));
+      case ExprOp::kAdd: return extended_sum(kid(0), kid(1));
+      case ExprOp::kSub: return extended_sum(kid(0), scaled(kid(1), -1));
+      case ExprOp::kMul: return extended_product(atoms_, kid(0), kid(1));
       case ExprOp::kNeg: return scaled(kid(0), -1);
       case ExprOp::kDiv: return divided(kid(0), kid(1));
-      case ExprOp::kMin: return value(Factor::Kind::kMinimum, {kid(0), kid(1)});
-      case ExprOp::kMax: return value(Factor::Kind::kMaximum, {kid(0), kid(1)});
+      case ExprOp::kMin: return extended_extremum(atoms_, Factor::Kind::kMinimum, kid(0), kid(1));
+      case ExprOp::kMax: return extended_extremum(atoms_, Factor::Kind::kMaximum, kid(0), kid(1));
       case ExprOp::kCall: {
+        if (n.function == ir::Function::kExp) return extended_exponential(atoms_, kid(0));
         std::vector<Sum> arguments;
-        for (const ExprNode* argument : n.kids) arguments.push_back(scalar(*argument));
-        Factor factor{
-            .kind = Factor::Kind::kCall, .function = n.function, .arguments = std::move(arguments)};
+        for (const ExprNode* argument : n.kids)
+          arguments.push_back(require_finite(scalar(*argument)));
+        const bool integer_power = integers_ && n.function == ir::Function::kPow;
+        Factor factor{.kind = Factor::Kind::kCall,
+                      .number = integer_power ? 1 : 0,
+                      .function = n.function,
+                      .arguments = std::move(arguments)};
         need_domain(factor);
         return lawful(atoms_, std::move(factor));
       }
-      case ExprOp::kSelect:
-        return branch(*n.kids[0], false, *n.kids[1]) + branch(*n.kids[0], true, *n.kids[2]);
+      case ExprOp::kSelect: return choice(*n.kids[0], *n.kids[1], *n.kids[2]);
       case ExprOp::kReduce: return reduction(n);
       case ExprOp::kScalarOf: return number(index(*n.kids[0]));
       case ExprOp::kCast: {
@@ -125,17 +132,27 @@ class Translator {
   std::vector<Need> take_needs() { return std::move(needs_); }
 
  private:
-  // The value, restricted to where the guard holds (or does not hold). While the value is
-  // translated, the guard is part of the context, so needs inside it apply only where the guard
-  // holds. A division in one branch of a selection thus needs no proof for the other branch.
-  Sum branch(const ExprNode& guard, bool negated, const ExprNode& value) {
-    const Sum holds = truth(guard, negated);
+  // The value where `holds` is 1; elsewhere it has no meaning. While it is translated, `holds` is
+  // part of the context, so needs inside it apply only there. A division in one branch of a
+  // selection thus needs no proof for the other branch.
+  Sum inside(const Sum& holds, const ExprNode& value) {
     if (holds.is_zero()) return {};
     const Sum outside = context_;
     context_ = product(context_, holds);
-    const Sum inside = scalar(value);
+    Sum result = scalar(value);
     context_ = outside;
-    return product(holds, inside);
+    return result;
+  }
+
+  Sum choice(const ExprNode& guard, const ExprNode& first, const ExprNode& second) {
+    const Sum holds = truth(guard, false);
+    const Sum fails = truth(guard, true);
+    const Sum a = inside(holds, first);
+    const Sum b = inside(fails, second);
+    if (fails.is_zero()) return a;
+    if (holds.is_zero()) return b;
+    if (as_extended(a) || as_extended(b)) return extended_choice(holds, fails, a, b);
+    return product(holds, a) + product(fails, b);
   }
 
   Sum read(std::size_t input, const std::vector<Polynomial>& at) {
@@ -148,9 +165,10 @@ class Translator {
   // A division needs a divisor that is not 0. Integer division is an opaque factor; real division
   // multiplies by the reciprocal.
   Sum divided(const Sum& a, const Sum& b) {
+    require_finite(b);
     add_need({.kind = Need::Kind::kNonZero, .argument = b});
-    if (integers_) return value(Factor::Kind::kQuotient, {a, b});
-    return lawful(atoms_, product(a, value(Factor::Kind::kReciprocal, {b})));
+    if (integers_) return value(Factor::Kind::kQuotient, {require_finite(a), b});
+    return extended_product(atoms_, a, value(Factor::Kind::kReciprocal, {b}));
   }
 
   void need_domain(const Factor& call) {
@@ -218,7 +236,8 @@ class Translator {
   }
 
   Sum comparison(Factor::Kind kind, const ExprNode& n, bool negated) {
-    Sum holds = value(kind, {scalar(*n.kids[0]), scalar(*n.kids[1])});
+    Sum holds =
+        value(kind, {require_finite(scalar(*n.kids[0])), require_finite(scalar(*n.kids[1]))});
     return negated ? constant_sum(1) + scaled(std::move(holds), -1) : holds;
   }
 
@@ -234,6 +253,7 @@ class Translator {
   // Arithmetic is over exact reals, so a cast to a float type is the identity.
   Sum cast(ir::DType dtype, Sum value) {
     if (ir::is_float(dtype)) return value;
+    require_finite(value);
     return lawful(atoms_, Factor{.kind = Factor::Kind::kCast,
                                  .number = static_cast<std::int64_t>(dtype),
                                  .arguments = {std::move(value)}});
@@ -256,11 +276,11 @@ class Translator {
     context_ = guarded(context_, range);
     const Sum guard = truth(*n.kids[2], false);
     context_ = product(context_, guard);
-    const Sum body = scalar(*n.kids[3]);
+    Sum body = scalar(*n.kids[3]);
     context_ = outside;
     bound_.pop_back();
     if (n.reduction == ir::Reduction::kSum) {
-      Sum sum = guarded(product(guard, body), range);
+      Sum sum = guarded(product(guard, require_finite(body)), range);
       for (Term& term : sum.terms) term.variables.push_back(variable);
       return sum;
     }
@@ -269,6 +289,14 @@ class Translator {
     if (!conjunction) throw NotExpressible{"an extremum over alternatives"};
     Facts guards = range;
     guards.insert(guards.end(), guard.terms[0].guards.begin(), guard.terms[0].guards.end());
+    auto partly = as_extended(body);
+    if (partly) {
+      const int ignored = n.reduction == ir::Reduction::kMax ? -1 : 1;
+      if (n.reduction == ir::Reduction::kProd || partly->sign != ignored) require_finite(body);
+      if (partly->is_infinite()) return body;
+      move_guards(partly->where, variable, guards);
+      body = std::exchange(partly->value, {});
+    }
     if (n.reduction != ir::Reduction::kProd) {
       Need need{.kind = Need::Kind::kNonEmpty, .range = {variable}, .guards = guards};
       // Nested extrema of the same kind over a box need only the whole box to be non-empty.
@@ -284,7 +312,24 @@ class Translator {
       }
       add_need(std::move(need));
     }
-    return extremum_over(n.reduction, variable, guards, body);
+    Sum result = extremum_over(n.reduction, variable, guards, body);
+    if (!partly) return result;
+    partly->value = std::move(result);
+    return as_sum(*std::move(partly));
+  }
+
+  // Places where its argument is infinite leave the range of an extremum: moves the facts about its
+  // variable to the guards. The other facts remain conditions for a finite extremum.
+  void move_guards(Facts& finite_where, AtomId variable, Facts& guards) const {
+    std::erase_if(finite_where, [&](const Literal& fact) {
+      if (!atoms_.occurs(variable, fact.polynomial)) return false;
+      // The range would be empty for some values of an enclosing variable, and not for others.
+      const bool entangled = std::ranges::any_of(
+          bound_, [&](AtomId other) { return atoms_.occurs(other, fact.polynomial); });
+      if (entangled) throw NotExpressible{"an infinite number"};
+      guards.push_back(fact);
+      return true;
+    });
   }
 
   // A reduction over a known number of values, as an explicit sum, product or extremum.
@@ -293,17 +338,23 @@ class Translator {
     collect_values(n, values);
     if (n.reduction == ir::Reduction::kSum) {
       Sum sum;
-      for (const Sum& one : values) sum = std::move(sum) + one;
+      for (const Sum& one : values) sum = std::move(sum) + require_finite(one);
       return sum;
     }
     if (n.reduction == ir::Reduction::kProd) {
       Sum all = constant_sum(1);
-      for (const Sum& one : values) all = lawful(atoms_, product(all, one));
+      for (const Sum& one : values) all = lawful(atoms_, product(all, require_finite(one)));
       return all;
     }
     if (values.empty()) throw NotExpressible{"an extremum of nothing"};
-    const bool maximum = n.reduction == ir::Reduction::kMax;
-    return value(maximum ? Factor::Kind::kMaximum : Factor::Kind::kMinimum, std::move(values));
+    const auto kind =
+        n.reduction == ir::Reduction::kMax ? Factor::Kind::kMaximum : Factor::Kind::kMinimum;
+    if (std::ranges::none_of(values, [](const Sum& one) { return as_extended(one).has_value(); }))
+      return value(kind, std::move(values));
+    Sum all = values.front();
+    for (std::size_t i = 1; i < values.size(); ++i)
+      all = extended_extremum(atoms_, kind, all, values[i]);
+    return all;
   }
 
   // Flattens a nested reduction of the same kind: it adds its own values, possibly none.
@@ -321,7 +372,8 @@ class Translator {
       if (holds && body.op == ExprOp::kReduce && body.reduction == n.reduction) {
         collect_values(body, values);
       } else {
-        values.push_back(branch(*n.kids[2], false, body));
+        const Sum one = inside(guard, body);
+        values.push_back(holds ? one : product(guard, require_finite(one)));
       }
     }
   }
@@ -431,13 +483,14 @@ Sum ElementValues::element(std::size_t output, const std::vector<Polynomial>& at
                            std::vector<Need>* needs) {
   Value value = node_element(graph_.outputs()[output].node, at);
   if (needs != nullptr) *needs = std::move(value.needs);
-  return std::move(value.sum);
+  return with_opaque_infinity(value.sum);
 }
 
 // A constant. Stand-ins become the unknown number that they stand for; roundings of simple numbers
 // become those numbers.
 Sum ElementValues::constant(double number) const {
-  if (number != number || number - number != 0) throw NotExpressible{"an infinite constant"};
+  if (std::isnan(number)) throw NotExpressible{"a constant that is no number"};
+  if (std::isinf(number)) return infinity(number > 0 ? 1 : -1);
   for (const double sign : {1.0, -1.0}) {
     const auto found = stand_ins_.find(sign * number);
     if (found != stand_ins_.end()) return scaled(value_of(found->second), Rational(sign));
@@ -458,7 +511,7 @@ Sum ElementValues::constant(double number) const {
 
 // The value of a real attribute, built from the unknown numbers that stand-ins stand for.
 Sum ElementValues::value_of(const RealTerm& term) const {
-  const auto argument = [&](std::size_t i) { return value_of(term.arguments[i]); };
+  const auto argument = [&](std::size_t i) { return require_finite(value_of(term.arguments[i])); };
   const auto extremum = [&](Factor::Kind kind) {
     return lawful(*atoms_, Factor{.kind = kind, .arguments = {argument(0), argument(1)}});
   };

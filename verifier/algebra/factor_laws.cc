@@ -21,6 +21,9 @@ Sum call(ir::Function function, Sum argument) {
       {.kind = Kind::kCall, .function = function, .arguments = {std::move(argument)}});
 }
 
+// Of a power.
+bool is_of_integers(const Factor& factor) { return factor.number != 0; }
+
 // ---- truth values ----
 
 bool is_truth(const Factor& factor) {
@@ -61,7 +64,8 @@ Sum comparison(Factor factor) {
 // sums, so that both sides of an equation get the same form.
 Sum reciprocal(AtomTable& atoms, const Sum& sum);
 
-// Laws for one factor: 1/(1/x) = x, 1/sqrt(c) = sqrt(c)/c for a number c > 0, 1/exp(x) = exp(-x).
+// Laws for one factor: 1/(1/x) = x, 1/sqrt(c) = sqrt(c)/c for a number c > 0, 1/exp(x) = exp(-x),
+// 1/pow(x, y) = pow(x, -y).
 Sum reciprocal_of(AtomTable& atoms, const Factor& factor) {
   if (factor.kind == Kind::kReciprocal) return factor.arguments[0];
   if (is_call(factor, ir::Function::kSqrt)) {
@@ -72,6 +76,11 @@ Sum reciprocal_of(AtomTable& atoms, const Factor& factor) {
     return lawful(atoms, Factor{.kind = Kind::kCall,
                                 .function = ir::Function::kExp,
                                 .arguments = {scaled(factor.arguments[0], -1)}});
+  if (is_call(factor, ir::Function::kPow) && !is_of_integers(factor))
+    return lawful(atoms,
+                  Factor{.kind = Kind::kCall,
+                         .function = ir::Function::kPow,
+                         .arguments = {factor.arguments[0], scaled(factor.arguments[1], -1)}});
   return factor_sum({.kind = Kind::kReciprocal, .arguments = {factor_sum(factor)}});
 }
 
@@ -186,39 +195,62 @@ Sum reciprocal(AtomTable& atoms, const Sum& sum) {
 
 // ---- functions ----
 
-// Small positive powers are multiplied out; exponents -1 and 1/2 become a reciprocal and a square
-// root. Each copy of the base gets its own bound variables. The product of k sums has the k-th
-// power of their terms, hence the limit.
+Sum magnitude(AtomTable& atoms, const Sum& sum) {
+  if (sign_of(sum) != Sign::kUnknown) return sum;
+  return extremum(atoms, {.kind = Kind::kMaximum, .arguments = {sum, scaled(sum, -1)}});
+}
+
+// pow(a, 0) = 1. Small powers are multiplied out; negative ones are reciprocals of these, and the
+// exponent 1/2 becomes a square root. Each copy of the base gets its own bound variables. The
+// product of k sums has the k-th power of their terms, hence the limit. A power of integers with a
+// negative exponent is cut off; no law is applied unless the exponent is known.
 Sum power(AtomTable& atoms, const Factor& factor) {
+  const Sum& base = factor.arguments[0];
+  if (const Factor* only = only_factor(base); only != nullptr && is_call(*only, ir::Function::kExp))
+    return lawful(atoms, Factor{.kind = Kind::kCall,
+                                .function = ir::Function::kExp,
+                                .arguments = {product(only->arguments[0], factor.arguments[1])}});
   const auto exponent = number_of(factor.arguments[1]);
   if (!exponent) return factor_sum(factor);
-  const Sum& base = factor.arguments[0];
-  if (*exponent == -1) return reciprocal(atoms, base);
   if (*exponent == Rational(1, 2))
     return lawful(
         atoms, Factor{.kind = Kind::kCall, .function = ir::Function::kSqrt, .arguments = {base}});
   constexpr int kLargest = 4;
-  if (denominator(*exponent) != 1 || *exponent < 1 || *exponent > kLargest)
+  const bool cut_off = *exponent < 0 && is_of_integers(factor);
+  if (denominator(*exponent) != 1 || abs(*exponent) > kLargest || cut_off)
     return factor_sum(factor);
+  if (*exponent < 0) {
+    const auto opposite = Rational(-*exponent);
+    return reciprocal(atoms, power(atoms, Factor{.kind = Kind::kCall,
+                                                 .function = ir::Function::kPow,
+                                                 .arguments = {base, constant_sum(opposite)}}));
+  }
+  if (*exponent == 0) return constant_sum(1);
   Sum result = base;
   for (Rational i = 1; i < *exponent; i += 1) result = product(result, renamed(atoms, base));
-  return result;
+  return lawful(atoms, result);
 }
 
-// sqrt(p*p) = |p|.
+// sqrt(p*p) = |p|, sqrt(1/a) = 1/sqrt(a).
 Sum square_root(AtomTable& atoms, Factor factor) {
   const Sum& argument = factor.arguments[0];
   if (argument.terms.size() != 1 || !is_plain(argument.terms[0]) ||
-      argument.terms[0].coefficient != 1 || argument.terms[0].factors.size() % 2 != 0)
+      argument.terms[0].coefficient != 1)
     return factor_sum(std::move(factor));
   const std::vector<Factor>& factors = argument.terms[0].factors;
+  const bool inverse =
+      std::ranges::all_of(factors, [](const Factor& one) { return one.kind == Kind::kReciprocal; });
+  if (inverse && !factors.empty())
+    return reciprocal(atoms, lawful(atoms, Factor{.kind = Kind::kCall,
+                                                  .function = ir::Function::kSqrt,
+                                                  .arguments = {reciprocal(atoms, argument)}}));
+  if (factors.size() % 2 != 0) return factor_sum(std::move(factor));
   Sum root = constant_sum(1);
   for (std::size_t i = 0; i < factors.size(); i += 2) {
     if (compare(factors[i], factors[i + 1]) != 0) return factor_sum(std::move(factor));
     root = product(root, factor_sum(factors[i]));
   }
-  if (sign_of(root) != Sign::kUnknown) return root;
-  return extremum(atoms, {.kind = Kind::kMaximum, .arguments = {root, scaled(root, -1)}});
+  return magnitude(atoms, root);
 }
 
 Sum exponential_divided(AtomTable& atoms, const Sum& sum, const Sum& exponent) {
@@ -265,7 +297,8 @@ Sum logarithm_over_range(AtomTable& atoms, const Factor& factor) {
   return std::move(outside) + call(ir::Function::kLog, Sum{{std::move(term)}});
 }
 
-// log(exp(x) y / z) = x + log(y) - log(z), where z is known to be positive.
+// log(exp(x) y / z) = x + log(y) - log(z), where z is known to be positive, and log(sqrt(x)) =
+// log(x)/2: where the logarithm of a product has a value, a root among the factors is not 0.
 Sum logarithm(AtomTable& atoms, Factor factor) {
   const Sum& argument = factor.arguments[0];
   if (const auto number = number_of(argument); number && *number == 1) return {};
@@ -274,13 +307,17 @@ Sum logarithm(AtomTable& atoms, Factor factor) {
   Term rest = argument.terms[0];
   std::vector<Factor> kept;
   Sum result;
+  const auto logarithm_of = [&](const Sum& sum) {
+    return lawful(atoms,
+                  Factor{.kind = Kind::kCall, .function = ir::Function::kLog, .arguments = {sum}});
+  };
   for (const Factor& one : rest.factors) {
     if (is_call(one, ir::Function::kExp)) {
       result = std::move(result) + one.arguments[0];
     } else if (one.kind == Kind::kReciprocal && sign_of(one) == Sign::kPositive) {
-      result = difference(result, lawful(atoms, Factor{.kind = Kind::kCall,
-                                                       .function = ir::Function::kLog,
-                                                       .arguments = {one.arguments[0]}}));
+      result = difference(result, logarithm_of(one.arguments[0]));
+    } else if (is_call(one, ir::Function::kSqrt)) {
+      result = std::move(result) + scaled(logarithm_of(one.arguments[0]), Rational(1, 2));
     } else {
       kept.push_back(one);
     }
@@ -310,7 +347,73 @@ Sum exponential(AtomTable& atoms, const Factor& factor) {
   return rest.is_zero() ? outside : product(outside, call(ir::Function::kExp, std::move(rest)));
 }
 
+// trunc(a - trunc(a)) = 0.
+Sum truncated(Factor factor) {
+  const Sum& argument = factor.arguments[0];
+  for (const Term& term : argument.terms) {
+    const bool whole = is_plain(term) && term.coefficient == -1 && term.factors.size() == 1 &&
+                       is_call(term.factors[0], ir::Function::kTrunc);
+    if (whole && compare(difference(argument, Sum{{term}}), term.factors[0].arguments[0]) == 0)
+      return {};
+  }
+  return factor_sum(std::move(factor));
+}
+
+// quotient(a, 1) = a, and quotient(a - b*quotient(a, b), b) = 0: a remainder is less than its
+// divisor.
+Sum integer_quotient(const Factor& factor) {
+  const Sum& dividend = factor.arguments[0];
+  const Sum& divisor = factor.arguments[1];
+  if (number_of(divisor) == Rational(1)) return dividend;
+  for (const Term& term : dividend.terms) {
+    for (const Factor& one : term.factors) {
+      if (one.kind != Kind::kQuotient || compare(one.arguments[1], divisor) != 0) continue;
+      const Sum multiple = product(divisor, factor_sum(one));
+      if (compare(dividend + multiple, one.arguments[0]) == 0) return {};
+    }
+  }
+  return factor_sum(factor);
+}
+
+// Laws of 0, of all bits, of equal operands, and of two complements.
+Sum bits(Factor factor) {
+  using ir::Function;
+  const Sum a = factor.arguments[0];
+  if (factor.function == Function::kBitNot) {
+    const Factor* only = only_factor(a);
+    return only != nullptr && is_call(*only, Function::kBitNot) ? only->arguments[0]
+                                                                : factor_sum(std::move(factor));
+  }
+  const Sum b = factor.arguments[1];
+  const bool of_and = factor.function == Function::kBitAnd;
+  const bool of_xor = factor.function == Function::kBitXor;
+  const bool equal = compare(a, b) == 0;
+  if (equal) return of_xor ? Sum() : a;
+  if (a.is_zero() || b.is_zero()) return of_and ? Sum() : a + b;
+  const Rational all(-1);
+  if (!of_xor && (number_of(a) == all || number_of(b) == all)) {
+    const Sum& other = number_of(a) == all ? b : a;
+    return of_and ? other : constant_sum(all);
+  }
+  if (compare(b, a) < 0) factor.arguments = {b, a};
+  return factor_sum(std::move(factor));
+}
+
 Sum function_value(AtomTable& atoms, Factor factor) {
+  switch (factor.function) {
+    case ir::Function::kTrunc:
+      if (Sum value = truncated(factor); value.is_zero()) return value;
+      break;
+    case ir::Function::kBitAnd:
+    case ir::Function::kBitOr:
+    case ir::Function::kBitXor:
+    case ir::Function::kBitNot: return bits(std::move(factor));
+    case ir::Function::kShiftLeft:
+    case ir::Function::kShiftRight:
+      if (factor.arguments[1].is_zero()) return factor.arguments[0];
+      break;
+    default: break;
+  }
   if (factor.function == ir::Function::kPow) return power(atoms, factor);
   if (factor.function == ir::Function::kSqrt) return square_root(atoms, std::move(factor));
   if (factor.function == ir::Function::kLog) return logarithm(atoms, std::move(factor));
@@ -367,9 +470,7 @@ Sum lawful(AtomTable& atoms, Factor factor) {
   switch (factor.kind) {
     case Kind::kIndex: return index_value(factor);
     case Kind::kReciprocal: return reciprocal(atoms, factor.arguments[0]);
-    case Kind::kQuotient:
-      if (number_of(factor.arguments[1]) == Rational(1)) return factor.arguments[0];
-      break;
+    case Kind::kQuotient: return integer_quotient(factor);
     case Kind::kCall: return function_value(atoms, std::move(factor));
     case Kind::kCast: return cast(std::move(factor));
     case Kind::kReduce: return extremum_over_range(atoms, std::move(factor));
@@ -385,11 +486,16 @@ Sum lawful(AtomTable& atoms, Factor factor) {
 
 namespace {
 
-// The square of a factor, if a law gives it: a for sqrt(a), where it is defined; p*p for max(p,
-// -p); a truth value itself.
+// The square of a factor, if a law gives it: a for sqrt(a) and 1/a for 1/sqrt(a), where these are
+// defined; p*p for max(p, -p); a truth value itself.
 std::optional<Sum> square(AtomTable& atoms, const Factor& factor) {
   if (is_truth(factor)) return factor_sum(factor);
   if (is_call(factor, ir::Function::kSqrt)) return factor.arguments[0];
+  if (factor.kind == Kind::kReciprocal) {
+    const Factor* of = only_factor(factor.arguments[0]);
+    if (of == nullptr || !is_call(*of, ir::Function::kSqrt)) return std::nullopt;
+    return reciprocal(atoms, of->arguments[0]);
+  }
   const bool magnitude = (factor.kind == Kind::kMaximum || factor.kind == Kind::kMinimum) &&
                          factor.arguments.size() == 2 &&
                          (factor.arguments[0] + factor.arguments[1]).is_zero();
@@ -416,17 +522,17 @@ std::optional<Sum> without_square(AtomTable& atoms, const Term& term) {
 
 namespace {
 
-// n * 1/n = 1 for a size n: where n = 0, the left side is undefined. The later factor is erased
-// first, so the position of the earlier one stays valid. The search then starts again.
-void cancel_sizes(Term& term) {
+// f * 1/f = 1: where f = 0, the left side is undefined. The later factor is erased first, so the
+// position of the earlier one stays valid. The search then starts again.
+void cancel_reciprocals(Term& term) {
   for (std::size_t i = 0; i < term.factors.size(); ++i) {
     if (term.factors[i].kind != Kind::kReciprocal) continue;
     const Factor* of = only_factor(term.factors[i].arguments[0]);
-    if (of == nullptr || of->kind != Kind::kIndex) continue;
-    const auto size = std::ranges::find_if(
+    if (of == nullptr) continue;
+    const auto other = std::ranges::find_if(
         term.factors, [&](const Factor& factor) { return compare(factor, *of) == 0; });
-    if (size == term.factors.end()) continue;
-    const auto at = size - term.factors.begin();
+    if (other == term.factors.end()) continue;
+    const auto at = other - term.factors.begin();
     const auto reciprocal = static_cast<std::ptrdiff_t>(i);
     term.factors.erase(term.factors.begin() + std::max(at, reciprocal));
     term.factors.erase(term.factors.begin() + std::min(at, reciprocal));
@@ -436,9 +542,9 @@ void cancel_sizes(Term& term) {
 
 }  // namespace
 
-// Cancels sizes and squares, then multiplies the exponentials: exp(x) exp(y) = exp(x + y).
+// Cancels reciprocals and squares, then multiplies the exponentials: exp(x) exp(y) = exp(x + y).
 Sum lawful(AtomTable& atoms, Term term) {
-  cancel_sizes(term);
+  cancel_reciprocals(term);
   if (auto shorter = without_square(atoms, term)) return *std::move(shorter);
   const auto exponentials =
       std::partition(term.factors.begin(), term.factors.end(),

@@ -2,13 +2,17 @@
 // Laws of functions, applied bottom-up whenever a factor is made or changed:
 //
 //   numbers      an index that is a number is a coefficient; 1/c and c^n are numbers
-//   products     1/(c*f*g) = 1/c * 1/f * 1/g, 1/(1/f) = f, f * 1/f = 1 for f = exp(..)
+//   products     1/(c*f*g) = 1/c * 1/f * 1/g, 1/(1/f) = f, f * 1/f = 1
 //   exponentials exp(0) = 1, exp(a)*exp(b) = exp(a + b), 1/exp(a) = exp(-a), exp(log(a)) = a
-//   powers       pow(a, n) for n = 1, 2, -1, 1/2; sqrt(a*a) = max(a, -a)
-//   roots        sqrt(a) * sqrt(a) = a, max(p, -p) * max(p, -p) = p*p, 1/sqrt(c) = sqrt(c)/c
+//   powers       pow(a, n) for small whole n and n = 1/2; pow(exp(a), b) = exp(a*b), 1/pow(a, b) =
+//                pow(a, -b), sqrt(a*a) = max(a, -a)
+//   roots        sqrt(a) * sqrt(a) = a, max(p, -p) * max(p, -p) = p*p, 1/sqrt(c) = sqrt(c)/c,
+//                sqrt(1/a) = 1/sqrt(a)
 //   logarithms   log(exp(a)) = a, log(a*b) = log(a) + log(b) where both are positive;
+//                log(sqrt(a)) = log(a)/2;
 //                log(a + b*exp(p)) = p + log(a*exp(-p) + b), one of these for all
-//   sizes        n * 1/n = 1
+//   remainders   trunc(a - trunc(a)) = 0, quotient(a - b*quotient(a, b), b) = 0
+//   bits         of 0, of equal operands, of two complements
 //   casts        of integers to a type that they are of
 //   parity       f(-a) = -f(a) for odd functions, f(-a) = f(a) for even ones
 //   extrema      see verifier/algebra/extremum_laws.h

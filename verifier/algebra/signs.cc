@@ -15,12 +15,15 @@ Sign sign_of(const Factor& factor) {
       return argument(0) == Sign::kUnknown ? Sign::kUnknown : Sign::kPositive;
     case Kind::kCall: {
       if (factor.function == ir::Function::kExp) return Sign::kPositive;
+      if (factor.function == ir::Function::kPow) return argument(0);
       return ir::facts(factor.function).low >= 0 ? Sign::kNotNegative : Sign::kUnknown;
     }
     case Kind::kMaximum: {
       Sign best = Sign::kUnknown;
       for (const Sum& sum : factor.arguments) best = std::max(best, sign_of(sum));
-      return best;
+      const bool magnitude = factor.arguments.size() == 2 &&  // of p: max(p, -p)
+                             (factor.arguments[0] + factor.arguments[1]).is_zero();
+      return magnitude ? std::max(best, Sign::kNotNegative) : best;
     }
     case Kind::kMinimum: {
       Sign worst = Sign::kPositive;
@@ -28,7 +31,10 @@ Sign sign_of(const Factor& factor) {
       return worst;
     }
     case Kind::kReduce: return std::min(argument(0), Sign::kNotNegative);
-    case Kind::kRead: return factor.truth ? Sign::kNotNegative : Sign::kUnknown;
+    case Kind::kRead: {
+      const bool is_unsigned = ir::is_integer(factor.dtype) && !ir::is_signed_integer(factor.dtype);
+      return factor.truth || is_unsigned ? Sign::kNotNegative : Sign::kUnknown;
+    }
     case Kind::kLess:
     case Kind::kLessEqual:
     case Kind::kEqual: return Sign::kNotNegative;

@@ -419,6 +419,8 @@ std::string factor_text(const AtomTable& atoms, const Factor& factor) {
     case Factor::Kind::kLessEqual: return "[" + argument(0) + " <= " + argument(1) + "]";
     case Factor::Kind::kEqual: return "[" + argument(0) + " = " + argument(1) + "]";
     case Factor::Kind::kCast: return "cast(" + all + ")";
+    case Factor::Kind::kFiniteWhere:
+      return "(" + all + binder_text(atoms, {}, factor.guards) + " else -inf)";
   }
   return "";
 }

@@ -54,7 +54,7 @@ struct Factor {
     kRead,        // number: which tensor; indices
     kReciprocal,  // arguments[0]
     kQuotient,    // of integers, truncated: arguments[0] over arguments[1]
-    kCall,        // function of arguments
+    kCall,        // function of arguments; number: 1 for a power of integers
     kMaximum,     // of two or more arguments, sorted
     kMinimum,
     kReduce,  // reduction of arguments[0] over variables where guards
@@ -62,7 +62,8 @@ struct Factor {
     kLess,    // [arguments[0] < arguments[1]]
     kLessEqual,
     kEqual,
-    kCast,  // number: to which element type
+    kCast,         // number: to which element type
+    kFiniteWhere,  // arguments[0] where guards, else minus infinity (verifier/algebra/infinity.h)
   };
   Kind kind = Kind::kRead;
   std::int64_t number = 0;

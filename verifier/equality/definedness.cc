@@ -2,6 +2,7 @@
 #include "verifier/equality/definedness.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "verifier/algebra/range_member.h"
 #include "verifier/algebra/signs.h"
@@ -21,26 +22,48 @@ Sum scaled_to_one(const Sum& sum, bool any_sign) {
   return scaled(sum, 1 / (first < 0 && !any_sign ? Rational(-first) : first));
 }
 
-// Adds consequences of needs. A nonzero product has nonzero factors. A positive product stays
+// The need of one factor: roots are positive only of positive numbers, and so are reciprocals.
+std::optional<Need> of_argument(const Need& need) {
+  if (need.argument.terms.size() != 1 || !is_plain(need.argument.terms[0])) return std::nullopt;
+  const Term& term = need.argument.terms[0];
+  if (term.factors.size() != 1) return std::nullopt;
+  const Factor& factor = term.factors[0];
+  const bool root = factor.kind == Factor::Kind::kCall && factor.function == ir::Function::kSqrt;
+  const bool nonzero = need.kind == Kind::kNonZero || need.kind == Kind::kPositive;
+  const bool reciprocal = factor.kind == Factor::Kind::kReciprocal && term.coefficient > 0;
+  const bool not_negative = need.kind == Kind::kNotNegative || need.kind == Kind::kPositive;
+  if (!(root && nonzero) && !(reciprocal && not_negative)) return std::nullopt;
+  Need inside = need;
+  inside.kind = Kind::kPositive;
+  inside.argument = factor.arguments[0];
+  return inside;
+}
+
+// Adds consequences of a need. A nonzero product has nonzero factors. A positive product stays
 // positive without its positive factors.
+void add_parts(const Need& need, std::vector<Need>& all) {
+  if ((need.kind != Kind::kNonZero && need.kind != Kind::kPositive) ||
+      need.argument.terms.size() != 1 || !is_plain(need.argument.terms[0]))
+    return;
+  Term rest = need.argument.terms[0];
+  std::erase_if(rest.factors, [](const Factor& f) { return sign_of(f) == Sign::kPositive; });
+  Need part = need;
+  if (rest.coefficient > 0) {
+    part.argument = Sum{{rest}};
+    all.push_back(part);
+  }
+  part.kind = Kind::kNonZero;
+  for (const Factor& factor : rest.factors) {
+    part.argument = factor_sum(factor);
+    all.push_back(part);
+  }
+}
+
 std::vector<Need> with_parts(const std::vector<Need>& needs) {
   std::vector<Need> all = needs;
-  for (const Need& need : needs) {
-    if ((need.kind != Kind::kNonZero && need.kind != Kind::kPositive) ||
-        need.argument.terms.size() != 1 || !is_plain(need.argument.terms[0]))
-      continue;
-    Term rest = need.argument.terms[0];
-    std::erase_if(rest.factors, [](const Factor& f) { return sign_of(f) == Sign::kPositive; });
-    Need part = need;
-    if (rest.coefficient > 0) {
-      part.argument = Sum{{rest}};
-      all.push_back(part);
-    }
-    part.kind = Kind::kNonZero;
-    for (const Factor& factor : rest.factors) {
-      part.argument = factor_sum(factor);
-      all.push_back(part);
-    }
+  for (const Need& need : needs) add_parts(need, all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (auto inside = of_argument(all[i])) all.push_back(*std::move(inside));  // smaller each time
   }
   return all;
 }

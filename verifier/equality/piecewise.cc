@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "verifier/algebra/signs.h"
 #include "verifier/solver/query.h"
 
 namespace egret::verifier {
@@ -169,14 +170,15 @@ class Encoder {
       default: {
         const Expression value = unknown();
         if (factor.truth) query_.add(value == 0 || value == 1);
+        if (sign_of(factor) != Sign::kUnknown) query_.add(0 <= value);
         return value;
       }
     }
   }
 
-  // A function call is an unknown with the known facts of the function: its bounds, exp > 0, and
-  // sqrt(x) sqrt(x) = x. Bounds are used only if they are small whole numbers, which doubles
-  // represent exactly.
+  // A function call is an unknown with the known facts of the function: its bounds, exp > 0, powers
+  // of numbers that are not negative, and sqrt(x) sqrt(x) = x. Bounds are used only if they are
+  // small whole numbers, which doubles represent exactly.
   Expression call(const Factor& factor) {
     std::vector<Expression> arguments;
     for (const Sum& argument : factor.arguments) arguments.push_back(of(argument));
@@ -191,6 +193,7 @@ class Encoder {
     if (is_whole(facts.low)) query_.add(whole(facts.low) <= value);
     if (is_whole(facts.high)) query_.add(value <= whole(facts.high));
     if (factor.function == ir::Function::kExp) query_.add(0 < value);
+    if (factor.function == ir::Function::kPow) query_.add(implies(0 <= arguments[0], 0 <= value));
     if (factor.function == ir::Function::kSqrt)
       query_.add(implies(0 <= arguments[0], 0 <= value && value * value == arguments[0]));
     calls_.push_back({factor.function, arguments, value});

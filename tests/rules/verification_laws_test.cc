@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verdicts that rest on single laws: of infinities, powers, roots, bits, remainders, signs of
+// element types. Each law has rules that look alike and are wrong.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "rules/proving/verification.h"
+#include "tests/rules/parsed_rule.h"
+
+namespace egret::rules {
+namespace {
+
+std::string status_of(const std::string& text) {
+  KnownOperators known;
+  const Verdict verdict = verify(parsed(text), {}, known);
+  return std::string(to_string(verdict.status)) +
+         (verdict.status == Verdict::Status::kUndecided ? ": " + verdict.reason : "");
+}
+
+class TrueRules : public testing::TestWithParam<const char*> {};
+class WrongRules : public testing::TestWithParam<const char*> {};
+class NeverProven : public testing::TestWithParam<const char*> {};
+
+TEST_P(TrueRules, AreProven) { EXPECT_EQ(status_of(GetParam()), "proven"); }
+TEST_P(WrongRules, AreRefuted) { EXPECT_EQ(status_of(GetParam()), "refuted"); }
+TEST_P(NeverProven, AreNotProven) {
+  const std::string status = status_of(GetParam());
+  EXPECT_TRUE(!status.starts_with("proven") && !status.starts_with("bounded")) << status;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Infinities, TrueRules,
+    testing::Values(
+        "max(?x, -inf) where is_float(?x) and same_type(out, ?x) => ?x",
+        "min(?x, value(inf)) where is_float(?x) and same_type(out, ?x) => ?x",
+        "max_pool{pads=?p, *c}(pad{before=?b, after=?a, mode=\"constant\", value=-inf}(?x))"
+        " where ?b[0] == 0 and ?b[1] == 0 and ?a[0] == 0 and ?a[1] == 0 and is_float(?x)"
+        " and rank(?x) == 4"
+        " => max_pool{*c, pads=?p + (part(?b, 2, rank(?x)) ++ part(?a, 2, rank(?x)))}(?x)",
+        "causal_mask(causal_mask(?x)) => causal_mask(?x)",
+        "add(causal_mask(?x), ?y) where same_type(?x, ?y) => causal_mask(add(?x, ?y))",
+        "mul(causal_mask(?x), 2) where same_type(out, ?x) => causal_mask(mul(?x, 2))",
+        "exp(causal_mask(?x)) where rank(?x) == 2 => exp(causal_mask(causal_mask(?x)))",
+        "softmax{axis=1}(causal_mask(add(?x, ?y)))"
+        " where rank(?x) == 2 and rank(?y) == 2 and dim(?y, 0) == dim(?x, 0) and dim(?y, 1) == 1"
+        " => softmax{axis=1}(causal_mask(?x))"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Infinities, WrongRules,
+    testing::Values(
+        "max_pool{pads=?p, *c}(pad{before=?b, after=?a, mode=\"constant\", value=-1.0}(?x))"
+        " where ?b[0] == 0 and ?b[1] == 0 and ?a[0] == 0 and ?a[1] == 0 and is_float(?x)"
+        " and rank(?x) == 4"
+        " => max_pool{*c, pads=?p + (part(?b, 2, rank(?x)) ++ part(?a, 2, rank(?x)))}(?x)",
+        "softmax{axis=1}(causal_mask(?x)) where rank(?x) == 2 => softmax{axis=1}(?x)",
+        "softmax{axis=1}(causal_mask(add(?x, ?y)))"
+        " where rank(?x) == 2 and rank(?y) == 2 and dim(?y, 1) == dim(?x, 1) and dim(?y, 0) == 1"
+        " => softmax{axis=1}(causal_mask(?x))"));
+
+// inf - inf and 0 * inf are no numbers: they must not cancel.
+INSTANTIATE_TEST_SUITE_P(
+    Infinities, NeverProven,
+    testing::Values("max(?x, value(inf)) where is_float(?x) and same_type(out, ?x) => ?x",
+                    "relu(?x) => sub(add(relu(?x), value(inf)), value(inf))",
+                    "relu(?x) => add(relu(?x), mul(value(0.0), value(inf)))",
+                    "causal_mask(?x) => causal_mask(mul(?x, -1))",
+                    "mul(causal_mask(?x), -1) => causal_mask(mul(?x, -1))",
+                    "relu(causal_mask(?x)) => relu(?x)"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Powers, TrueRules,
+    testing::Values("div(?x, pow(?y, ?z)) where is_float(?x) => mul(?x, pow(?y, neg(?z)))",
+                    "abs(pow(abs(?x), ?y)) where is_float(?x) => pow(abs(?x), ?y)",
+                    "log(sqrt(?x)) => mul(log(?x), 0.5)", "log(rsqrt(?x)) => mul(log(?x), -0.5)",
+                    "pow(exp(?x), ?y) => exp(mul(?x, ?y))",
+                    "rsqrt(pow(abs(?x), -2)) where same_type(out, ?x) => abs(?x)",
+                    "rsqrt(div(1, ?x)) where same_type(out, ?x) => sqrt(?x)",
+                    "mul(rsqrt(?x), rsqrt(?x)) => div(1, ?x)",
+                    "mul(div(?x, ?y), ?y) where is_float(?x) and same_type(?x, ?y) => ?x"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Powers, WrongRules,
+    testing::Values("log(sqrt(?x)) => log(?x)", "pow(exp(?x), ?y) => exp(add(?x, ?y))",
+                    "rsqrt(pow(?x, -2)) where same_type(out, ?x) and is_float(?x) => ?x",
+                    "mul(div(?x, ?y), ?y) where not is_float(?x) and same_type(?x, ?y)"
+                    " and is_number(?x) => ?x"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Powers, NeverProven,
+    testing::Values("div(?x, pow(?y, ?z)) where is_number(?x) => mul(?x, pow(?y, neg(?z)))",
+                    "mul(pow(?x, -1), ?x) where is_number(?x) and same_type(out, ?x)"
+                    " => fill{shape=shape(?x), value=1.0, dtype=dtype(?x)}()",
+                    "abs(?x) where is_float(?x) => mul(mul(?x, abs(?x)), div(1, ?x))"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Integers, TrueRules,
+    testing::Values("mod{fmod=1}(mod{fmod=1}(?x, ?y), ?y) => mod{fmod=1}(?x, ?y)",
+                    "bit_and(?x, 0) => fill{shape=shape(out), value=0.0, dtype=dtype(?x)}()",
+                    "bit_or(?x, 0) where same_type(out, ?x) => ?x", "bit_not(bit_not(?x)) => ?x",
+                    "bit_xor(?x, ?x) => fill{shape=shape(?x), value=0.0, dtype=dtype(?x)}()",
+                    "bit_and(?x, ?y) => bit_and(?y, ?x)",
+                    "less(?x, 0) where dtype(?x) == \"u8\" or dtype(?x) == \"u32\""
+                    " => fill{shape=shape(out), value=0.0, dtype=\"bool\"}()",
+                    "abs(?x) where dtype(?x) == \"u8\" => ?x"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Integers, WrongRules,
+    testing::Values("mod{fmod=1}(mod{fmod=1}(?x, ?y), ?z) => mod{fmod=1}(?x, ?z)",
+                    "bit_or(?x, 0) => fill{shape=shape(out), value=0.0, dtype=dtype(?x)}()",
+                    "bit_and(?x, ?x) => fill{shape=shape(?x), value=0.0, dtype=dtype(?x)}()",
+                    "less(?x, 0) where dtype(?x) == \"i8\" or dtype(?x) == \"u32\""
+                    " => fill{shape=shape(out), value=0.0, dtype=\"bool\"}()",
+                    "abs(?x) where dtype(?x) == \"i8\" => ?x"));
+
+}  // namespace
+}  // namespace egret::rules
