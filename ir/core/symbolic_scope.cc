@@ -132,6 +132,12 @@ std::int64_t concrete_integer(std::int64_t integer) {
   return is_symbolic(integer) ? innermost->concretize(index_of_integer(integer)) : integer;
 }
 
+Index concrete_index(Index value) {
+  const bool known = innermost != nullptr && !value.is_constant() &&
+                     evaluate(value, innermost->examples()).has_value();
+  return known ? Index(innermost->concretize(value)) : value;
+}
+
 const Integers& concrete_integers(const Integers& integers) {
   if (innermost == nullptr || std::ranges::none_of(integers, is_symbolic)) return integers;
   Integers& concrete = innermost->concrete_.emplace_back();

@@ -100,6 +100,8 @@ bool is_symbolic(std::int64_t integer);
 Index index_of_integer(std::int64_t integer);
 // The integer. For a symbolic one: its value in the example, recorded as a condition.
 std::int64_t concrete_integer(std::int64_t integer);
+// The expression itself, or a constant if a scope gives it a value in its example.
+Index concrete_index(Index value);
 // The integer as an axis of a tensor of that rank. A symbolic one outside of the rank is the
 // example's value without a condition on it: the caller must refuse all such values alike.
 std::int64_t concrete_axis(std::int64_t integer, std::int64_t rank);

@@ -32,6 +32,11 @@ bool FamilyProofs::contain(const Instance& instance) const {
   return proven_.contain(numbers_of(rule_, instance));
 }
 
+bool FamilyProofs::may_prove_more() const {
+  return families_ < options_.most_families &&
+         session_.statistics().queries < options_.most_queries;
+}
+
 std::optional<Ending> FamilyProofs::prove(const Instance& instance) {
   if (base::stop_requested()) return undecided("stopped");
   if (families_ == options_.most_families) return undecided("more families than tried");

@@ -27,6 +27,8 @@ class FamilyProofs {
 
   // Whether the instance belongs to a proven family.
   bool contain(const Instance& instance) const;
+  // Whether the limits admit another proof.
+  bool may_prove_more() const;
   // Generalizes the instance to a family and proves that. Returns why this fails.
   std::optional<Ending> prove(const Instance& instance);
   // Adds what was found so far to the verdict. Returns why a family is only bounded.

@@ -149,9 +149,12 @@ bool excludes_reals(const Rule& rule, std::span<const Expr> conditions, int slot
 }
 
 // Whether the conditions depend on what is drawn and not solved for, besides real attributes that
-// are named: captured attributes and elements.
+// are named: captured attributes, texts and elements.
 bool depends_on_draws(const Expr& expr) {
   if (expr.kind == Expr::Kind::kSpread) return true;
+  const bool text =
+      expr.kind == Expr::Kind::kLiteral && std::holds_alternative<std::string>(expr.value);
+  if (text) return true;  // an element type or a mode
   if (expr.kind == Expr::Kind::kCall && expr.function->name.find("splat") != std::string_view::npos)
     return true;
   return std::ranges::any_of(expr.arguments, depends_on_draws);

@@ -102,7 +102,7 @@ std::optional<Ending> KindCover::prove_path_of(const Choice& choice, std::string
     return std::nullopt;
   }
   if (!has_elements(*instance) || families_.contain(*instance)) return std::nullopt;
-  if (proven_ < options_.cover_families) {
+  if (proven_ < options_.cover_families && families_.may_prove_more()) {
     ++proven_;
     return families_.prove(*instance);
   }

@@ -23,6 +23,7 @@ struct VerifyOptions {
   int attempts_per_instance = 400;
   int most_families = 1500;
   int most_queries = 100'000;      // of the solver
+  int higher_ranks = 5;            // up to which ranks that random instances do not reach are tried
   std::size_t cover_paths = 5000;  // most runs for all kinds of instances, the simplest kinds first
   int cover_families = 100;        // most families proven because of that search
   std::size_t cover_questions = 150;  // most questions to Z3 for it
@@ -49,9 +50,10 @@ struct VerifyOptions {
 
 // The options with which Egret's own rules are verified.
 inline VerifyOptions thorough_options() {
-  return {.cover_paths = 30'000,
-          .cover_families = 1'200,
-          .cover_questions = 600,
+  return {.most_families = 8'000,
+          .cover_paths = 150'000,
+          .cover_families = 5'000,
+          .cover_questions = 2'000,
           .small_effort = 10'000'000};
 }
 

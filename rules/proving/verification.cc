@@ -26,12 +26,19 @@ using Status = Verdict::Status;
 
 constexpr std::uint64_t kSmallStream = (std::uint64_t{1} << 40) + 1;  // far from attempts
 constexpr std::uint64_t kSolvedStream = kSmallStream + 1;
+constexpr std::uint64_t kRankStream = kSmallStream + 2;
 constexpr int kProvenAxes = 2;
 constexpr int kMostAxes = 4;
 constexpr std::size_t kLeastGrowth = 3;  // of the effort, with each axis
 
 bool is_trivial(const Instance& instance) {
   return ir::to_text(instance.left) == ir::to_text(instance.right);
+}
+
+int rank_of(const Choice& choice) {
+  int rank = 0;
+  for (const auto& [slot, type] : choice.variables) rank = std::max(rank, type.rank());
+  return rank;
 }
 
 class Verification {
@@ -58,6 +65,7 @@ class Verification {
     if (on_scalars != nullptr && !tested_.empty()) return at_any_rank(*on_scalars);
     if (const auto ending = prove_instances()) return verdict(*ending);
     if (members_ == 0) return verdict(without_instances());
+    if (const auto ending = prove_higher_ranks()) return verdict(*ending);
     // Small instances may be of further kinds.
     if (const auto ending = kinds_.explore(opened_)) return verdict(*ending);
     if (const auto ending = hold_small_ones()) return verdict(*ending);
@@ -103,6 +111,34 @@ class Verification {
         opened_.push_back(instance->choice);
       }
       ++members_;
+    }
+    return std::nullopt;
+  }
+
+  // Instances of ranks that no random instance has, one rank after the other, until there are none.
+  // Tensors of the highest ranks are rarely drawn.
+  std::optional<Ending> prove_higher_ranks() {
+    constexpr std::uint64_t kAttempts = 100;
+    constexpr int kInstances = 3;  // of different kinds, as a rule
+    int highest = 0;
+    for (const Choice& choice : opened_) highest = std::max(highest, rank_of(choice));
+    for (int rank = highest + 1; rank <= options_.higher_ranks; ++rank) {
+      const base::Random random =
+          random_.split(kRankStream).split(static_cast<std::uint64_t>(rank));
+      int found = 0;
+      for (std::uint64_t i = 0; i < kAttempts && found < kInstances; ++i) {
+        const auto instance = instantiator_.attempt(random.split(i), rank);
+        if (!instance || !has_elements(*instance) || rank_of(instance->choice) != rank) continue;
+        ++found;
+        if (options_.tensor_checks > 0) {
+          if (auto refuted = refutation_.on(*instance, random.split(kAttempts + i)))
+            return Ending{Status::kRefuted, *std::move(refuted)};
+        }
+        if (families_.contain(*instance)) continue;
+        if (auto ending = families_.prove(*instance)) return ending;
+        opened_.push_back(instance->choice);
+      }
+      if (found == 0) break;
     }
     return std::nullopt;
   }

@@ -55,6 +55,9 @@ AttrValue AttributeDraws::draw_variable(int slot, const ir::AttrSpec& spec, cons
     }
   }
   if (spec.kind == ir::AttrKind::kInteger) bound = conditions_.solve_for(slot, environment);
+  const auto texts = conditions_.texts_of(slot);
+  if (spec.kind == ir::AttrKind::kText && !texts.empty() && random_.chance(0.8))
+    bound = texts[random_.below(texts.size())];
   const auto& landmarks = conditions_.landmarks();
   if (spec.kind == ir::AttrKind::kReal && !landmarks.empty() && random_.chance(0.4))
     bound = landmarks[random_.below(landmarks.size())];

@@ -70,31 +70,46 @@ std::optional<std::int64_t> root(
   return function(found) == 0 ? std::optional(found) : std::nullopt;
 }
 
-// By tensor variable: the element types of which a condition wants one. Those of an alternative
-// count only if all others name types of the same variable.
-std::map<int, std::vector<ir::DType>> named_dtypes(const Expr& condition) {
-  std::map<int, std::vector<ir::DType>> named;
+// What a condition compares with texts: the element type of a tensor variable, or an attribute.
+enum class Subject : std::uint8_t { kDtype, kAttribute };
+
+std::optional<int> slot_of(const Expr& expr, Subject subject) {
+  if (subject == Subject::kAttribute)
+    return expr.kind == Expr::Kind::kAttribute ? std::optional(expr.slot) : std::nullopt;
+  const bool reads = expr.kind == Expr::Kind::kCall && expr.function->name == "dtype";
+  return reads ? std::optional(expr.arguments[0].slot) : std::nullopt;
+}
+
+// By slot: the texts of which a condition wants one. Those of an alternative count only if all
+// others name texts of the same subject.
+std::map<int, std::vector<std::string>> named_texts(const Expr& condition, Subject subject) {
+  std::map<int, std::vector<std::string>> named;
   if (condition.kind == Expr::Kind::kAnd) {
-    for (const Expr& part : condition.arguments) named.merge(named_dtypes(part));
+    for (const Expr& part : condition.arguments) named.merge(named_texts(part, subject));
   } else if (condition.kind == Expr::Kind::kOr) {
-    named = named_dtypes(condition.arguments.front());
+    named = named_texts(condition.arguments.front(), subject);
     for (std::size_t i = 1; i < condition.arguments.size(); ++i) {
-      const auto others = named_dtypes(condition.arguments[i]);
+      const auto others = named_texts(condition.arguments[i], subject);
       std::erase_if(named, [&](const auto& one) { return !others.contains(one.first); });
-      for (auto& [slot, dtypes] : named)
-        dtypes.insert(dtypes.end(), others.at(slot).begin(), others.at(slot).end());
+      for (auto& [slot, texts] : named)
+        texts.insert(texts.end(), others.at(slot).begin(), others.at(slot).end());
     }
   } else if (condition.kind == Expr::Kind::kCall && condition.function->name == "==") {
-    const Expr& left = condition.arguments[0];
     const Expr& right = condition.arguments[1];
-    const auto* name =
-        right.kind == Expr::Kind::kLiteral ? std::get_if<std::string>(&right.value) : nullptr;
-    const bool reads_dtype =
-        left.kind == Expr::Kind::kCall && left.function->name == "dtype" && name != nullptr;
-    const auto dtype = reads_dtype ? ir::parse_dtype(*name) : std::nullopt;
-    if (dtype) named[left.arguments[0].slot] = {*dtype};
+    const auto slot = slot_of(condition.arguments[0], subject);
+    if (slot && right.kind == Expr::Kind::kLiteral) {
+      if (const auto* text = std::get_if<std::string>(&right.value)) named[*slot] = {*text};
+    }
   }
   return named;
+}
+
+std::vector<ir::DType> parsed_dtypes(const std::vector<std::string>& names) {
+  std::vector<ir::DType> dtypes;
+  for (const std::string& name : names) {
+    if (const auto dtype = ir::parse_dtype(name)) dtypes.push_back(*dtype);
+  }
+  return dtypes;
 }
 
 }  // namespace
@@ -124,6 +139,12 @@ bool is_structural(const Expr& expr) {
 
 InstanceConditions::InstanceConditions(const Rule& rule, Regard regard) {
   for (const Expr& condition : rule.conditions) collect(condition);
+  for (const Equation& equation : equations_) {
+    const auto tensor = slot_of(*equation.left, Subject::kDtype);
+    const auto attribute = slot_of(*equation.right, Subject::kAttribute);
+    if (tensor && attribute && texts_.contains(*attribute))
+      dtypes_.emplace(*tensor, parsed_dtypes(texts_.at(*attribute)));
+  }
   const auto by_elements = [](const Rule::Let& let) {
     return let.attribute >= 0 && speaks_of_elements(let.value);
   };
@@ -150,7 +171,9 @@ void InstanceConditions::collect(const Expr& condition) {
   }
   if (!speaks_of_elements(condition)) early_.push_back(&condition);
   if (condition.kind == Expr::Kind::kOr) {
-    for (auto& [slot, dtypes] : named_dtypes(condition)) dtypes_.emplace(slot, std::move(dtypes));
+    for (const auto& [slot, names] : named_texts(condition, Subject::kDtype))
+      dtypes_.emplace(slot, parsed_dtypes(names));
+    texts_.merge(named_texts(condition, Subject::kAttribute));
   }
   if (condition.kind != Expr::Kind::kCall) return;
   const std::string_view function = condition.function->name;
@@ -260,6 +283,11 @@ std::optional<int> InstanceConditions::rank_of(int tensor) const {
 std::span<const ir::DType> InstanceConditions::dtypes_of(int tensor) const {
   const auto found = dtypes_.find(tensor);
   return found != dtypes_.end() ? std::span(found->second) : std::span<const ir::DType>();
+}
+
+std::span<const std::string> InstanceConditions::texts_of(int attribute) const {
+  const auto found = texts_.find(attribute);
+  return found != texts_.end() ? std::span(found->second) : std::span<const std::string>();
 }
 
 std::optional<InstanceConditions::Splat> InstanceConditions::splat_of(int tensor) const {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,8 @@ class InstanceConditions {
   std::optional<int> rank_of(int tensor) const;
   // The element types of which the conditions want one; empty if they leave it open.
   std::span<const ir::DType> dtypes_of(int tensor) const;
+  // The texts of which the conditions want one for an attribute; empty if they leave it open.
+  std::span<const std::string> texts_of(int attribute) const;
   // Whether the conditions require that all elements are one number, and which number, if stated.
   struct Splat {
     std::optional<double> number;
@@ -89,6 +92,7 @@ class InstanceConditions {
   std::vector<std::pair<int, int>> same_types_;
   std::map<int, int> ranks_;
   std::map<int, std::vector<ir::DType>> dtypes_;
+  std::map<int, std::vector<std::string>> texts_;  // by attribute, of alternatives
   std::map<int, Splat> splats_;
   std::vector<double> landmarks_;
 };

@@ -52,17 +52,20 @@ std::optional<double> draw_splat(const InstanceConditions& conditions, int slot,
 class ApplicationDraws {
  public:
   ApplicationDraws(const InstanceConditions& conditions, KnownSignatures& signatures,
-                   ir::TypeMemo& types, SourceBuilder& sources, Random& random)
+                   ir::TypeMemo& types, SourceBuilder& sources, Random& random,
+                   std::optional<int> rank = std::nullopt)
       : conditions_(conditions),
         signatures_(signatures),
         types_(types),
         sources_(sources),
-        random_(random) {}
+        random_(random) {
+    palette_.rank = rank;
+  }
 
   // Draws types for the variables that are new here, and attributes, until the operator accepts
   // them.
   std::optional<Handle> apply(const Term& term, Operands operands) {
-    const auto& known = signatures_.of(*term.op, operands.size());
+    const auto& known = signatures_.of(*term.op, operands.size(), palette_.rank);
     const auto fitting = fitting_signatures(known, operands);
     const bool all_built = operands.all_built();
     const int tries = most_tries(!known.empty(), !fitting.empty(), all_built);
@@ -95,7 +98,7 @@ class ApplicationDraws {
   ir::TypeMemo& types_;
   SourceBuilder& sources_;
   Random& random_;
-  const Palette palette_ = draw_palette(random_);
+  Palette palette_ = draw_palette(random_);
   OperandDraws operand_draws_{conditions_, palette_, sources_, random_};
   AttributeDraws attribute_draws_{conditions_, palette_, sources_, random_};
 };
@@ -108,9 +111,9 @@ Instantiator::Instantiator(const Rule& rule, KnownOperators& known)
       conditions_(rule),
       structure_(rule, InstanceConditions::Regard::kStructure) {}
 
-std::optional<Instance> Instantiator::attempt(Random random) {
+std::optional<Instance> Instantiator::attempt(Random random, std::optional<int> rank) {
   SourceBuilder sources(rule_, types_);
-  ApplicationDraws draws(conditions_, known_.signatures, types_, sources, random);
+  ApplicationDraws draws(conditions_, known_.signatures, types_, sources, random, rank);
   return sources.run(
       [&](const Term& term, Operands operands) { return draws.apply(term, std::move(operands)); });
 }

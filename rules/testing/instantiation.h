@@ -34,7 +34,8 @@ class Instantiator {
   const Rule& rule() const { return rule_; }
   // One attempt; nullopt when it finds no instance. Bounded: each application is tried a constant
   // number of times.
-  std::optional<Instance> attempt(base::Random random);
+  // `rank`: of most variables, drawn for each otherwise.
+  std::optional<Instance> attempt(base::Random random, std::optional<int> rank = std::nullopt);
   // One attempt at sources that are well-typed, whose ranks and element types satisfy the
   // conditions on these alone. Other conditions and the targets have no effect
   // (SourceBuilder::run_sources()).

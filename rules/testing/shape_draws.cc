@@ -45,6 +45,7 @@ TensorType draw_type(const Palette& palette, const Models& models,
   static constexpr int kRanks[] = {0, 1, 1, 2, 2, 3, 3, 4, 4, 5};
   int axes = kRanks[random.below(std::size(kRanks))];
   DType dtype = palette.main_type;
+  if (palette.rank && random.chance(0.7)) axes = *palette.rank;
   if (random.chance(0.08)) dtype = random.chance(0.5) ? DType::kBool : DType::kI64;
   if (like != nullptr) std::tie(axes, dtype) = *like;
   if (rank) axes = *rank;

@@ -19,6 +19,7 @@ namespace egret::rules {
 struct Palette {
   std::vector<std::int64_t> sizes;  // one to three, of 1..4
   ir::DType main_type;              // of most variables
+  std::optional<int> rank{};        // of most variables, if it is not drawn for each
 };
 Palette draw_palette(base::Random& random);
 

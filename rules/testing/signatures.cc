@@ -19,7 +19,7 @@ constexpr int kTries = 4000;
 constexpr int kAccepted = 400;  // enough
 constexpr std::size_t kMostSignatures = 64;
 
-std::vector<TensorType> draw(std::size_t operands, Random& random) {
+std::vector<TensorType> draw(std::size_t operands, std::optional<int> wanted, Random& random) {
   static constexpr int kRanks[] = {0, 1, 1, 2, 2, 3, 3, 4, 4};
   const std::uint64_t kind = random.below(20);
   const ir::DType main =
@@ -32,7 +32,8 @@ std::vector<TensorType> draw(std::size_t operands, Random& random) {
     if (i > 0 && random.chance(0.5)) {
       type.dims = types[random.below(i)].dims;
     } else {
-      const int rank = kRanks[random.below(std::size(kRanks))];
+      int rank = kRanks[random.below(std::size(kRanks))];
+      if (wanted && random.chance(0.6)) rank = *wanted;
       for (int axis = 0; axis < rank; ++axis) type.dims.emplace_back(random.between(1, largest));
     }
     for (ir::Index& size : type.dims) {
@@ -74,13 +75,20 @@ void add(Signature signature, std::vector<Signature>& known) {
   if (known.size() < kMostSignatures) known.push_back(std::move(signature));
 }
 
-std::vector<Signature> learn(const ir::Operator& op, std::size_t operands) {
+bool has_rank(std::span<const TensorType> types, std::optional<int> rank) {
+  return !rank ||
+         std::ranges::any_of(types, [&](const TensorType& type) { return type.rank() == *rank; });
+}
+
+std::vector<Signature> learn(const ir::Operator& op, std::size_t operands,
+                             std::optional<int> rank) {
   std::vector<Signature> known;
   const Random all(base::hash_string(op.name(), operands));
   int accepted = 0;
   for (int attempt = 0; attempt < kTries && accepted < kAccepted; ++attempt) {
     Random random = all.split(static_cast<std::uint64_t>(attempt));
-    const std::vector<TensorType> types = draw(operands, random);
+    const std::vector<TensorType> types = draw(operands, rank, random);
+    if (!has_rank(types, rank)) continue;
     ir::Attrs attrs;
     for (const ir::AttrSpec* spec : sampling_order(op))
       attrs.set(spec->name, sample_attr(*spec, attrs, types, random));
@@ -93,12 +101,13 @@ std::vector<Signature> learn(const ir::Operator& op, std::size_t operands) {
 
 }  // namespace
 
-const std::vector<Signature>& KnownSignatures::of(const ir::Operator& op, std::size_t operands) {
-  const std::pair<std::string, std::size_t> key{op.name(), operands};
+const std::vector<Signature>& KnownSignatures::of(const ir::Operator& op, std::size_t operands,
+                                                  std::optional<int> rank) {
+  const Key key{op.name(), operands, rank};
   const std::lock_guard lock(mutex_);
   const auto found = learned_.find(key);
   if (found != learned_.end()) return found->second;
-  return learned_.emplace(key, learn(op, operands)).first->second;
+  return learned_.emplace(key, learn(op, operands, rank)).first->second;
 }
 
 }  // namespace egret::rules

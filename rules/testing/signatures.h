@@ -36,12 +36,19 @@ struct Signature {
 
 class KnownSignatures {
  public:
-  // Empty if no accepted call was found.
-  const std::vector<Signature>& of(const ir::Operator& op, std::size_t operands);
+  // Empty if no accepted call was found. `rank`: only calls with an operand of this rank.
+  const std::vector<Signature>& of(const ir::Operator& op, std::size_t operands,
+                                   std::optional<int> rank = std::nullopt);
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<std::string, std::size_t>, std::vector<Signature>, std::less<>> learned_;
+  struct Key {
+    std::string op;
+    std::size_t operands;
+    std::optional<int> rank;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  std::map<Key, std::vector<Signature>> learned_;
 };
 
 }  // namespace egret::rules

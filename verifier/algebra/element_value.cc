@@ -226,6 +226,8 @@ class Translator {
           one = one * factor.indices[0];
         } else if (factor.kind == Factor::Kind::kRead && !ir::is_float(factor.dtype)) {
           one = one * Polynomial(atoms_.element(factor.number, factor.indices));
+        } else if (term.factors.size() == 1 && is_extremum(factor)) {
+          one = extremum_index(factor, term.coefficient);
         } else {
           throw NotExpressible{"an element used as an index"};
         }
@@ -233,6 +235,25 @@ class Translator {
       result = result + one;
     }
     return result;
+  }
+
+  static bool is_extremum(const Factor& factor) {
+    return factor.kind == Factor::Kind::kMaximum || factor.kind == Factor::Kind::kMinimum;
+  }
+
+  // A multiple of an extremum as an index.
+  Polynomial extremum_index(const Factor& factor, const Rational& by) {
+    const bool maximum = (factor.kind == Factor::Kind::kMaximum) == (by > 0);
+    std::optional<Polynomial> all;
+    for (const Sum& argument : factor.arguments) {
+      const Polynomial one = index_of(scaled(argument, by));
+      if (!all) {
+        all = one;
+      } else {
+        all = maximum ? atoms_.maximum(*all, one) : atoms_.minimum(*all, one);
+      }
+    }
+    return *all;
   }
 
   Sum comparison(Factor::Kind kind, const ExprNode& n, bool negated) {
@@ -452,31 +473,6 @@ Result<ElementValues> ElementValues::of(const ir::Graph& graph, AtomTable& atoms
       values.requirements_.push_back(requirement.condition);
   }
   return values;
-}
-
-Need changed(const Need& need, const Change& change) {
-  Need result = need;
-  result.argument = changed(need.argument, change);
-  result.context = changed(need.context, change);
-  for (Literal& guard : result.guards) guard.polynomial = change(guard.polynomial);
-  return result;
-}
-
-std::string text(const AtomTable& atoms, const Need& need) {
-  switch (need.kind) {
-    case Need::Kind::kNonZero: return text(atoms, need.argument) + " is not 0";
-    case Need::Kind::kPositive: return text(atoms, need.argument) + " > 0";
-    case Need::Kind::kNotNegative: return text(atoms, need.argument) + " >= 0";
-    case Need::Kind::kInDomain:
-      return text(atoms, need.argument) + " is in the domain of " +
-             std::string(ir::facts(need.function).name);
-    case Need::Kind::kNonEmpty: {
-      std::string all = "something satisfies";
-      for (const Literal& guard : need.guards) all += " " + text(atoms, guard) + ",";
-      return all;
-    }
-  }
-  return "";
 }
 
 Sum ElementValues::element(std::size_t output, const std::vector<Polynomial>& at,

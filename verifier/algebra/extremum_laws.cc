@@ -2,6 +2,7 @@
 #include "verifier/algebra/extremum_laws.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "verifier/algebra/factor_laws.h"
 #include "verifier/algebra/signs.h"
@@ -96,12 +97,48 @@ Sum extremum(AtomTable& atoms, Factor factor) {
   return scaled(factor_sum(std::move(factor)), scale);
 }
 
+namespace {
+
+// A reduction of reductions of its kind is one over both ranges.
+void join_inner(Factor& factor) {
+  const Factor* only = only_factor(factor.arguments[0]);
+  if (only == nullptr || only->kind != Kind::kReduce || only->reduction != factor.reduction) return;
+  const Factor inner = *only;
+  factor.arguments = inner.arguments;
+  factor.variables.insert(factor.variables.end(), inner.variables.begin(), inner.variables.end());
+  factor.guards = both(factor.guards, inner.guards);
+}
+
+// The least or the greatest index v where 0 <= v < n: 0 or n - 1.
+std::optional<Factor> end_of_range(const Factor& factor) {
+  const Factor* only = only_factor(factor.arguments[0]);
+  if (only == nullptr || only->kind != Kind::kIndex || factor.variables.size() != 1 ||
+      factor.guards.size() != 2)
+    return std::nullopt;
+  const Polynomial variable(factor.variables[0]);
+  const Literal low = at_least_zero(variable);
+  const auto at = std::ranges::find(factor.guards, low);
+  if (only->indices[0] != variable || at == factor.guards.end()) return std::nullopt;
+  const Literal& other = factor.guards[at == factor.guards.begin() ? 1 : 0];
+  const Polynomial last = other.polynomial + variable;
+  const bool bounds = other.relation == Literal::Relation::kNonNegative &&
+                      other.polynomial.coefficient({factor.variables[0]}) == -1;
+  if (!bounds) return std::nullopt;
+  return Factor{.kind = Kind::kIndex,
+                .indices = {factor.reduction == ir::Reduction::kMin ? Polynomial(0) : last},
+                .arguments = {}};
+}
+
+}  // namespace
+
 // Over a range that has an element, terms that do not vary, numbers and increasing functions move
 // out. A decreasing function or a negative number turns a maximum into a minimum.
 Sum extremum_over_range(AtomTable& atoms, Factor factor) {
   using ir::Reduction;
   const bool extremal = factor.reduction == Reduction::kMax || factor.reduction == Reduction::kMin;
+  if (factor.reduction == Reduction::kProd) join_inner(factor);
   if (!extremal) return factor_sum(std::move(factor));
+  if (const auto end = end_of_range(factor)) return lawful(atoms, *end);
   const auto turned = [&](bool turn) {
     if (!turn) return factor.reduction;
     return factor.reduction == Reduction::kMax ? Reduction::kMin : Reduction::kMax;
@@ -127,13 +164,7 @@ Sum extremum_over_range(AtomTable& atoms, Factor factor) {
     outer.arguments = {extremum_over_range(atoms, std::move(factor))};
     inside = lawful(atoms, std::move(outer));
   } else {
-    if (only != nullptr && only->kind == Kind::kReduce && only->reduction == factor.reduction) {
-      const Factor inner = *only;
-      factor.arguments = inner.arguments;
-      factor.variables.insert(factor.variables.end(), inner.variables.begin(),
-                              inner.variables.end());
-      factor.guards = both(factor.guards, inner.guards);
-    }
+    join_inner(factor);
     inside = factor_sum(std::move(factor));
   }
   return std::move(fixed) + scaled(std::move(inside), scale);

@@ -5,16 +5,13 @@
 #include <optional>
 
 #include "verifier/algebra/extremum_laws.h"
+#include "verifier/algebra/integer_laws.h"
 #include "verifier/algebra/signs.h"
 
 namespace egret::verifier {
 namespace {
 
 using Kind = Factor::Kind;
-
-bool is_call(const Factor& factor, ir::Function function) {
-  return factor.kind == Kind::kCall && factor.function == function;
-}
 
 Sum call(ir::Function function, Sum argument) {
   return factor_sum(
@@ -25,19 +22,6 @@ Sum call(ir::Function function, Sum argument) {
 bool is_of_integers(const Factor& factor) { return factor.number != 0; }
 
 // ---- truth values ----
-
-bool is_truth(const Factor& factor) {
-  return factor.truth || factor.kind == Kind::kLess || factor.kind == Kind::kLessEqual ||
-         factor.kind == Kind::kEqual;
-}
-
-// p or 1 - p for a truth value p.
-bool is_truth(const Sum& sum) {
-  if (const Factor* only = only_factor(sum)) return is_truth(*only);
-  const Sum other = difference(constant_sum(1), sum);
-  const Factor* only = only_factor(other);
-  return only != nullptr && is_truth(*only);
-}
 
 Sum comparison(Factor factor) {
   const auto a = number_of(factor.arguments[0]);
@@ -347,73 +331,8 @@ Sum exponential(AtomTable& atoms, const Factor& factor) {
   return rest.is_zero() ? outside : product(outside, call(ir::Function::kExp, std::move(rest)));
 }
 
-// trunc(a - trunc(a)) = 0.
-Sum truncated(Factor factor) {
-  const Sum& argument = factor.arguments[0];
-  for (const Term& term : argument.terms) {
-    const bool whole = is_plain(term) && term.coefficient == -1 && term.factors.size() == 1 &&
-                       is_call(term.factors[0], ir::Function::kTrunc);
-    if (whole && compare(difference(argument, Sum{{term}}), term.factors[0].arguments[0]) == 0)
-      return {};
-  }
-  return factor_sum(std::move(factor));
-}
-
-// quotient(a, 1) = a, and quotient(a - b*quotient(a, b), b) = 0: a remainder is less than its
-// divisor.
-Sum integer_quotient(const Factor& factor) {
-  const Sum& dividend = factor.arguments[0];
-  const Sum& divisor = factor.arguments[1];
-  if (number_of(divisor) == Rational(1)) return dividend;
-  for (const Term& term : dividend.terms) {
-    for (const Factor& one : term.factors) {
-      if (one.kind != Kind::kQuotient || compare(one.arguments[1], divisor) != 0) continue;
-      const Sum multiple = product(divisor, factor_sum(one));
-      if (compare(dividend + multiple, one.arguments[0]) == 0) return {};
-    }
-  }
-  return factor_sum(factor);
-}
-
-// Laws of 0, of all bits, of equal operands, and of two complements.
-Sum bits(Factor factor) {
-  using ir::Function;
-  const Sum a = factor.arguments[0];
-  if (factor.function == Function::kBitNot) {
-    const Factor* only = only_factor(a);
-    return only != nullptr && is_call(*only, Function::kBitNot) ? only->arguments[0]
-                                                                : factor_sum(std::move(factor));
-  }
-  const Sum b = factor.arguments[1];
-  const bool of_and = factor.function == Function::kBitAnd;
-  const bool of_xor = factor.function == Function::kBitXor;
-  const bool equal = compare(a, b) == 0;
-  if (equal) return of_xor ? Sum() : a;
-  if (a.is_zero() || b.is_zero()) return of_and ? Sum() : a + b;
-  const Rational all(-1);
-  if (!of_xor && (number_of(a) == all || number_of(b) == all)) {
-    const Sum& other = number_of(a) == all ? b : a;
-    return of_and ? other : constant_sum(all);
-  }
-  if (compare(b, a) < 0) factor.arguments = {b, a};
-  return factor_sum(std::move(factor));
-}
-
 Sum function_value(AtomTable& atoms, Factor factor) {
-  switch (factor.function) {
-    case ir::Function::kTrunc:
-      if (Sum value = truncated(factor); value.is_zero()) return value;
-      break;
-    case ir::Function::kBitAnd:
-    case ir::Function::kBitOr:
-    case ir::Function::kBitXor:
-    case ir::Function::kBitNot: return bits(std::move(factor));
-    case ir::Function::kShiftLeft:
-    case ir::Function::kShiftRight:
-      if (factor.arguments[1].is_zero()) return factor.arguments[0];
-      break;
-    default: break;
-  }
+  if (auto value = integer_function(atoms, factor)) return *std::move(value);
   if (factor.function == ir::Function::kPow) return power(atoms, factor);
   if (factor.function == ir::Function::kSqrt) return square_root(atoms, std::move(factor));
   if (factor.function == ir::Function::kLog) return logarithm(atoms, std::move(factor));
@@ -427,25 +346,6 @@ Sum function_value(AtomTable& atoms, Factor factor) {
   factor.arguments = {scaled(argument, -1)};
   const int sign = facts.parity == ir::Parity::kOdd ? -1 : 1;
   return scaled(factor_sum(std::move(factor)), sign);
-}
-
-// Whether a cast to `type` is the identity: integer sums and products of elements of the type.
-// Integers are unbounded here, so they do not leave the type.
-bool is_within(const Sum& sum, ir::DType type) {
-  return std::ranges::all_of(sum.terms, [&](const Term& term) {
-    return denominator(term.coefficient) == 1 &&
-           std::ranges::all_of(term.factors, [&](const Factor& factor) {
-             return (factor.kind == Kind::kRead && factor.dtype == type) ||
-                    factor.kind == Kind::kIndex || is_truth(factor);
-           });
-  });
-}
-
-Sum cast(Factor factor) {
-  const auto type = static_cast<ir::DType>(factor.number);
-  const Sum& argument = factor.arguments[0];
-  const bool same = type == ir::DType::kBool ? is_truth(argument) : is_within(argument, type);
-  return same ? argument : factor_sum(std::move(factor));
 }
 
 // An index as a number: expands the polynomial into a sum over index atoms.
@@ -472,7 +372,7 @@ Sum lawful(AtomTable& atoms, Factor factor) {
     case Kind::kReciprocal: return reciprocal(atoms, factor.arguments[0]);
     case Kind::kQuotient: return integer_quotient(factor);
     case Kind::kCall: return function_value(atoms, std::move(factor));
-    case Kind::kCast: return cast(std::move(factor));
+    case Kind::kCast: return integer_cast(std::move(factor));
     case Kind::kReduce: return extremum_over_range(atoms, std::move(factor));
     case Kind::kMaximum:
     case Kind::kMinimum: return extremum(atoms, std::move(factor));

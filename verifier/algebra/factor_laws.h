@@ -11,9 +11,7 @@
 //   logarithms   log(exp(a)) = a, log(a*b) = log(a) + log(b) where both are positive;
 //                log(sqrt(a)) = log(a)/2;
 //                log(a + b*exp(p)) = p + log(a*exp(-p) + b), one of these for all
-//   remainders   trunc(a - trunc(a)) = 0, quotient(a - b*quotient(a, b), b) = 0
-//   bits         of 0, of equal operands, of two complements
-//   casts        of integers to a type that they are of
+//   integers     see verifier/algebra/integer_laws.h
 //   parity       f(-a) = -f(a) for odd functions, f(-a) = f(a) for even ones
 //   extrema      see verifier/algebra/extremum_laws.h
 //   comparisons  of numbers; [[p] = 0] = 1 - [p] for truth values

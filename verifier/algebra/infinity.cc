@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "verifier/algebra/element_value.h"
 #include "verifier/algebra/factor_laws.h"
+#include "verifier/algebra/need.h"
 
 namespace egret::verifier {
 namespace {

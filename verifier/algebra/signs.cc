@@ -3,9 +3,34 @@
 
 #include <algorithm>
 
+#include "ir/core/integer_arithmetic.h"
+
 namespace egret::verifier {
 
 using Kind = Factor::Kind;
+
+bool is_truth(const Factor& factor) {
+  return factor.truth || factor.kind == Kind::kLess || factor.kind == Kind::kLessEqual ||
+         factor.kind == Kind::kEqual;
+}
+
+bool is_truth(const Sum& sum) {
+  if (const Factor* only = only_factor(sum)) return is_truth(*only);
+  const Sum other = difference(constant_sum(1), sum);
+  const Factor* only = only_factor(other);
+  return only != nullptr && is_truth(*only);
+}
+
+std::optional<std::pair<Rational, Rational>> range_of(const Factor& factor) {
+  if (is_truth(factor)) return std::pair<Rational, Rational>(0, 1);
+  if (factor.kind != Kind::kRead) return std::nullopt;
+  if (!ir::is_integer(factor.dtype)) return std::nullopt;
+  const Rational low = ir::lowest_integer(factor.dtype);
+  const auto bits = static_cast<std::uint64_t>(ir::highest_integer(factor.dtype));
+  return std::pair(low, factor.dtype == ir::DType::kU64
+                            ? Rational(bits)
+                            : Rational(static_cast<std::int64_t>(bits)));
+}
 
 Sign sign_of(const Factor& factor) {
   const auto argument = [&](std::size_t i) { return sign_of(factor.arguments[i]); };
@@ -32,8 +57,8 @@ Sign sign_of(const Factor& factor) {
     }
     case Kind::kReduce: return std::min(argument(0), Sign::kNotNegative);
     case Kind::kRead: {
-      const bool is_unsigned = ir::is_integer(factor.dtype) && !ir::is_signed_integer(factor.dtype);
-      return factor.truth || is_unsigned ? Sign::kNotNegative : Sign::kUnknown;
+      const auto range = range_of(factor);
+      return range && range->first >= 0 ? Sign::kNotNegative : Sign::kUnknown;
     }
     case Kind::kLess:
     case Kind::kLessEqual:
@@ -61,9 +86,27 @@ Sign sign_of(const Term& term) {
   return sign;
 }
 
+// The least value of a sum of numbers and of multiples of elements of bounded types.
+std::optional<Rational> least(const Sum& sum) {
+  Rational all = 0;
+  for (const Term& term : sum.terms) {
+    if (!is_plain(term) || term.factors.size() > 1) return std::nullopt;
+    if (term.factors.empty()) {
+      all += term.coefficient;
+      continue;
+    }
+    const auto range = range_of(term.factors[0]);
+    if (!range) return std::nullopt;
+    all += term.coefficient * (term.coefficient > 0 ? range->first : range->second);
+  }
+  return all;
+}
+
 }  // namespace
 
 Sign sign_of(const Sum& sum) {
+  if (const auto lowest = least(sum); lowest && *lowest >= 0)
+    return *lowest > 0 ? Sign::kPositive : Sign::kNotNegative;
   Sign best = Sign::kNotNegative;
   for (const Term& term : sum.terms) {
     const Sign one = sign_of(term);

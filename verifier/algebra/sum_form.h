@@ -105,6 +105,10 @@ std::optional<Rational> number_of(const Sum& sum);
 // The factor, if the sum is exactly one factor; else nullptr.
 const Factor* only_factor(const Sum& sum);
 
+inline bool is_call(const Factor& factor, ir::Function function) {
+  return factor.kind == Factor::Kind::kCall && factor.function == function;
+}
+
 // Total orders by structure.
 int compare(const Factor& a, const Factor& b);
 int compare(const Sum& a, const Sum& b);

@@ -94,6 +94,7 @@ class Equality {
                                      int depth);
   std::optional<Facts> image_of(const Term& whole, const Term& part);
   std::optional<Literal> inner_guard(const Term& term) const;
+  std::vector<RealOrder> known_orders(const Sum& a, const Sum& b, const Facts& facts);
   bool equal_as_reals(const Sum& a, const Sum& b, const Facts& facts, int depth);
   bool equal_by_extremum(const Sum& a, const Sum& b, const Facts& facts, int depth);
 

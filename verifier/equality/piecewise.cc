@@ -30,11 +30,6 @@ bool is_transparent(Kind kind) {
   }
 }
 
-bool is_truth(const Factor& factor) {
-  return factor.truth || factor.kind == Kind::kLess || factor.kind == Kind::kLessEqual ||
-         factor.kind == Kind::kEqual;
-}
-
 bool has_truth(const Sum& sum) {
   return std::ranges::any_of(sum.terms, [](const Term& term) {
     return std::ranges::any_of(term.factors, [](const Factor& factor) {

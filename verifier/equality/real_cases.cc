@@ -53,14 +53,52 @@ Sum replaced(AtomTable& atoms, const Sum& sum, const Factor& what, const Sum& by
   return result;
 }
 
+// The indices that stand as numbers outside of binders.
+void collect_indices(const Sum& sum, std::vector<AtomId>& atoms) {
+  for (const Term& term : sum.terms) {
+    if (!is_plain(term)) continue;
+    for (const Factor& factor : term.factors) {
+      if (factor.kind == Kind::kReduce) continue;
+      if (factor.kind == Kind::kIndex) atoms.push_back(factor.indices[0].as_atom());
+      for (const Sum& argument : factor.arguments) collect_indices(argument, atoms);
+    }
+  }
+}
+
+bool is_over(const Polynomial& polynomial, const std::vector<AtomId>& atoms) {
+  return std::ranges::all_of(polynomial.terms(), [&](const auto& term) {
+    return std::ranges::all_of(
+        term.first, [&](AtomId atom) { return std::ranges::find(atoms, atom) != atoms.end(); });
+  });
+}
+
 }  // namespace
+
+// What is assumed of reals, and the facts about indices that stand as numbers in the values.
+std::vector<RealOrder> Equality::known_orders(const Sum& a, const Sum& b, const Facts& facts) {
+  std::vector<RealOrder> known = orders_;
+  std::vector<AtomId> indices;
+  collect_indices(a, indices);
+  collect_indices(b, indices);
+  if (indices.empty()) return known;
+  const Sum zero;
+  for (const Literal& fact : facts) {
+    if (fact.relation == Literal::Relation::kNonZero || !is_over(fact.polynomial, indices))
+      continue;
+    const Sum value =
+        lawful(atoms_, Factor{.kind = Kind::kIndex, .indices = {fact.polynomial}, .arguments = {}});
+    known.push_back({zero, value, false});
+    if (fact.relation == Literal::Relation::kZero) known.push_back({value, zero, false});
+  }
+  return known;
+}
 
 bool Equality::equal_as_reals(const Sum& a, const Sum& b, const Facts& facts, int depth) {
   if (!Piecewise::applies(a, b) || ++real_queries_ > options_.real_queries) return false;
   const auto same = [&](const Factor& x, const Factor& y) {
     return factors_equal(x, y, facts, depth + 1);
   };
-  return Piecewise(session_, options_.rlimit).equal(a, b, orders_, same);
+  return Piecewise(session_, options_.rlimit).equal(a, b, known_orders(a, b, facts), same);
 }
 
 // A case split: each argument of one extremum in turn is assumed to be the extremum.
@@ -78,7 +116,7 @@ bool Equality::equal_by_extremum(const Sum& a, const Sum& b, const Facts& facts,
       const bool maximum = extremum.kind == Kind::kMaximum;
       orders_.push_back({maximum ? other : best, maximum ? best : other, false});
     }
-    all = Piecewise(session_, options_.rlimit).contradictory(orders_) ||
+    all = Piecewise(session_, options_.rlimit).contradictory(known_orders(a, b, facts)) ||
           equal(replaced(atoms_, a, extremum, best), replaced(atoms_, b, extremum, best), facts,
                 depth + 1);
     orders_ = outside;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/core/index_arithmetic.h"
+#include "ir/core/symbolic_scope.h"
 #include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
 
@@ -15,7 +16,7 @@ void define(Definition& d) {
     return;
   }
   const int last = d.rank(1) - 1;
-  const Index depth = d.dim(1, last);
+  const Index depth = concrete_index(d.dim(1, last));
   if (!d.require(depth.is_constant(), "the last axis of indices must have a known size") ||
       !d.require(batch >= 0 && batch <= last && batch <= d.rank(0), "batch_dims is out of range") ||
       !d.require(depth.constant() <= d.rank(0) - batch,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/core/index_arithmetic.h"
+#include "ir/core/symbolic_scope.h"
 #include "ir/graph/onnx_arguments.h"
 #include "ir/ops/families/scatter_definition.h"
 
@@ -15,7 +16,7 @@ void define(Definition& d) {
     return;
   }
   const int last = d.rank(1) - 1;
-  const Index parts = d.dim(1, last);
+  const Index parts = concrete_index(d.dim(1, last));
   if (!d.require(parts.is_constant(), "the last axis of indices must have a known size") ||
       !d.require(parts.constant() <= d.rank(0), "indices have more parts than x has axes")) {
     return;

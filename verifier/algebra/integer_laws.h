@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Laws of functions of integers; part of verifier/algebra/factor_laws.h.
+//
+//   quotients   quotient(a, 1) = a, quotient(a - b*quotient(a, b), b) = 0, trunc(a - trunc(a)) = 0
+//   bits        of 0, of equal operands, of two complements; for a >= 0, a >> n = quotient(a, 2^n)
+//               and a & (2^n - 1) = a - 2^n*quotient(a, 2^n)
+//   casts       of values to a type that they are of
+#pragma once
+
+#include <optional>
+
+#include "verifier/algebra/sum_form.h"
+
+namespace egret::verifier {
+
+// These normalize a factor whose arguments are normal already.
+Sum integer_quotient(const Factor& factor);  // kQuotient
+Sum integer_cast(Factor factor);             // kCast to an integer or bool type
+// nullopt if the function of a kCall has no laws here.
+std::optional<Sum> integer_function(AtomTable& atoms, const Factor& factor);
+
+}  // namespace egret::verifier
