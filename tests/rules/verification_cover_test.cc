@@ -50,6 +50,24 @@ TEST(Verification, CoversAllSizesOfAKind) {
   EXPECT_EQ(part.cover.open_ranks.empty(), false);
 }
 
+// Random instances of this rule have ranks of 3 and 4.
+TEST(Verification, TriesAllRanksUpToFive) {
+  KnownOperators known;
+  const Rule rule = parsed("relu(conv{*c}(?x, ?w)) => relu(relu(conv{*c}(?x, ?w)))");
+  VerifyOptions few;
+  few.higher_ranks = 0;
+  EXPECT_EQ(verify(rule, few, known).cover.rank, 4);
+  EXPECT_EQ(verify(rule, {}, known).cover.rank, 5);
+}
+
+// Wrong at rank 5 alone, which random instances of convolutions rarely have.
+TEST(Verification, RefutesWhatIsWrongAtRankFive) {
+  KnownOperators known;
+  const Rule rule = parsed(
+      "relu(conv{*c}(?x, ?w)) => mul(relu(conv{*c}(?x, ?w)), value(if(rank(?x) == 5, 2.0, 1.0)))");
+  EXPECT_EQ(to_string(verify(rule, {}, known).status), "refuted");
+}
+
 // Elementwise on both sides: the proof on scalars is one for all ranks, whatever the conditions on
 // shapes.
 TEST(Verification, ProvesElementwiseRulesAtAnyRank) {

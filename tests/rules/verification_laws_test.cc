@@ -102,7 +102,30 @@ INSTANTIATE_TEST_SUITE_P(
                     "bit_and(?x, ?y) => bit_and(?y, ?x)",
                     "less(?x, 0) where dtype(?x) == \"u8\" or dtype(?x) == \"u32\""
                     " => fill{shape=shape(out), value=0.0, dtype=\"bool\"}()",
-                    "abs(?x) where dtype(?x) == \"u8\" => ?x"));
+                    "abs(?x) where dtype(?x) == \"u8\" => ?x",
+                    "max(?x, value(-2147483648.0)) where dtype(?x) == \"i32\" => ?x",
+                    "mod{fmod=1}(?x, ?c) where is_splat(?c) and same_type(out, ?x)"
+                    " and dtype(?x) == \"u8\" and splat_of(?c) == 4 => bit_and(?x, value(3.0))",
+                    "cast{to=?t}(add(cast{to=?u}(?x), cast{to=?u}(?y)))"
+                    " where dtype(?x) == ?t and dtype(?y) == ?t"
+                    " and ((?t == \"i8\" and ?u == \"i32\") or (?t == \"u8\" and ?u == \"u32\"))"
+                    " => add(?x, ?y)"));
+
+// Indices as numbers, and elements as indices.
+INSTANTIATE_TEST_SUITE_P(
+    Indices, TrueRules,
+    testing::Values("abs(iota{size=?n, start=0.0, step=1.0, dtype=?t}())"
+                    " => iota{size=?n, start=0.0, step=1.0, dtype=?t}()",
+                    "abs(?c) where is_splat(?c) and splat_of(?c) >= 0 and is_number(?c) => ?c",
+                    "add(scatter_nd{reduction=\"add\"}(?x, ?i, ?u), ?y)"
+                    " where same_type(?x, ?y) and is_float(?x)"
+                    " => scatter_nd{reduction=\"add\"}(add(?x, ?y), ?i, ?u)"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Indices, WrongRules,
+    testing::Values("abs(iota{size=?n, start=-1.0, step=1.0, dtype=?t}())"
+                    " => iota{size=?n, start=-1.0, step=1.0, dtype=?t}()",
+                    "abs(?c) where is_splat(?c) and splat_of(?c) >= -1 and is_number(?c) => ?c"));
 
 INSTANTIATE_TEST_SUITE_P(
     Integers, WrongRules,
@@ -112,6 +135,13 @@ INSTANTIATE_TEST_SUITE_P(
                     "less(?x, 0) where dtype(?x) == \"i8\" or dtype(?x) == \"u32\""
                     " => fill{shape=shape(out), value=0.0, dtype=\"bool\"}()",
                     "abs(?x) where dtype(?x) == \"i8\" => ?x"));
+
+// Sums of i8 wrap around; those of i32 do not.
+INSTANTIATE_TEST_SUITE_P(
+    Integers, NeverProven,
+    testing::Values("max(?x, value(-2147483648.0)) where dtype(?x) == \"i64\" => ?x",
+                    "cast{to=?u}(add(?x, ?y)) where dtype(?x) == \"i8\" and dtype(?y) == \"i8\""
+                    " and ?u == \"i32\" => add(cast{to=?u}(?x), cast{to=?u}(?y))"));
 
 }  // namespace
 }  // namespace egret::rules
