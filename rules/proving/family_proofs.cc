@@ -64,6 +64,15 @@ std::optional<Ending> FamilyProofs::prove(const Instance& instance) {
   return std::nullopt;
 }
 
+std::optional<Ending> FamilyProofs::prove_optional(const Instance& instance) {
+  const std::size_t texts = texts_.size();
+  bounded_ = false;
+  auto ending = prove(instance);
+  bounded_ = true;
+  if (ending) texts_.resize(std::min(texts, texts_.size()));
+  return ending;
+}
+
 // For an instance that cannot be generalized.
 std::optional<Ending> FamilyProofs::prove_unconditional(const Instance& instance,
                                                         const std::string& reason) {
@@ -131,7 +140,7 @@ std::optional<Ending> FamilyProofs::check_up_to_bound_of(const Instance& instanc
                                                          const std::string& reason) {
   const std::int64_t most =
       std::min(options_.bounded_members, options_.bounded_members_in_all - bounded_members_);
-  if (most <= 0) return undecided(reason);
+  if (most <= 0 || !bounded_) return undecided(reason);
   const BoundedCheck check =
       check_up_to_bound(rule_, instance, family, most, instantiator_, session_);
   if (check.bound == 0) return undecided(reason + "; member by member: " + check.reason);

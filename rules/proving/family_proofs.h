@@ -31,6 +31,9 @@ class FamilyProofs {
   bool may_prove_more() const;
   // Generalizes the instance to a family and proves that. Returns why this fails.
   std::optional<Ending> prove(const Instance& instance);
+  // The same for an instance that the rule may be limited not to have: an unproven family is not
+  // checked up to a bound, and leaves no text.
+  std::optional<Ending> prove_optional(const Instance& instance);
   // Adds what was found so far to the verdict. Returns why a family is only bounded.
   std::string report(Verdict& verdict) const;
 
@@ -53,6 +56,7 @@ class FamilyProofs {
   int families_ = 0;
   int derived_ = 0;
   std::vector<std::string> texts_;  // of the proofs
+  bool bounded_ = true;             // whether unproven families are checked up to a bound
   std::int64_t bound_ = 0;          // least of the families that are only bounded
   std::int64_t bounded_members_ = 0;
   std::string unproven_;  // why the first of them is

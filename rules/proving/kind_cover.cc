@@ -34,7 +34,8 @@ KindCover::KindCover(const Rule& rule, const VerifyOptions& options, Instantiato
       session_(session),
       random_(options.seed) {}
 
-std::optional<Ending> KindCover::explore(std::span<const Choice> instances) {
+std::optional<Ending> KindCover::explore(std::span<const Choice> instances, int drawn_rank) {
+  drawn_rank_ = drawn_rank;
   if (options_.cover_paths == 0) return std::nullopt;
   // By the number of sizes and attributes: most mistakes show in the simplest kinds already.
   std::map<std::pair<std::size_t, std::string>, std::vector<const Choice*>> kinds;
@@ -104,7 +105,11 @@ std::optional<Ending> KindCover::prove_path_of(const Choice& choice, std::string
   if (!has_elements(*instance) || families_.contain(*instance)) return std::nullopt;
   if (proven_ < options_.cover_families && families_.may_prove_more()) {
     ++proven_;
-    return families_.prove(*instance);
+    if (rank_of(choice) <= drawn_rank_) return families_.prove(*instance);
+    auto ending = families_.prove_optional(*instance);
+    if (ending && ending->status == Verdict::Status::kRefuted) return ending;
+    if (ending) open = std::move(ending->reason);
+    return std::nullopt;
   }
   if (auto found = refutation_.on(*instance, random_.split(kPathStream)))
     return Ending{Verdict::Status::kRefuted, *std::move(found)};
@@ -115,7 +120,7 @@ std::optional<Ending> KindCover::prove_path_of(const Choice& choice, std::string
 void KindCover::note_kind(const Choice& like, std::string open) {
   std::vector<int> ranks;
   for (const auto& [slot, type] : like.variables) ranks.push_back(type.rank());
-  for (const int rank : ranks) covered_.rank = std::max(covered_.rank, rank);
+  covered_.rank = std::max(covered_.rank, rank_of(like));
   ++covered_.kinds;
   if (open.empty()) {
     ++covered_.complete;
@@ -127,8 +132,7 @@ void KindCover::note_kind(const Choice& like, std::string open) {
 
 // Notes whether the first axes of the variables of the highest rank are one batch axis.
 void KindCover::note_first_axis(const Choice& like, const BatchSizes& batch) {
-  int top = 0;
-  for (const auto& [slot, type] : like.variables) top = std::max(top, type.rank());
+  const int top = rank_of(like);
   std::set<std::string> first;
   for (const auto& [slot, type] : like.variables) {
     if (top > 0 && type.rank() == top) first.insert(size_name(rule_, slot, 0));

@@ -21,8 +21,9 @@ class KindCover {
   KindCover(const Rule& rule, const VerifyOptions& options, Instantiator& instantiator,
             const Refutation& refutation, FamilyProofs& families, verifier::SolverSession& session);
 
-  // The kinds of these instances, but for those explored before. Returns why this ends early.
-  std::optional<Ending> explore(std::span<const Choice> instances);
+  // The kinds of these instances, but for those explored before. Returns why this ends early. A
+  // kind of a higher rank than `drawn_rank` stays open if one of its families cannot be proven.
+  std::optional<Ending> explore(std::span<const Choice> instances, int drawn_rank);
 
   // What was explored, and what stays open.
   const Covered& covered() const { return covered_; }
@@ -45,6 +46,7 @@ class KindCover {
   FamilyProofs& families_;
   verifier::SolverSession& session_;
   base::Random random_;
+  int drawn_rank_ = 0;
   Covered covered_;
   std::set<std::string> explored_;           // kinds
   std::size_t questions_ = 0;                // to Z3

@@ -51,9 +51,9 @@ struct VerifyOptions {
 // The options with which Egret's own rules are verified.
 inline VerifyOptions thorough_options() {
   return {.most_families = 8'000,
-          .cover_paths = 150'000,
+          .cover_paths = 100'000,
           .cover_families = 5'000,
-          .cover_questions = 2'000,
+          .cover_questions = 600,
           .small_effort = 10'000'000};
 }
 

@@ -35,12 +35,6 @@ bool is_trivial(const Instance& instance) {
   return ir::to_text(instance.left) == ir::to_text(instance.right);
 }
 
-int rank_of(const Choice& choice) {
-  int rank = 0;
-  for (const auto& [slot, type] : choice.variables) rank = std::max(rank, type.rank());
-  return rank;
-}
-
 class Verification {
  public:
   Verification(const Rule& rule, const VerifyOptions& options, KnownOperators& known)
@@ -67,9 +61,9 @@ class Verification {
     if (members_ == 0) return verdict(without_instances());
     if (const auto ending = prove_higher_ranks()) return verdict(*ending);
     // Small instances may be of further kinds.
-    if (const auto ending = kinds_.explore(opened_)) return verdict(*ending);
+    if (const auto ending = kinds_.explore(opened_, drawn_rank_)) return verdict(*ending);
     if (const auto ending = hold_small_ones()) return verdict(*ending);
-    if (const auto ending = kinds_.explore(opened_)) return verdict(*ending);
+    if (const auto ending = kinds_.explore(opened_, drawn_rank_)) return verdict(*ending);
     if (trivial_) return verdict({Status::kTrivial, "both sides are the same"});
     return verdict({Status::kProven, ""});
   }
@@ -115,16 +109,17 @@ class Verification {
     return std::nullopt;
   }
 
-  // Instances of ranks that no random instance has, one rank after the other, until there are none.
-  // Tensors of the highest ranks are rarely drawn.
+  // Instances of ranks that no random instance has, one rank after the other, until there are none
+  // or one cannot be proven: the proof is then limited to lower ranks. Tensors of the highest ranks
+  // are rarely drawn.
   std::optional<Ending> prove_higher_ranks() {
     constexpr std::uint64_t kAttempts = 100;
     constexpr int kInstances = 3;  // of different kinds, as a rule
-    int highest = 0;
-    for (const Choice& choice : opened_) highest = std::max(highest, rank_of(choice));
-    for (int rank = highest + 1; rank <= options_.higher_ranks; ++rank) {
+    for (const Choice& choice : opened_) drawn_rank_ = std::max(drawn_rank_, rank_of(choice));
+    for (int rank = drawn_rank_ + 1; rank <= options_.higher_ranks; ++rank) {
       const base::Random random =
           random_.split(kRankStream).split(static_cast<std::uint64_t>(rank));
+      const std::size_t before = opened_.size();
       int found = 0;
       for (std::uint64_t i = 0; i < kAttempts && found < kInstances; ++i) {
         const auto instance = instantiator_.attempt(random.split(i), rank);
@@ -135,7 +130,11 @@ class Verification {
             return Ending{Status::kRefuted, *std::move(refuted)};
         }
         if (families_.contain(*instance)) continue;
-        if (auto ending = families_.prove(*instance)) return ending;
+        if (auto ending = families_.prove_optional(*instance)) {
+          if (ending->status == Status::kRefuted) return ending;
+          opened_.resize(before);
+          return std::nullopt;
+        }
         opened_.push_back(instance->choice);
       }
       if (found == 0) break;
@@ -242,7 +241,8 @@ class Verification {
   std::vector<Choice> opened_;   // of the instances that were in no family yet
   bool trivial_ = true;          // both sides of all instances are the same graph
   int members_ = 0;
-  int axes_ = -1;  // of which all small instances hold
+  int drawn_rank_ = 0;  // the highest of a random instance
+  int axes_ = -1;       // of which all small instances hold
 };
 
 // The verdict on the rule for tensors of rank 0, if it holds at any rank.

@@ -15,6 +15,12 @@ std::vector<const Term*> source_applications(const Rule& rule) {
   return all;
 }
 
+int rank_of(const Choice& choice) {
+  int rank = 0;
+  for (const auto& [slot, type] : choice.variables) rank = std::max(rank, type.rank());
+  return rank;
+}
+
 bool has_elements(const Instance& instance) {
   return std::ranges::any_of(instance.left.outputs(), [&](const auto& output) {
     return instance.left.node(output.node).type.elements() != 0;

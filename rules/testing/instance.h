@@ -37,6 +37,8 @@ struct Instance {
   std::string text;
 };
 
+// The largest rank of a variable.
+int rank_of(const Choice& choice);
 // Whether an output of the left side has elements. Every claim about others is true.
 bool has_elements(const Instance& instance);
 
