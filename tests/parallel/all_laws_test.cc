@@ -97,6 +97,7 @@ base::Result<ExactTensor> evaluate(const ir::Operator& op, const ir::Attrs& attr
                                    const std::vector<ExactTensor>& inputs, Kind output) {
   if (output != Kind::kMax) return ir::evaluate_exact(op, attrs, inputs);
   std::vector<ir::Tensor> tensors;
+  tensors.reserve(inputs.size());
   for (const ExactTensor& input : inputs) tensors.push_back(input.to_tensor(input.type().dtype));
   EGRET_ASSIGN_OR_RETURN(const ir::Tensor result, ir::evaluate(op, attrs, tensors));
   ExactTensor exact = ExactTensor::of(result);
@@ -178,7 +179,7 @@ TEST(AllLaws, WhatIsNotDerivedDoesNotHold) {
         return other.inputs == law.inputs && other.output == law.output;
       });
     };
-    const auto try_law = [&](Law law) {
+    const auto try_law = [&](const Law& law) {
       if (is_derived(law)) return;
       for (const std::uint64_t salt : {1, 2, 3, 4}) {
         const Outcome outcome = holds(call, law, 2, random.split(salt));
@@ -251,6 +252,7 @@ LawProof proof_of(std::string_view name, const std::vector<std::string>& types, 
   const ir::Operator& op = ir::get_operator(name);
   const ir::Attrs attrs = ir::canonical_attrs(op.attrs(), given).value();
   std::vector<ir::TensorType> inputs;
+  inputs.reserve(types.size());
   for (const std::string& type : types) inputs.push_back(ir::parse_type(type).value());
   Law full = law;
   full.attrs = attrs;
@@ -263,6 +265,7 @@ std::string proofs_of_halos(std::string_view name, const std::vector<std::string
   const ir::Operator& op = ir::get_operator(name);
   const ir::Attrs attrs = ir::canonical_attrs(op.attrs(), given).value();
   std::vector<ir::TensorType> inputs;
+  inputs.reserve(types.size());
   for (const std::string& type : types) inputs.push_back(ir::parse_type(type).value());
   std::string text;
   for (const Law& law : laws_of(op, attrs, inputs, 2)) {

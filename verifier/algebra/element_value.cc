@@ -147,8 +147,8 @@ class Translator {
   Sum choice(const ExprNode& guard, const ExprNode& first, const ExprNode& second) {
     const Sum holds = truth(guard, false);
     const Sum fails = truth(guard, true);
-    const Sum a = inside(holds, first);
-    const Sum b = inside(fails, second);
+    Sum a = inside(holds, first);
+    Sum b = inside(fails, second);
     if (fails.is_zero()) return a;
     if (holds.is_zero()) return b;
     if (as_extended(a) || as_extended(b)) return extended_choice(holds, fails, a, b);

@@ -201,8 +201,8 @@ Sum power(AtomTable& atoms, const Factor& factor) {
         atoms, Factor{.kind = Kind::kCall, .function = ir::Function::kSqrt, .arguments = {base}});
   constexpr int kLargest = 4;
   const bool cut_off = *exponent < 0 && is_of_integers(factor);
-  if (denominator(*exponent) != 1 || abs(*exponent) > kLargest || cut_off)
-    return factor_sum(factor);
+  const bool small = *exponent <= kLargest && *exponent >= -kLargest;
+  if (denominator(*exponent) != 1 || !small || cut_off) return factor_sum(factor);
   if (*exponent < 0) {
     const auto opposite = Rational(-*exponent);
     return reciprocal(atoms, power(atoms, Factor{.kind = Kind::kCall,
@@ -283,7 +283,7 @@ Sum logarithm_over_range(AtomTable& atoms, const Factor& factor) {
 
 // log(exp(x) y / z) = x + log(y) - log(z), where z is known to be positive, and log(sqrt(x)) =
 // log(x)/2: where the logarithm of a product has a value, a root among the factors is not 0.
-Sum logarithm(AtomTable& atoms, Factor factor) {
+Sum logarithm(AtomTable& atoms, const Factor& factor) {
   const Sum& argument = factor.arguments[0];
   if (const auto number = number_of(argument); number && *number == 1) return {};
   if (argument.terms.size() != 1) return logarithm_of_sum(atoms, factor);
@@ -335,7 +335,7 @@ Sum function_value(AtomTable& atoms, Factor factor) {
   if (auto value = integer_function(atoms, factor)) return *std::move(value);
   if (factor.function == ir::Function::kPow) return power(atoms, factor);
   if (factor.function == ir::Function::kSqrt) return square_root(atoms, std::move(factor));
-  if (factor.function == ir::Function::kLog) return logarithm(atoms, std::move(factor));
+  if (factor.function == ir::Function::kLog) return logarithm(atoms, factor);
   if (factor.function == ir::Function::kExp) return exponential(atoms, factor);
   // Even and odd functions: makes the first coefficient of the argument positive.
   const ir::FunctionFacts& facts = ir::facts(factor.function);
