@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <utility>
 
 #include "ir/core/symbolic_scope.h"
 #include "ir/graph/operator.h"
@@ -14,12 +16,27 @@ using Kind = RealTerm::Kind;
 
 namespace {
 
-constexpr std::array<double, 8> kWhole = {97, 101, 103, 107, 109, 113, 127, 89};
+// Sorted; those of i8 represent them.
+constexpr std::array<double, 14> kWhole = {61, 67,  71,  73,  79,  83,  89,
+                                           97, 101, 103, 107, 109, 113, 127};
 
 bool is_open(const RealTerm& term) {
   if (term.kind == Kind::kUnknown) return true;
   if (term.kind == Kind::kIndex) return !term.index.is_constant();
   return std::ranges::any_of(term.arguments, is_open);
+}
+
+// Whether the value is a whole number for all numbers that are left open.
+bool is_whole(const RealTerm& term) {
+  if (term.kind == Kind::kIndex) return true;
+  if (term.kind == Kind::kNumber) return term.number == std::trunc(term.number);
+  if (term.kind == Kind::kUnknown || term.kind == Kind::kQuotient) return false;
+  return std::ranges::all_of(term.arguments, is_whole);
+}
+
+bool mentions_elements(const Expr& expr) {
+  return (expr.kind == Expr::Kind::kCall && expr.function->name == "splat_of") ||
+         std::ranges::any_of(expr.arguments, mentions_elements);
 }
 
 bool has_unknown(const RealTerm& term) {
@@ -73,12 +90,36 @@ double StandIns::unknown(double real) {
 
 double StandIns::stand_in(RealTerm term) {
   const auto salt = static_cast<std::size_t>(salt_);
-  const double number =
-      term.kind == Kind::kIndex
-          ? kWhole[(sizes_++ + 3 * salt) % kWhole.size()]
-          : (129 + 2 * static_cast<double>((computed_++ * 3 + 7 * salt) % 64)) / 128;
+  double number = (129 + 2 * static_cast<double>((computed_++ * 3 + 7 * salt) % 64)) / 128;
+  if (is_whole(term)) number = whole(kWhole.front(), kWhole.back()).value_or(number);
   numbers_.stand_ins[number] = std::move(term);
   return number;
+}
+
+double StandIns::stand_in(RealTerm term, std::int64_t example) {
+  double low = kWhole.front();
+  double high = kWhole.back();
+  for (const auto& [number, other] : examples_) {
+    if (other < example) low = std::max(low, number);
+    if (other > example) high = std::min(high, number);
+  }
+  const auto number = whole(low, high);
+  if (!number) return stand_in(std::move(term));
+  examples_.emplace_back(*number, example);
+  numbers_.stand_ins[*number] = std::move(term);
+  return *number;
+}
+
+// A whole number between the bounds that stands for nothing yet, from their middle on.
+std::optional<double> StandIns::whole(double low, double high) const {
+  std::vector<double> open;
+  for (const double number : kWhole) {
+    if (low <= number && number <= high && !numbers_.stand_ins.contains(number))
+      open.push_back(number);
+  }
+  if (open.size() < 2) return std::nullopt;  // another salt could not give another one
+  const std::size_t step = open.size() > 2 ? 2 : 1;
+  return open[(open.size() / 2 + step * static_cast<std::size_t>(salt_)) % open.size()];
 }
 
 RealTerm StandIns::meaning(double number) const {
@@ -188,7 +229,9 @@ void RealExpressions::collect_facts(const Expr& condition) {
   if (!less && !greater && name != "==") return;
   const auto a = meaning(condition.arguments[0]);
   const auto b = meaning(condition.arguments[1]);
-  if (!a || !b || (!has_unknown(*a) && !has_unknown(*b))) return;
+  if (!a || !b) return;
+  const bool open_integers = mentions_elements(condition) && (is_open(*a) || is_open(*b));
+  if (!has_unknown(*a) && !has_unknown(*b) && !open_integers) return;
   auto& facts = reals_.numbers().facts;
   const bool strict = name.size() == 1;
   if (!greater) facts.push_back({*a, *b, strict});

@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rules/language/expression.h"
@@ -42,18 +43,22 @@ class StandIns {
 
   // The stand-in of a number of the instance; equal numbers share one.
   double unknown(double real);
-  // A stand-in for a computed value. Sizes get whole numbers, which integer types can hold.
+  // A stand-in for a computed value. Whole values get whole numbers, which integer types can hold.
   double stand_in(verifier::RealTerm term);
+  // A stand-in for a whole number. Such numbers keep the order of their examples.
+  double stand_in(verifier::RealTerm term, std::int64_t example);
   // The term that a number or its negative stands for; other numbers stand for themselves.
   verifier::RealTerm meaning(double number) const;
   const verifier::RealNumbers& numbers() const { return numbers_; }
   verifier::RealNumbers& numbers() { return numbers_; }
 
  private:
+  std::optional<double> whole(double low, double high) const;
+
   std::map<double, double> of_instance_;
   int salt_;
   std::size_t computed_ = 0;
-  std::size_t sizes_ = 0;
+  std::vector<std::pair<double, std::int64_t>> examples_;  // of whole stand-ins
   verifier::RealNumbers numbers_;
 };
 

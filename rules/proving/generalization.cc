@@ -215,7 +215,7 @@ class Generalizer {
     const ir::Index made = scope_.symbol(element_name(name), whole);
     family_.conditions.push_back(made >= ir::Index(0));
     family_.reals.insert(name);
-    return reals_.stand_in({.kind = verifier::RealTerm::Kind::kIndex, .index = made});
+    return reals_.stand_in({.kind = verifier::RealTerm::Kind::kIndex, .index = made}, whole);
   }
 
   double unknown_real(const std::string& name, double real) {

@@ -111,6 +111,31 @@ INSTANTIATE_TEST_SUITE_P(
                     " and ((?t == \"i8\" and ?u == \"i32\") or (?t == \"u8\" and ?u == \"u32\"))"
                     " => add(?x, ?y)"));
 
+// Numbers that a rule computes from open integers.
+INSTANTIATE_TEST_SUITE_P(
+    OpenIntegers, TrueRules,
+    testing::Values("and(less(?x, ?c), less(?x, ?d)) where is_splat(?c) and is_splat(?d)"
+                    " and (dtype(?x) == \"i32\" or dtype(?x) == \"i64\")"
+                    " => less(?x, value(min(splat_of(?c), splat_of(?d))))",
+                    "max(?l, min(max(?x, ?l), ?h)) where is_splat(?l) and is_splat(?h)"
+                    " and splat_of(?l) <= splat_of(?h) and same_type(out, ?x) and is_number(?x)"
+                    " => min(max(?x, ?l), ?h)"));
+
+INSTANTIATE_TEST_SUITE_P(
+    OpenIntegers, WrongRules,
+    testing::Values("and(less(?x, ?c), less(?x, ?d)) where is_splat(?c) and is_splat(?d)"
+                    " and (dtype(?x) == \"i32\" or dtype(?x) == \"i64\")"
+                    " => less(?x, value(max(splat_of(?c), splat_of(?d))))",
+                    "add(?x, ?c) where is_splat(?c) and dtype(?x) == \"i32\" and rank(?c) == 0"
+                    " => add(?x, value(if(splat_of(?c) == 4, 5.0, splat_of(?c))))"));
+
+// A literal that is one of the stand-ins of the verifier.
+INSTANTIATE_TEST_SUITE_P(OpenIntegers, NeverProven,
+                         testing::Values("add(?x, ?c) where is_splat(?c) and dtype(?x) == \"i32\""
+                                         " => add(?x, value(97.0))",
+                                         "add(?x, ?c) where is_splat(?c) and dtype(?x) == \"i32\""
+                                         " => add(?x, value(101.0))"));
+
 // Indices as numbers, and elements as indices.
 INSTANTIATE_TEST_SUITE_P(
     Indices, TrueRules,
