@@ -24,8 +24,7 @@ class CodegenBackend : public ::testing::Test {
   PlanReport check(GraphBuilder b, double tolerance = 1e-5) {
     const auto graph = std::move(b).finish();
     EXPECT_TRUE(graph.ok()) << graph.status().message();
-    const PlanReport report =
-        expect_matches_reference(*graph, 1, tolerance, *find_backend("codegen"));
+    PlanReport report = expect_matches_reference(*graph, 1, tolerance, *find_backend("codegen"));
     EXPECT_TRUE(report.fallbacks.empty());
     return report;
   }

@@ -10,7 +10,6 @@
 namespace egret::backends {
 namespace {
 
-using ir::Attrs;
 using ir::Integers;
 using ir::Shape;
 using ir::TensorType;

@@ -291,7 +291,7 @@ TEST(CpuPlan, OrdersKernelsToKeepToALimitOfMemory) {
   expect_matches_reference(*graph, 5);
   const Backend& backend = *find_backend("cpu");
   const std::int64_t free = (*backend.compile(*graph, {.threads = 1}))->report().arena_bytes;
-  EXPECT_GE(free, 2 * 16 * kWide * 4);
+  EXPECT_GE(free, std::int64_t{2} * 16 * kWide * 4);
   const std::int64_t limit = free * 7 / 10;
   const auto limited = backend.compile(*graph, {.threads = 1, .limit_arena = limit});
   ASSERT_TRUE(limited.ok());

@@ -17,7 +17,6 @@
 namespace egret::backends {
 namespace {
 
-using ir::Attrs;
 using ir::DType;
 using ir::GraphBuilder;
 using ir::Integers;
@@ -255,7 +254,7 @@ TEST_P(Bf16Plan, RoundsOneInputLikeTheLibraryDoes) {
   ASSERT_EQ(outputs.size(), 1U);
   EXPECT_EQ(outputs[0].f64_at(0), 1 + 0x1p-7);
   EXPECT_EQ(outputs[0].f64_at(2), 1);
-  EXPECT_EQ(outputs[0].f64_at(16 * 3), 1);
+  EXPECT_EQ(outputs[0].f64_at(std::int64_t{16} * 3), 1);
 }
 
 TEST_P(Bf16Plan, TakesHalfTheMemoryForWeights) {

@@ -29,6 +29,7 @@ std::optional<std::vector<cuda::OutputPart>> join_of(
     const std::function<Value(GraphBuilder&, std::vector<Value>)>& define) {
   GraphBuilder b;
   std::vector<Value> inputs;
+  inputs.reserve(shapes.size());
   for (const ir::Shape& shape : shapes)
     inputs.push_back(b.input("x" + std::to_string(inputs.size()), f32(shape)));
   b.output("y", define(b, inputs));

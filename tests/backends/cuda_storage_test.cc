@@ -56,7 +56,7 @@ TEST_F(CudaStorage, KeepsValuesInBf16WithChannelsLast) {
   EXPECT_EQ(conversions(plain), 0);
   EXPECT_EQ(count(plain, "convolution", "row-major"), 3);
   // Half, but for what is added to the output.
-  EXPECT_LT(report.weights_bytes, plain.weights_bytes / 2 + 700 * 4);
+  EXPECT_LT(report.weights_bytes, plain.weights_bytes / 2 + std::int64_t{700} * 4);
 }
 
 TEST_F(CudaStorage, KeepsF32WithChannelsLastForTensorCores) {

@@ -129,7 +129,7 @@ TEST_F(RealCudnn, FusesWhatStandsAroundAConvolution) {
 }
 
 TEST_F(RealCudnn, WritesPartsOfLargerTensors) {
-  const std::int64_t channels = 160, pixels = 56 * 56;
+  const std::int64_t channels = 160, pixels = std::int64_t{56} * 56;
   for (const Lies lies : {Lies::kRowMajor, Lies::kChannelsLast}) {
     for (const ir::DType type : {ir::DType::kF32, ir::DType::kBF16}) {
       for (const bool residual : {false, true}) {

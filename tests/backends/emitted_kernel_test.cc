@@ -16,7 +16,6 @@ namespace {
 using ir::DType;
 using ir::GraphBuilder;
 using ir::Integers;
-using ir::TensorType;
 using ir::Value;
 
 std::unique_ptr<ExecutablePlan> plan_of(const ir::Graph& graph, Emission emission,
