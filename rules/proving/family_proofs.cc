@@ -38,13 +38,24 @@ bool FamilyProofs::may_prove_more() const {
 }
 
 std::optional<Ending> FamilyProofs::prove(const Instance& instance) {
+  return prove(instance, options_.bounded_members);
+}
+
+std::optional<Ending> FamilyProofs::prove_optional(const Instance& instance) {
+  const std::size_t texts = texts_.size();
+  auto ending = prove(instance, 0);
+  if (ending) texts_.resize(texts);
+  return ending;
+}
+
+std::optional<Ending> FamilyProofs::prove(const Instance& instance, std::int64_t most_members) {
   if (base::stop_requested()) return undecided("stopped");
   if (families_ == options_.most_families) return undecided("more families than tried");
   if (session_.statistics().queries >= options_.most_queries)
     return undecided("more questions to the solver than tried");
   ++families_;
   base::Result<Family> family = generalize(rule_, instance);
-  if (!family.ok()) return prove_unconditional(instance, family.status().message());
+  if (!family.ok()) return prove_unconditional(instance, most_members, family.status().message());
   const verifier::Proof proof = prove(*family);
   if (proof.proven && !family->reals.empty()) {
     // The proof must not depend on the stand-ins. A result computed from a stand-in would; a
@@ -57,29 +68,22 @@ std::optional<Ending> FamilyProofs::prove(const Instance& instance) {
   if (!proof.proven) {
     if (auto found = refutation_.around(instance, *family)) return refuted(*std::move(found));
     if (!derive(instance, *family)) {
-      if (auto ending = check_up_to_bound_of(instance, *family, proof.reason)) return ending;
+      if (auto ending = check_up_to_bound_of(instance, *family, most_members, proof.reason))
+        return ending;
     }
   }
   proven_.add(*family);
   return std::nullopt;
 }
 
-std::optional<Ending> FamilyProofs::prove_optional(const Instance& instance) {
-  const std::size_t texts = texts_.size();
-  bounded_ = false;
-  auto ending = prove(instance);
-  bounded_ = true;
-  if (ending) texts_.resize(std::min(texts, texts_.size()));
-  return ending;
-}
-
 // For an instance that cannot be generalized.
 std::optional<Ending> FamilyProofs::prove_unconditional(const Instance& instance,
+                                                        std::int64_t most_members,
                                                         const std::string& reason) {
   const Family all = unconditional_family(rule_, instance);
   texts_.emplace_back("instances of all numbers\n");
   if (auto found = refutation_.around(instance, all)) return refuted(*std::move(found));
-  if (auto ending = check_up_to_bound_of(instance, all, reason)) return ending;
+  if (auto ending = check_up_to_bound_of(instance, all, most_members, reason)) return ending;
   proven_.add(all);
   return std::nullopt;
 }
@@ -137,10 +141,11 @@ const std::vector<Rule>& FamilyProofs::lemmas() {
 
 std::optional<Ending> FamilyProofs::check_up_to_bound_of(const Instance& instance,
                                                          const Family& family,
+                                                         std::int64_t most_members,
                                                          const std::string& reason) {
   const std::int64_t most =
-      std::min(options_.bounded_members, options_.bounded_members_in_all - bounded_members_);
-  if (most <= 0 || !bounded_) return undecided(reason);
+      std::min(most_members, options_.bounded_members_in_all - bounded_members_);
+  if (most <= 0) return undecided(reason);
   const BoundedCheck check =
       check_up_to_bound(rule_, instance, family, most, instantiator_, session_);
   if (check.bound == 0) return undecided(reason + "; member by member: " + check.reason);

@@ -38,12 +38,15 @@ class FamilyProofs {
   std::string report(Verdict& verdict) const;
 
  private:
-  std::optional<Ending> prove_unconditional(const Instance& instance, const std::string& reason);
+  // `most_members`: up to so many members of an unproven family are checked.
+  std::optional<Ending> prove(const Instance& instance, std::int64_t most_members);
+  std::optional<Ending> prove_unconditional(const Instance& instance, std::int64_t most_members,
+                                            const std::string& reason);
   verifier::Proof prove(const Family& family) const;
   void keep_proof(const Family& family, const std::vector<std::string>& lines);
   bool derive(const Instance& instance, const Family& family);
   std::optional<Ending> check_up_to_bound_of(const Instance& instance, const Family& family,
-                                             const std::string& reason);
+                                             std::int64_t most_members, const std::string& reason);
   const std::vector<Rule>& lemmas();
 
   const Rule& rule_;
@@ -56,7 +59,6 @@ class FamilyProofs {
   int families_ = 0;
   int derived_ = 0;
   std::vector<std::string> texts_;  // of the proofs
-  bool bounded_ = true;             // whether unproven families are checked up to a bound
   std::int64_t bound_ = 0;          // least of the families that are only bounded
   std::int64_t bounded_members_ = 0;
   std::string unproven_;  // why the first of them is

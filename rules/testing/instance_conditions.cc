@@ -200,10 +200,10 @@ void InstanceConditions::collect_equation(const Expr& left, const Expr& right) {
   if (left.function->name == "rank") {
     if (const auto* rank = std::get_if<std::int64_t>(&right.value))
       ranks_[left.arguments[0].slot] = static_cast<int>(*rank);
-  } else if (left.function->name == "dtype") {
+  } else if (const auto tensor = slot_of(left, Subject::kDtype)) {
     const auto* name = std::get_if<std::string>(&right.value);
     const auto dtype = name != nullptr ? ir::parse_dtype(*name) : std::nullopt;
-    if (dtype) dtypes_[left.arguments[0].slot] = {*dtype};
+    if (dtype) dtypes_[*tensor] = {*dtype};
   }
 }
 

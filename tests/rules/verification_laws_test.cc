@@ -89,6 +89,8 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Powers, NeverProven,
     testing::Values("div(?x, pow(?y, ?z)) where is_number(?x) => mul(?x, pow(?y, neg(?z)))",
+                    "add(?x, ?y) where dtype(?x) == \"i64\" and dtype(?y) == \"i64\""
+                    " => add(add(?x, ?y), sub(div(1, pow(2, ?y)), div(1, pow(2, ?y))))",
                     "mul(pow(?x, -1), ?x) where is_number(?x) and same_type(out, ?x)"
                     " => fill{shape=shape(?x), value=1.0, dtype=dtype(?x)}()",
                     "abs(?x) where is_float(?x) => mul(mul(?x, abs(?x)), div(1, ?x))"));

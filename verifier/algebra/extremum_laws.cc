@@ -110,7 +110,7 @@ void join_inner(Factor& factor) {
 }
 
 // The least or the greatest index v where 0 <= v < n: 0 or n - 1.
-std::optional<Factor> end_of_range(const Factor& factor) {
+std::optional<Factor> end_of_range(const AtomTable& atoms, const Factor& factor) {
   const Factor* only = only_factor(factor.arguments[0]);
   if (only == nullptr || only->kind != Kind::kIndex || factor.variables.size() != 1 ||
       factor.guards.size() != 2)
@@ -122,7 +122,8 @@ std::optional<Factor> end_of_range(const Factor& factor) {
   const Literal& other = factor.guards[at == factor.guards.begin() ? 1 : 0];
   const Polynomial last = other.polynomial + variable;
   const bool bounds = other.relation == Literal::Relation::kNonNegative &&
-                      other.polynomial.coefficient({factor.variables[0]}) == -1;
+                      other.polynomial.coefficient({factor.variables[0]}) == -1 &&
+                      !atoms.occurs(factor.variables[0], last);
   if (!bounds) return std::nullopt;
   return Factor{.kind = Kind::kIndex,
                 .indices = {factor.reduction == ir::Reduction::kMin ? Polynomial(0) : last},
@@ -138,7 +139,7 @@ Sum extremum_over_range(AtomTable& atoms, Factor factor) {
   const bool extremal = factor.reduction == Reduction::kMax || factor.reduction == Reduction::kMin;
   if (factor.reduction == Reduction::kProd) join_inner(factor);
   if (!extremal) return factor_sum(std::move(factor));
-  if (const auto end = end_of_range(factor)) return lawful(atoms, *end);
+  if (const auto end = end_of_range(atoms, factor)) return lawful(atoms, *end);
   const auto turned = [&](bool turn) {
     if (!turn) return factor.reduction;
     return factor.reduction == Reduction::kMax ? Reduction::kMin : Reduction::kMax;

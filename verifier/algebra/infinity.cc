@@ -13,10 +13,6 @@ using Kind = Factor::Kind;
 
 [[noreturn]] void refuse() { throw NotExpressible{"an infinite number"}; }
 
-bool impossible(const Facts& facts) {
-  return std::ranges::any_of(facts, [](const Literal& f) { return obvious(f) == Truth::kFalse; });
-}
-
 Facts possible(const Facts& a, const Facts& b) {
   Facts all = both(a, b);
   std::erase_if(all, [](const Literal& fact) { return obvious(fact) == Truth::kTrue; });

@@ -40,7 +40,9 @@ Sign sign_of(const Factor& factor) {
       return argument(0) == Sign::kUnknown ? Sign::kUnknown : Sign::kPositive;
     case Kind::kCall: {
       if (factor.function == ir::Function::kExp) return Sign::kPositive;
-      if (factor.function == ir::Function::kPow) return argument(0);
+      // A power of integers with a negative exponent is cut off, possibly to 0.
+      if (factor.function == ir::Function::kPow)
+        return factor.number != 0 ? std::min(argument(0), Sign::kNotNegative) : argument(0);
       return ir::facts(factor.function).low >= 0 ? Sign::kNotNegative : Sign::kUnknown;
     }
     case Kind::kMaximum: {
@@ -102,15 +104,18 @@ std::optional<Rational> least(const Sum& sum) {
   return all;
 }
 
+Sign sign_of(const std::optional<Rational>& least) {
+  if (!least || *least < 0) return Sign::kUnknown;
+  return *least > 0 ? Sign::kPositive : Sign::kNotNegative;
+}
+
 }  // namespace
 
 Sign sign_of(const Sum& sum) {
-  if (const auto lowest = least(sum); lowest && *lowest >= 0)
-    return *lowest > 0 ? Sign::kPositive : Sign::kNotNegative;
   Sign best = Sign::kNotNegative;
   for (const Term& term : sum.terms) {
     const Sign one = sign_of(term);
-    if (one == Sign::kUnknown) return one;
+    if (one == Sign::kUnknown) return sign_of(least(sum));
     best = std::max(best, one);
   }
   return best;

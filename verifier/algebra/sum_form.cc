@@ -40,10 +40,6 @@ void normalize(Facts& guards) {
   guards.erase(std::unique(guards.begin(), guards.end()), guards.end());
 }
 
-bool impossible(const Facts& guards) {
-  return std::ranges::any_of(guards, [](const Literal& g) { return obvious(g) == Truth::kFalse; });
-}
-
 }  // namespace
 
 Arguments::Arguments(std::vector<Sum> sums)

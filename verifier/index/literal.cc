@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verifier/index/literal.h"
 
+#include <algorithm>
+
 namespace egret::verifier {
 
 using Relation = Literal::Relation;
@@ -32,6 +34,10 @@ std::string text(const AtomTable& atoms, const Literal& literal) {
                          : literal.relation == Relation::kZero      ? " = 0"
                                                                     : " != 0";
   return atoms.text(literal.polynomial) + relation;
+}
+
+bool impossible(const Facts& facts) {
+  return std::ranges::any_of(facts, [](const Literal& f) { return obvious(f) == Truth::kFalse; });
 }
 
 Facts both(const Facts& a, const Facts& b) {

@@ -33,5 +33,6 @@ std::string text(const AtomTable& atoms, const Literal& literal);
 
 using Facts = std::vector<Literal>;  // a conjunction
 Facts both(const Facts& a, const Facts& b);
+bool impossible(const Facts& facts);  // one of them is obviously false
 
 }  // namespace egret::verifier
