@@ -60,13 +60,14 @@ class Within {
   }
 
   base::Result<Solution> solution(const CoreAnswer& answer, double bound, const Solution* known) {
-    if (answer.chosen.empty() && known == nullptr) {
+    const bool has_choice = !answer.chosen.empty();
+    if (!has_choice && known == nullptr) {
       if (bound == Milp::kInfinite) return infeasible();
       return base::limit_hit(
           "no choice that satisfies the constraints was found within the time limit");
     }
     Solution best =
-        answer.chosen.empty() ? *known : solution_of(problem_, core_.lift(problem_, answer.chosen));
+        has_choice ? solution_of(problem_, core_.lift(problem_, answer.chosen)) : *known;
     if (!keeps_to(rows_, best, problem_.graph))
       return base::internal_error("extraction: the solver's answer does not keep to the rows");
     best.notes = answer.notes;

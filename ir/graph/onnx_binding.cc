@@ -9,6 +9,20 @@
 
 namespace egret::ir {
 
+std::vector<Value> OnnxNode::inputs() const {
+  std::vector<Value> all;
+  all.reserve(static_cast<std::size_t>(input_count()));
+  for (int i = 0; i < input_count(); ++i) all.push_back(input(i));
+  return all;
+}
+
+std::vector<std::string> OnnxWriter::inputs() const {
+  std::vector<std::string> all;
+  all.reserve(static_cast<std::size_t>(input_count()));
+  for (int i = 0; i < input_count(); ++i) all.push_back(input(i));
+  return all;
+}
+
 std::optional<Integers> OnnxNode::constant_integers(int i) const {
   const std::optional<Tensor> tensor = constant(i);
   if (!tensor) return std::nullopt;
@@ -93,8 +107,7 @@ base::Result<std::vector<Value>> only_output(Value value) { return std::vector<V
 
 OnnxExport same_name_export(std::string op_type) {
   return [op_type = std::move(op_type)](OnnxWriter& writer) {
-    std::vector<std::string> inputs;
-    for (int i = 0; i < writer.input_count(); ++i) inputs.push_back(writer.input(i));
+    std::vector<std::string> inputs = writer.inputs();
     std::vector<OnnxWriter::Attribute> attributes;
     for (const auto& [name, value] : writer.attrs().entries()) {
       std::visit(

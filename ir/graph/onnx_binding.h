@@ -36,6 +36,7 @@ class OnnxNode {
   virtual bool has_output(int i) const = 0;  // named by the model, and perhaps read
   virtual bool has_input(int i) const = 0;
   virtual Value input(int i) const = 0;  // requires has_input(i)
+  std::vector<Value> inputs() const;     // requires all
   virtual const TensorType& type(Value value) const = 0;
   // The value of an input that is known at import: an initializer, or a value computed from
   // initializers and static shapes only.
@@ -86,6 +87,7 @@ class OnnxWriter {
   virtual const Attrs& attrs() const = 0;
   virtual int input_count() const = 0;
   virtual std::string input(int i) const = 0;
+  std::vector<std::string> inputs() const;
   virtual const TensorType& input_type(int i) const = 0;
   virtual const TensorType& output_type() const = 0;
 

@@ -7,9 +7,15 @@
 #include "parallel/laws/stored_laws.h"
 #include "rules/tensors/rule_status.h"
 
+namespace base = egret::base;
+namespace rules = egret::rules;
+using egret::parallel::Application;
+using egret::parallel::for_all_laws;
+using egret::parallel::Law;
+using egret::parallel::LawProof;
+using egret::parallel::StoredLaws;
+
 int main(int argc, char** argv) {
-  using namespace egret;
-  using namespace egret::parallel;
   if (argc != 2) {
     std::fprintf(stderr, "usage: placement_laws FILE\n");
     return 2;

@@ -260,6 +260,8 @@ Value is_splat(Tensors t, Values) { return truth(t[0].facts->splat.has_value());
 Value splat_of(Tensors t, Values) {
   return t[0].facts->splat ? Value(AttrValue(*t[0].facts->splat)) : std::nullopt;
 }
+Value nonnegative(Tensors t, Values) { return truth(t[0].facts->sign >= ir::Sign::kNotNegative); }
+Value positive(Tensors t, Values) { return truth(t[0].facts->sign >= ir::Sign::kPositive); }
 Value same_type(Tensors t, Values) {
   const ir::TensorType& a = t[0].facts->type;
   const ir::TensorType& b = t[1].facts->type;
@@ -458,6 +460,8 @@ constexpr ExprFunction kFunctions[] = {
     {"splat", 1, 1, splat, "whether all elements are known to be this number"},
     {"is_splat", 1, 0, is_splat, "whether all elements are known to be one number"},
     {"splat_of", 1, 0, splat_of, "the number that all elements are"},
+    {"nonnegative", 1, 0, nonnegative, "whether all elements are known to be at least 0"},
+    {"positive", 1, 0, positive, "whether all elements are known to be greater than 0"},
     {"same_type", 2, 0, same_type, "equal element types and shapes"},
     {"distinct", 2, 0, distinct, "not known to be the same tensor (heuristic)"},
     {"before", 2, 0, is_before, "an arbitrary total order of tensors (heuristic)"},

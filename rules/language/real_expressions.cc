@@ -8,6 +8,7 @@
 
 #include "ir/core/symbolic_scope.h"
 #include "ir/graph/operator.h"
+#include "rules/language/expression_reads.h"
 
 namespace egret::rules {
 
@@ -220,6 +221,15 @@ void RealExpressions::replace_in(Rule& copy) {
 void RealExpressions::collect_facts(const Expr& condition) {
   if (condition.kind == Expr::Kind::kAnd) {
     for (const Expr& part : condition.arguments) collect_facts(part);
+    return;
+  }
+  if (states_sign(condition)) {
+    const auto slot = static_cast<std::size_t>(condition.arguments[0].slot);
+    const auto splat = environment_.tensors[slot].facts->splat;
+    const RealTerm number = splat ? reals_.meaning(*splat) : number_term(0);
+    if (is_open(number))
+      reals_.numbers().facts.push_back(
+          {number_term(0), number, condition.function->name == "positive"});
     return;
   }
   if (condition.kind != Expr::Kind::kCall || condition.arguments.size() != 2) return;

@@ -7,6 +7,7 @@
 
 #include "base/did_you_mean.h"
 #include "rules/language/expression_parser.h"
+#include "rules/language/expression_reads.h"
 #include "rules/language/rule_lexer.h"
 
 namespace egret::rules {
@@ -44,6 +45,7 @@ class RuleParser {
  private:
   Status header();
   Status items();
+  Status check_signs(const Expr& condition) const;
   Status source();
   Status let();
   Status targets();
@@ -109,6 +111,7 @@ Status RuleParser::items() {
       EGRET_RETURN_IF_ERROR(close_names());
       tokens_.take();
       EGRET_ASSIGN_OR_RETURN(Expr condition, expressions_.parse());
+      if (token.text == "where") EGRET_RETURN_IF_ERROR(check_signs(condition));
       (token.text == "where" ? rule_.conditions : rule_.heuristics).push_back(std::move(condition));
     } else if (token.is_word("let")) {
       EGRET_RETURN_IF_ERROR(close_names());
@@ -120,6 +123,28 @@ Status RuleParser::items() {
       EGRET_RETURN_IF_ERROR(source());
     }
   }
+}
+
+// Proofs and tests give a variable the sign that the conditions state. They must therefore state it
+// for all instances, and of a variable.
+Status RuleParser::check_signs(const Expr& condition) const {
+  if (condition.kind == Expr::Kind::kAnd) {
+    for (const Expr& part : condition.arguments) EGRET_RETURN_IF_ERROR(check_signs(part));
+    return base::ok();
+  }
+  if (const Expr* nested = nested_sign(condition)) {
+    return tokens_.error(nested->at, std::string(nested->function->name) +
+                                         "() must be a condition of its own or joined by 'and'");
+  }
+  const bool of_variable =
+      !states_sign(condition) ||
+      names_.tensors.names()[static_cast<std::size_t>(condition.arguments[0].slot)].starts_with(
+          '?');
+  if (!of_variable) {
+    return tokens_.error(condition.at, std::string(condition.function->name) +
+                                           "() applies to variables alone, not to named terms");
+  }
+  return base::ok();
 }
 
 Status RuleParser::source() {

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "ir/analysis/sign.h"
 #include "ir/core/tensor_type.h"
 
 namespace egret::rules {
@@ -15,6 +16,8 @@ struct TensorFacts {
   // The value of all elements (as f64), if it is known. Known for constants, for values that only
   // move elements, and for single numbers computed from such.
   std::optional<double> splat;
+  // Of all elements, as far as it is known.
+  ir::Sign sign = ir::Sign::kUnknown;
 };
 
 }  // namespace egret::rules

@@ -8,6 +8,7 @@
 
 #include "ir/analysis/batch_axes.h"
 #include "rules/language/attribute_pattern.h"
+#include "rules/language/expression_reads.h"
 #include "rules/language/real_expressions.h"
 #include "rules/proving/rewriting_proof.h"
 #include "rules/tensors/binding.h"
@@ -192,7 +193,9 @@ class Generalizer {
       std::optional<double> splat;
       if (const auto found = start_.splats.find(name); found != start_.splats.end())
         splat = splats_[name] = unknown_splat(name, type.dtype, found->second);
-      set_tensor(slot, sink_.input({type.dtype, dims}, name, splat));
+      const ir::Sign sign = stated_sign(rule_, slot);
+      if (sign != ir::Sign::kUnknown) signs_[name] = sign;
+      set_tensor(slot, sink_.input({type.dtype, dims}, name, splat, sign));
     }
   }
 
@@ -347,6 +350,7 @@ class Generalizer {
     const auto& [left, right] = sides;
     verifier::RealNumbers reals = reals_.numbers();
     reals.rounded = rule_.has_tag(kRounding);
+    reals.signs = signs_;
     EGRET_ASSIGN_OR_RETURN(verifier::Obligation obligation,
                            verifier::Obligation::of(left, right, splats_, reals));
     for (const ir::Guard& requirement : obligation.requirements()) scope_.decide(requirement);
@@ -386,6 +390,7 @@ class Generalizer {
   std::vector<std::pair<ir::Index, ir::Index>> equated_;
   Family family_;
   std::map<std::string, double> splats_;
+  std::map<std::string, ir::Sign> signs_;
   std::deque<ir::Attrs> kept_;
   std::vector<MatchedTerm> matched_;
 };

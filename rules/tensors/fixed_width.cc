@@ -89,7 +89,8 @@ class Sides {
     for (std::size_t slot = 0; slot < rule.tensors.size(); ++slot) {
       Environment::Tensor& tensor = environment_.tensors[slot];
       if (tensor.facts == nullptr) continue;
-      const auto handle = sink_.input(tensor.facts->type, rule.tensors[slot], tensor.facts->splat);
+      const auto handle = sink_.input(tensor.facts->type, rule.tensors[slot], tensor.facts->splat,
+                                      tensor.facts->sign);
       tensor = {&sink_.facts(handle), handle};
     }
   }

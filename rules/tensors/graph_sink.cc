@@ -8,14 +8,15 @@ namespace egret::rules {
 
 using base::Result;
 
-GraphSink::Handle GraphSink::append(ir::Node node, std::optional<double> splat) {
-  facts_.push_back({node.type, true, splat});
+GraphSink::Handle GraphSink::append(ir::Node node, std::optional<double> splat,
+                                    ir::Sign sign) {
+  facts_.push_back({node.type, true, splat, splat ? ir::sign_of(*splat) : sign});
   return graph_.append(std::move(node)).index();
 }
 
 GraphSink::Handle GraphSink::input(ir::TensorType type, const std::string& name,
-                                   std::optional<double> splat) {
-  return append({.kind = ir::NodeKind::kInput, .type = std::move(type), .name = name}, splat);
+                                   std::optional<double> splat, ir::Sign sign) {
+  return append({.kind = ir::NodeKind::kInput, .type = std::move(type), .name = name}, splat, sign);
 }
 
 GraphSink::Handle GraphSink::apply_typed(const ir::Operator& op, const ir::Attrs& attrs,

@@ -21,9 +21,11 @@ class GraphSink : public TermSink {
   // For concrete sizes only; rejects tensors with more elements. `known` must outlive the sink.
   GraphSink(std::int64_t most_elements, ir::TypeMemo& known) : limits_({most_elements, known}) {}
 
-  Handle input(ir::TensorType type, const std::string& name, std::optional<double> splat = {});
+  Handle input(ir::TensorType type, const std::string& name, std::optional<double> splat = {},
+               ir::Sign sign = ir::Sign::kUnknown);
   // Appends any node whose inputs are in the graph already.
-  Handle append(ir::Node node, std::optional<double> splat = {});
+  Handle append(ir::Node node, std::optional<double> splat = {},
+                ir::Sign sign = ir::Sign::kUnknown);
   // As apply(), with a known type.
   Handle apply_typed(const ir::Operator& op, const ir::Attrs& attrs,
                      std::span<const Handle> arguments, ir::TensorType type);

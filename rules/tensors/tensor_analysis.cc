@@ -25,9 +25,27 @@ std::optional<double> splat_value(const ir::Tensor& tensor) {
   return tensor.f64_at(0);
 }
 
+namespace {
+
+// The output's sign if all inputs have at least the sign that is the index.
+std::array<ir::Sign, 3> signs_of(const ir::Denotation& denotation,
+                                 std::span<const ir::TensorType> inputs) {
+  std::array<ir::Sign, 3> result{};
+  std::vector<ir::SignedInput> known;
+  for (const ir::TensorType& type : inputs) known.push_back({type.dtype, ir::Sign::kUnknown});
+  for (const ir::Sign sign : {ir::Sign::kUnknown, ir::Sign::kNotNegative, ir::Sign::kPositive}) {
+    for (ir::SignedInput& input : known) input.sign = sign;
+    result[static_cast<std::size_t>(sign)] = ir::sign_of(denotation, known);
+  }
+  return result;
+}
+
+}  // namespace
+
 std::size_t TensorAnalysis::FactsHash::operator()(const FactsKey& key) const {
   const std::uint64_t flags = (key.constant ? 1U : 0U) + (key.has_splat ? 2U : 0U);
-  return base::hash_combine(base::hash_combine(key.type, flags), key.splat_bits);
+  const std::uint64_t sign = static_cast<std::uint64_t>(key.sign) << 2U;
+  return base::hash_combine(base::hash_combine(key.type, flags | sign), key.splat_bits);
 }
 
 std::size_t TensorAnalysis::InferHash::operator()(const InferKey& key) const {
@@ -41,12 +59,13 @@ TensorAnalysis::TypeId TensorAnalysis::intern(const ir::TensorType& type) {
 }
 
 TensorAnalysis::Data TensorAnalysis::intern(TypeId type, bool constant,
-                                            std::optional<double> splat) {
+                                            std::optional<double> splat, ir::Sign sign) {
+  if (splat) sign = std::max(sign, ir::sign_of(*splat));
   const FactsKey key{type, constant, splat.has_value(),
-                     splat ? std::bit_cast<std::uint64_t>(*splat) : 0};
+                     splat ? std::bit_cast<std::uint64_t>(*splat) : 0, sign};
   const auto [found, is_new] = facts_index_.emplace(key, facts_.size());
   if (is_new) {
-    facts_.push_back(std::make_unique<TensorFacts>(TensorFacts{types_[type], constant, splat}));
+    facts_.push_back(std::make_unique<TensorFacts>(TensorFacts{types_[type], constant, splat, sign}));
     keys_.push_back(key);
   }
   return found->second;
@@ -78,6 +97,7 @@ const TensorAnalysis::Inferred& TensorAnalysis::infer(OpId op, std::span<const D
       } else if (value.node()->op == ir::ExprOp::kRead) {
         result.moves = static_cast<int>(value.node()->integer);
       }
+      result.signs = signs_of(*denotation, inputs);
     }
   } else {
     result.status = type.status();
@@ -87,9 +107,12 @@ const TensorAnalysis::Inferred& TensorAnalysis::infer(OpId op, std::span<const D
 }
 
 Result<TensorAnalysis::Data> TensorAnalysis::make_leaf(OpId op) {
-  if (language_.is_input(op)) return intern(intern(language_.input_type(op)), false, std::nullopt);
+  if (language_.is_input(op)) {
+    const ir::TensorType& type = language_.input_type(op);
+    return intern(intern(type), false, std::nullopt, ir::sign_of(type.dtype));
+  }
   const ir::Tensor& tensor = language_.tensor(op);
-  return intern(intern(tensor.type()), true, splat_value(tensor));
+  return intern(intern(tensor.type()), true, splat_value(tensor), ir::sign_of(tensor));
 }
 
 Result<TensorAnalysis::Data> TensorAnalysis::make(const egraph::EGraph& egraph, OpId op,
@@ -103,7 +126,9 @@ Result<TensorAnalysis::Data> TensorAnalysis::make(const egraph::EGraph& egraph, 
   std::optional<double> splat = inferred.splat;
   if (inferred.moves >= 0) splat = facts_[data[static_cast<std::size_t>(inferred.moves)]]->splat;
   if (constant && !splat) splat = single_number(op, {data.data(), data.size()}, inferred);
-  return intern(inferred.type, constant, splat);
+  ir::Sign least = ir::Sign::kPositive;
+  for (const Data child : data) least = std::min(least, facts_[child]->sign);
+  return intern(inferred.type, constant, splat, inferred.signs[static_cast<std::size_t>(least)]);
 }
 
 std::optional<double> TensorAnalysis::single_number(OpId op, std::span<const Data> children,
@@ -133,7 +158,7 @@ Result<TensorAnalysis::Data> TensorAnalysis::merge(Data a, Data b) {
   const std::optional<double>& s = facts_[a]->splat;
   const std::optional<double>& t = facts_[b]->splat;
   const std::optional<double> splat = s && t ? std::min(*s, *t) : (s ? s : t);
-  return intern(x.type, x.constant || y.constant, splat);
+  return intern(x.type, x.constant || y.constant, splat, std::max(x.sign, y.sign));
 }
 
 }  // namespace egret::rules

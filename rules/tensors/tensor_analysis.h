@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The analysis of a tensor e-graph. For every class it knows the type, whether the class depends on
-// weights alone, and the common value of all elements, if there is one.
+// weights alone, the common value of all elements, if there is one, and their sign, if it is known.
 //
 // make() infers types through ir::denote(), once per (operator, types of children). It refuses an
 // ill-typed node, which cancels the rewrite that requested it. Two classes of different types never
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -38,12 +39,15 @@ class TensorAnalysis : public egraph::Analysis {
     TypeId type = 0;
     int moves = -1;  // every element of the output is an element of this child; -1: no such
     std::optional<double> splat{};  // every element of the output is this, whatever the children
+    // The sign of the output's elements if those of all children have at least this sign.
+    std::array<ir::Sign, 3> signs{};
   };
   struct FactsKey {
     TypeId type;
     bool constant;
     bool has_splat;
     std::uint64_t splat_bits;
+    ir::Sign sign;
     friend bool operator==(const FactsKey&, const FactsKey&) = default;
   };
   struct FactsHash {
@@ -58,7 +62,7 @@ class TensorAnalysis : public egraph::Analysis {
   };
 
   TypeId intern(const ir::TensorType& type);
-  Data intern(TypeId type, bool constant, std::optional<double> splat);
+  Data intern(TypeId type, bool constant, std::optional<double> splat, ir::Sign sign);
   const Inferred& infer(egraph::OpId op, std::span<const Data> children);
   base::Result<Data> make_leaf(egraph::OpId op);
   // The value of a constant of one element that is computed from such constants: 1 / sqrt(64).

@@ -101,6 +101,19 @@ AttrValue pad_amounts(Context& c) {
   return amounts;
 }
 
+// Sometimes one amount is negative: it removes elements.
+AttrValue signed_pad_amounts(Context& c) {
+  AttrValue amounts = pad_amounts(c);
+  Integers& all = std::get<Integers>(amounts);
+  if (!all.empty() && c.random.chance(0.2)) all[c.random.below(all.size())] = -1;
+  return amounts;
+}
+
+// Mostly none.
+AttrValue inner_pad_amounts(Context& c) {
+  return c.random.chance(0.7) ? AttrValue(Integers{}) : pad_amounts(c);
+}
+
 // A random regrouping of the elements: multiplies sizes together, splits them and inserts ones.
 AttrValue shape(Context& c) {
   if (c.inputs.empty()) return many(c.random.between(0, 3), c.random, 1, 3);
@@ -195,8 +208,9 @@ constexpr Row kRows[] = {
     {"dilations", Kind::kIntegers, window_steps},
     {"pads", Kind::kIntegers, window_pads},
     {"group", Kind::kInteger, group},
-    {"before", Kind::kIntegers, pad_amounts},
-    {"after", Kind::kIntegers, pad_amounts},
+    {"before", Kind::kIntegers, signed_pad_amounts},
+    {"after", Kind::kIntegers, signed_pad_amounts},
+    {"interior", Kind::kIntegers, inner_pad_amounts},
     {"shape", Kind::kIntegers, shape},
     {"step", Kind::kInteger, slice_step},
     {"start", Kind::kInteger, slice_start},

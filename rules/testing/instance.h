@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/analysis/sign.h"
 #include "ir/graph/graph.h"
 #include "rules/language/rule.h"
 
@@ -29,6 +30,8 @@ struct Instance {
   ir::Graph right;
   // For each input, the number that all its elements must be, if the conditions want one.
   std::vector<std::optional<double>> splats;
+  // For each input, the sign of all its elements, if the conditions want one.
+  std::vector<ir::Sign> signs;
   Choice choice;
   // The rule's attribute variables and captured attributes, by slot.
   std::vector<std::optional<ir::AttrValue>> attributes;

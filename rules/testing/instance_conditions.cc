@@ -137,7 +137,7 @@ bool is_structural(const Expr& expr) {
   return std::ranges::all_of(expr.arguments, is_structural);
 }
 
-InstanceConditions::InstanceConditions(const Rule& rule, Regard regard) {
+InstanceConditions::InstanceConditions(const Rule& rule, Regard regard) : rule_(rule) {
   for (const Expr& condition : rule.conditions) collect(condition);
   for (const Equation& equation : equations_) {
     const auto tensor = slot_of(*equation.left, Subject::kDtype);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "rules/language/expression_reads.h"
 #include "rules/language/rule.h"
 
 namespace egret::rules {
@@ -60,6 +61,8 @@ class InstanceConditions {
     std::optional<double> number;
   };
   std::optional<Splat> splat_of(int tensor) const;
+  // The sign that the conditions state of all elements.
+  ir::Sign sign_of(int tensor) const { return stated_sign(rule_, tensor); }
 
   // The numbers in the conditions, one number between each two, one below and one above all. If
   // conditions that compare one real with numbers can be met, then by one of these.
@@ -85,6 +88,7 @@ class InstanceConditions {
   static void fit_size(const Size& size, int tensor, ir::TensorType& type,
                        Environment& environment);
 
+  const Rule& rule_;
   std::vector<const Expr*> early_;
   std::vector<Definition> definitions_;
   std::vector<Equation> equations_;         // all

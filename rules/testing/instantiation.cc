@@ -42,7 +42,11 @@ std::optional<double> draw_splat(const InstanceConditions& conditions, int slot,
   const auto wanted = conditions.splat_of(slot);
   if (!wanted) return std::nullopt;
   if (wanted->number) return wanted->number;
-  const std::uint64_t which = random.below(std::size(kNumbers));
+  std::uint64_t which = random.below(std::size(kNumbers));
+  // The fourth and fifth numbers are negative and 0.
+  const ir::Sign sign = conditions.sign_of(slot);
+  if ((sign != ir::Sign::kUnknown && which == 3) || (sign == ir::Sign::kPositive && which == 4))
+    which = 0;
   if (ir::is_float(dtype)) return kNumbers[which];
   if (dtype == ir::DType::kBool) return static_cast<double>(which % 2);
   return ir::is_signed_integer(dtype) ? kWhole[which] : std::abs(kWhole[which]);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "rules/language/expression_reads.h"
+
 namespace egret::rules {
 
 using ir::NodeId;
@@ -46,6 +48,7 @@ std::optional<Instance> SourceBuilder::run_sources(Application application) {
   Instance instance;
   instance.left = sink_.graph();
   instance.splats = splats_;
+  instance.signs = signs_;
   instance.choice = choice_;
   return instance;
 }
@@ -103,10 +106,12 @@ std::optional<SourceBuilder::Handle> SourceBuilder::apply(const Term& term,
 SourceBuilder::Handle SourceBuilder::variable(int slot, const TensorType& type,
                                               std::optional<double> splat) {
   const std::string& name = rule_.tensors[static_cast<std::size_t>(slot)];
-  const Handle made = sink_.input(type, name, splat);
+  const ir::Sign sign = stated_sign(rule_, slot);
+  const Handle made = sink_.input(type, name, splat, sign);
   variables_.emplace(slot, made);
   variable_types_.push_back(&choice_.variables.emplace(slot, type).first->second);
   splats_.push_back(splat);
+  signs_.push_back(sign);
   set_tensor(slot, made);
   return made;
 }
@@ -162,6 +167,7 @@ std::optional<Instance> SourceBuilder::build_targets() {
   instance.left = ir::without_dead_nodes(instance.left);
   instance.right = ir::without_dead_nodes(instance.right);
   instance.splats = splats_;
+  instance.signs = signs_;
   instance.choice = choice_;
   instance.attributes = environment_.attributes;
   for (const ir::Attrs* captured : environment_.spreads)

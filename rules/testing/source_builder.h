@@ -92,6 +92,7 @@ class SourceBuilder {
   std::map<int, Handle> variables_;            // by slot
   TensorTypes variable_types_;                 // in choice_
   std::vector<std::optional<double>> splats_;  // in the order of the graph's inputs
+  std::vector<ir::Sign> signs_;                // likewise
   std::deque<ir::Attrs> attrs_;                // of matched_
   std::vector<MatchedTerm> matched_;
   std::map<int, const ir::Attrs*> spreads_;

@@ -43,8 +43,14 @@ double draw_real(Style style, Random& random) {
   return 0;
 }
 
-Tensor draw_tensor(const ir::TensorType& type, std::optional<double> splat, Style style,
-                   Random& random) {
+// A number of the sign that is wanted, near the one drawn.
+double with_sign(double value, ir::Sign sign) {
+  if (sign == ir::Sign::kUnknown) return value;
+  return value == 0 && sign == ir::Sign::kPositive ? 1 : std::abs(value);
+}
+
+Tensor draw_tensor(const ir::TensorType& type, std::optional<double> splat, ir::Sign sign,
+                   Style style, Random& random) {
   if (splat) return Tensor::filled(type, *splat);
   Tensor tensor(type);
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
@@ -54,7 +60,7 @@ Tensor draw_tensor(const ir::TensorType& type, std::optional<double> splat, Styl
     } else if (!ir::is_float(type.dtype)) {
       value = static_cast<double>(random.between(style == Style::kPositive ? 0 : -4, 4));
     }
-    tensor.set_f64(i, value);
+    tensor.set_f64(i, with_sign(value, sign));
   }
   return tensor;
 }
@@ -84,7 +90,7 @@ std::vector<Tensor> random_inputs(const Instance& instance, Random& random) {
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < instance.left.inputs().size(); ++i) {
     const ir::TensorType& type = instance.left.node(instance.left.inputs()[i]).type;
-    inputs.push_back(draw_tensor(type, instance.splats[i], style, random));
+    inputs.push_back(draw_tensor(type, instance.splats[i], instance.signs[i], style, random));
   }
   return inputs;
 }

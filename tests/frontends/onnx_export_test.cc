@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ir/evaluate/interpreter.h"
 #include "ir/graph/builder.h"
 #include "ir/graph/graph_text.h"
 #include "tests/frontends/onnx_model.h"
@@ -162,6 +163,27 @@ TEST(OnnxExport, PrimitivesYoungerThanTheOpsetRaiseIt) {
   EXPECT_EQ(model.opsets.at(""), 18);
   EXPECT_EQ(model.raised_for, "bit_and");
   EXPECT_GE(parsed(model).ir_version(), 8);
+}
+
+TEST(OnnxExport, PaddingBetweenElementsIsPaddingOfAxesOfOneElement) {
+  GraphBuilder b;
+  const Value x = b.input("x", TensorType(DType::kF32, {2, 3}));
+  b.output("y", b.add("pad", {x},
+                      {{"before", ir::Integers{0, 1}},
+                       {"after", ir::Integers{0, -1}},
+                       {"interior", ir::Integers{0, 2}},
+                       {"value", 9.0}}));
+  const ir::Graph graph = finish(b);
+  const ExportedModel model = exported(graph);
+  EXPECT_THAT(op_types(parsed(model)), ElementsAre("Reshape", "Pad", "Reshape", "Pad"));
+  const auto again = import_onnx_bytes(std::as_bytes(std::span(model.bytes)), "");
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  base::Random random(1);
+  const std::vector inputs{Tensor::random(graph.node(graph.inputs()[0]).type, random)};
+  const auto expected = ir::interpret(graph, inputs);
+  const auto actual = ir::interpret(again->graph, inputs);
+  ASSERT_TRUE(expected.ok() && actual.ok());
+  EXPECT_TRUE(std::ranges::equal((*expected)[0].data(), (*actual)[0].data()));
 }
 
 TEST(OnnxExport, WeightsGoToAnotherFileOnRequestAndComeBack) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/core/size_reference.h"
+#include "ir/evaluate/interpreter.h"
 #include "ir/graph/builder.h"
 #include "ir/graph/operator.h"
 
@@ -118,6 +119,52 @@ TEST(Pad, GuardsConstantsAndMirrorsReflections) {
               {{"before", Integers{1}}, {"after", Integers{0}}, {"mode", std::string("edge")}},
               {{DType::kF32, {0}}}),
       "pad: mode edge pads an empty axis");
+}
+
+TEST(Pad, RemovesElementsWhereItIsNegative) {
+  const TensorType x(DType::kF32, Dims{kN});
+  EXPECT_EQ(meaning("pad", {{"before", Integers{-1}}, {"after", Integers{1}}}, {x}),
+            "f32[N]: select(0 <= i0 + 1 and i0 + 2 <= N, x[i0 + 1], 0)");
+  const auto type = [](std::int64_t before, std::int64_t after, const char* mode) {
+    return type_of("pad",
+                   {{"before", Integers{before}},
+                    {"after", Integers{after}},
+                    {"mode", std::string(mode)}},
+                   {{DType::kF32, {5}}});
+  };
+  EXPECT_EQ(type(-2, -3, "constant"), "f32[0]");
+  EXPECT_EQ(type(-2, 7, "constant"), "f32[10]");
+  EXPECT_EQ(type(-2, -4, "constant"), "pad: negative padding removes more than the axis has");
+  EXPECT_EQ(type(-1, 0, "edge"), "pad: mode edge adds elements at the ends alone");
+}
+
+TEST(Pad, AddsElementsBetweenOthers) {
+  const auto type = [](std::int64_t size, const Integers& interior, const char* mode) {
+    return type_of("pad",
+                   {{"before", Integers{1}},
+                    {"after", Integers{-2}},
+                    {"interior", interior},
+                    {"mode", std::string(mode)}},
+                   {{DType::kF32, {size}}});
+  };
+  EXPECT_EQ(type(4, {2}, "constant"), "f32[9]");
+  EXPECT_EQ(type(1, {9}, "constant"), "f32[0]");
+  EXPECT_EQ(type(4, {-1}, "constant"), "pad: interior padding must not be negative");
+  EXPECT_EQ(type(4, {2, 2}, "constant"), "pad: interior takes one number an axis, or none at all");
+  EXPECT_EQ(type(4, {2}, "wrap"), "pad: mode wrap adds elements at the ends alone");
+  Tensor x(TensorType(DType::kF32, {3}));
+  for (int i = 0; i < 3; ++i) x.set_f64(i, i + 1);
+  const Attrs attrs{{"before", Integers{1}},
+                    {"after", Integers{-1}},
+                    {"interior", Integers{2}},
+                    {"mode", std::string("constant")},
+                    {"value", 9.0}};
+  const auto y = evaluate(get_operator("pad"), attrs, std::vector{x});
+  ASSERT_TRUE(y.ok()) << y.status().message();
+  // 9 | 1 9 9 2 9 9 3, without the last one
+  const double expected[] = {9, 1, 9, 9, 2, 9, 9};
+  ASSERT_EQ(y->elements(), std::ssize(expected));
+  for (std::int64_t i = 0; i < y->elements(); ++i) EXPECT_EQ(y->f64_at(i), expected[i]) << i;
 }
 
 TEST(Gather, CountsModuloTheAxis) {

@@ -122,6 +122,14 @@ TEST_F(PlannedOperator, Movement) {
           {{"before", Integers{2, 3}}, {"after", Integers{1, 2}}, {"mode", std::string(mode)}},
           {{kF32, {80, 90}}});
   }
+  check("pad", {{"before", Integers{-1, 3}}, {"after", Integers{1, -2}}, {"value", 2.5}},
+        {{kF32, {8, 9}}});
+  check("pad",
+        {{"before", Integers{1, -2}},
+         {"after", Integers{0, -1}},
+         {"interior", Integers{2, 1}},
+         {"value", 2.5}},
+        {{kF32, {8, 9}}});
 }
 
 TEST_F(PlannedOperator, Gather) {

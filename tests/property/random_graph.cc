@@ -227,11 +227,13 @@ class RandomGraph {
   void pad(Value x) {
     Integers before;
     Integers after;
+    Integers interior;
     for (int i = 0; i < rank(x); ++i) {
-      before.push_back(random_.chance(0.3) ? 1 : 0);
-      after.push_back(random_.chance(0.3) ? 1 : 0);
+      before.push_back(random_.chance(0.3) ? random_.between(-1, 1) : 0);
+      after.push_back(random_.chance(0.3) ? random_.between(0, 1) : 0);
+      interior.push_back(random_.chance(0.1) ? 1 : 0);
     }
-    keep(apply("pad", {x}, {{"before", before}, {"after", after}}));
+    keep(apply("pad", {x}, {{"before", before}, {"after", after}, {"interior", interior}}));
   }
 
   base::Random& random_;

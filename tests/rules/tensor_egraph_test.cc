@@ -65,6 +65,28 @@ TEST(TensorEGraph, KnowsTypesConstnessAndSplats) {
   EXPECT_FALSE(t.add(ir::get_operator("matmul"), {}, std::vector{*w, *w}).ok());
 }
 
+TEST(TensorEGraph, KnowsSignsFromDefinitionsAndElements) {
+  auto tensors = TensorEGraph::from_graph(relu_of_relu());
+  ASSERT_TRUE(tensors.ok());
+  TensorEGraph& t = **tensors;
+  const TensorType type(DType::kF32, {3, 4});
+  ir::Tensor mixed = ir::Tensor::filled(type, 0.5);
+  mixed.set_f64(3, 0.25);
+  const auto positive = *t.add_constant(mixed);
+  mixed.set_f64(7, -1);
+  const auto unknown = *t.add_constant(mixed);
+  const auto applied = [&](const char* op, std::vector<egraph::ClassId> operands) {
+    return *t.add(ir::get_operator(op), {}, operands);
+  };
+  EXPECT_EQ(t.facts(positive).sign, ir::Sign::kPositive);
+  EXPECT_EQ(t.facts(unknown).sign, ir::Sign::kUnknown);
+  EXPECT_EQ(t.facts(t.roots()[0]).sign, ir::Sign::kNotNegative);
+  EXPECT_EQ(t.facts(applied("exp", {unknown})).sign, ir::Sign::kPositive);
+  EXPECT_EQ(t.facts(applied("max", {unknown, positive})).sign, ir::Sign::kUnknown);
+  EXPECT_EQ(t.facts(applied("mul", {positive, positive})).sign, ir::Sign::kPositive);
+  EXPECT_EQ(t.facts(applied("mul", {positive, unknown})).sign, ir::Sign::kUnknown);
+}
+
 TEST(TensorEGraph, RefusesSymbolicSizes) {
   GraphBuilder b;
   const Value x = b.input("x", {DType::kF32, ir::Dims{ir::symbolic_dim("N"), 3}});

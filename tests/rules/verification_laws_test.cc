@@ -36,6 +36,7 @@ INSTANTIATE_TEST_SUITE_P(
         "min(?x, value(inf)) where is_float(?x) and same_type(out, ?x) => ?x",
         "max_pool{pads=?p, *c}(pad{before=?b, after=?a, mode=\"constant\", value=-inf}(?x))"
         " where ?b[0] == 0 and ?b[1] == 0 and ?a[0] == 0 and ?a[1] == 0 and is_float(?x)"
+        " and all([for j < rank(?x): ?b[j] >= 0 and ?a[j] >= 0])"
         " and rank(?x) == 4"
         " => max_pool{*c, pads=?p + (part(?b, 2, rank(?x)) ++ part(?a, 2, rank(?x)))}(?x)",
         "causal_mask(causal_mask(?x)) => causal_mask(?x)",
@@ -67,6 +68,53 @@ INSTANTIATE_TEST_SUITE_P(
                     "causal_mask(?x) => causal_mask(mul(?x, -1))",
                     "mul(causal_mask(?x), -1) => causal_mask(mul(?x, -1))",
                     "relu(causal_mask(?x)) => relu(?x)"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Signs, TrueRules,
+    testing::Values(
+        "sqrt(mul(?x, ?x)) where nonnegative(?x) and is_float(?x) => ?x",
+        "abs(?x) where nonnegative(?x) and is_number(?x) => ?x",
+        "relu(?x) where nonnegative(?x) => ?x",
+        "relu(mul(?x, ?c)) where nonnegative(?c) => mul(relu(?x), ?c)",
+        "max(mul(?x, ?c), mul(?y, ?c)) where nonnegative(?c) and is_float(?c)"
+        " and same_type(?x, ?y) and same_type(?x, ?c) => mul(max(?x, ?y), ?c)",
+        "relu(mul(?x, ?c)) where is_splat(?c) and positive(?c) and is_float(?c)"
+        " and same_type(out, ?x) => mul(relu(?x), ?c)",
+        "mul(div(?y, ?x), ?x) where positive(?x) and is_float(?x) and same_type(?x, ?y) => ?y",
+        "log(mul(?x, ?y)) where positive(?x) and positive(?y) => add(log(?x), log(?y))"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Signs, WrongRules,
+    testing::Values("sqrt(mul(?x, ?x)) where is_float(?x) => ?x",
+                    "sqrt(mul(?x, ?y)) where nonnegative(?x) and same_type(?x, ?y) => ?x",
+                    "relu(mul(?x, ?c)) where is_float(?c) => mul(relu(?x), ?c)",
+                    "neg(?x) where positive(?x) and is_float(?x) => ?x",
+                    "log(add(?x, ?y)) where positive(?x) and positive(?y)"
+                    " => add(log(?x), log(?y))"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Pads, TrueRules,
+    testing::Values(
+        "pad{before=[?b], after=[?a], mode=\"constant\", value=?v}(?x)"
+        " where rank(?x) == 1 and ?b <= 0 and ?a <= 0 and ?b + ?a + dim(?x, 0) >= 1"
+        " => slice{axis=0, start=0 - ?b, size=dim(?x, 0) + ?b + ?a, step=1}(?x)",
+        "slice{axis=0, start=0, size=?n, step=?s}("
+        "pad{before=[0], after=[0], interior=[?i], mode=\"constant\", value=?v}(?x))"
+        " where rank(?x) == 1 and ?s == ?i + 1 and ?n == dim(?x, 0) => ?x"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Pads, WrongRules,
+    testing::Values(
+        "pad{before=[?b], after=[?a], mode=\"constant\", value=?v}("
+        "pad{before=[?d], after=[?c], mode=\"constant\", value=?v}(?x))"
+        " => pad{before=[?b + ?d], after=[?a + ?c], mode=\"constant\", value=?v}(?x)",
+        "pad{before=[?b], after=[?a], mode=\"constant\", value=?v}(?x)"
+        " where rank(?x) == 1 and ?b + ?a == 0 => ?x",
+        "avg_pool{pads=?p, count_include_pad=1, *c}("
+        "pad{before=?b, after=?a, mode=\"constant\", value=0.0}(?x))"
+        " where rank(?x) == 3 and ?b[0] == 0 and ?b[1] == 0 and ?a[0] == 0 and ?a[1] == 0"
+        " => avg_pool{*c, count_include_pad=1,"
+        " pads=?p + (part(?b, 2, rank(?x)) ++ part(?a, 2, rank(?x)))}(?x)"));
 
 INSTANTIATE_TEST_SUITE_P(
     Powers, TrueRules,

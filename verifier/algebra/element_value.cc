@@ -464,6 +464,8 @@ Result<ElementValues> ElementValues::of(const ir::Graph& graph, AtomTable& atoms
           tensors.emplace(node.name, number).first->second;
       if (const auto splat = splats.find(node.name); splat != splats.end())
         values.splats_[static_cast<std::uint32_t>(i)] = splat->second;
+      if (const auto sign = reals.signs.find(node.name); sign != reals.signs.end())
+        values.signs_[static_cast<std::uint32_t>(i)] = sign->second;
     }
     if (node.kind != ir::NodeKind::kOperator) continue;
     std::vector<ir::TensorType> types;
@@ -539,12 +541,14 @@ ElementValues::Value ElementValues::node_element(ir::NodeId id, const std::vecto
   if (const auto splat = splats_.find(id.index()); splat != splats_.end())
     return {constant(splat->second)};
   if (node.kind == ir::NodeKind::kInput) {
+    const auto sign = signs_.find(id.index());
     return {factor_sum({.kind = Factor::Kind::kRead,
                         .number = inputs_.at(id.index()),
                         .indices = at,
                         .arguments = {},
                         .truth = node.type.dtype == ir::DType::kBool,
-                        .dtype = node.type.dtype})};
+                        .dtype = node.type.dtype,
+                        .sign = sign != signs_.end() ? sign->second : ir::Sign::kUnknown})};
   }
   if (node.kind == ir::NodeKind::kConstant) {
     if (node.type.rank() != 0) throw NotExpressible{"a constant tensor"};

@@ -60,6 +60,7 @@ class ElementValues {
   std::vector<ir::Denotation> denotations_;  // by node; of operators
   std::map<std::uint32_t, std::int64_t> inputs_;
   std::map<std::uint32_t, double> splats_;
+  std::map<std::uint32_t, ir::Sign> signs_;
   std::map<double, RealTerm> stand_ins_;
   std::map<std::string, std::int64_t> unknowns_;  // to tensors
   bool rounded_ = false;

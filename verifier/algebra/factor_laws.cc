@@ -289,6 +289,7 @@ Sum logarithm(AtomTable& atoms, const Factor& factor) {
   if (argument.terms.size() != 1) return logarithm_of_sum(atoms, factor);
   if (!is_plain(argument.terms[0])) return logarithm_over_range(atoms, factor);
   Term rest = argument.terms[0];
+  const bool is_product = rest.factors.size() > 1 || rest.coefficient != 1;
   std::vector<Factor> kept;
   Sum result;
   const auto logarithm_of = [&](const Sum& sum) {
@@ -302,6 +303,8 @@ Sum logarithm(AtomTable& atoms, const Factor& factor) {
       result = difference(result, logarithm_of(one.arguments[0]));
     } else if (is_call(one, ir::Function::kSqrt)) {
       result = std::move(result) + scaled(logarithm_of(one.arguments[0]), Rational(1, 2));
+    } else if (is_product && sign_of(one) == Sign::kPositive) {
+      result = std::move(result) + logarithm_of(factor_sum(one));
     } else {
       kept.push_back(one);
     }
@@ -370,7 +373,7 @@ Sum lawful(AtomTable& atoms, Factor factor) {
   switch (factor.kind) {
     case Kind::kIndex: return index_value(factor);
     case Kind::kReciprocal: return reciprocal(atoms, factor.arguments[0]);
-    case Kind::kQuotient: return integer_quotient(factor);
+    case Kind::kQuotient: return integer_quotient(atoms, factor);
     case Kind::kCall: return function_value(atoms, std::move(factor));
     case Kind::kCast: return integer_cast(std::move(factor));
     case Kind::kReduce: return extremum_over_range(atoms, std::move(factor));

@@ -60,6 +60,47 @@ Sum quotient(AtomTable& atoms, const Sum& dividend, const Rational& divisor) {
                 Factor{.kind = Kind::kQuotient, .arguments = {dividend, constant_sum(divisor)}});
 }
 
+// The sum as an index, if it consists of indices.
+std::optional<Polynomial> index_of(const Sum& sum) {
+  Polynomial index;
+  for (const Term& term : sum.terms) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;
+    if (!is_plain(term) || denominator(term.coefficient) != 1 || term.coefficient > kMost ||
+        term.coefficient < -kMost)
+      return std::nullopt;
+    Polynomial one(static_cast<std::int64_t>(numerator(term.coefficient)));
+    for (const Factor& factor : term.factors) {
+      if (factor.kind != Kind::kIndex) return std::nullopt;
+      one = one * factor.indices[0];
+    }
+    index = index + one;
+  }
+  return index;
+}
+
+// A quotient of indices is cut off towards 0; `div` is Euclidean and needs a positive divisor. The
+// four cases of signs exclude each other, and a divisor of 0 is undefined. nullopt for others.
+std::optional<Sum> quotient_of_indices(AtomTable& atoms, const Sum& dividend, const Sum& divisor) {
+  const auto a = index_of(dividend);
+  const auto b = index_of(divisor);
+  if (!a || !b) return std::nullopt;
+  Sum all;
+  for (const std::int64_t sign : {1, -1}) {
+    const Polynomial magnitude = Polynomial(sign) * *a;
+    const Literal of_sign = at_least_zero(sign > 0 ? magnitude : magnitude - 1);
+    for (const std::int64_t other_sign : {1, -1}) {
+      const Polynomial positive = Polynomial(other_sign) * *b;
+      const Facts facts{of_sign, at_least_zero(positive - 1)};
+      if (impossible(facts)) continue;
+      Sum value = lawful(atoms, Factor{.kind = Kind::kIndex,
+                                       .indices = {atoms.quotient(magnitude, positive)},
+                                       .arguments = {}});
+      all = std::move(all) + scaled(guarded(std::move(value), facts), sign * other_sign);
+    }
+  }
+  return all;
+}
+
 // x >> n = x / 2^n for a number x >= 0.
 Sum shifted_right(AtomTable& atoms, Factor factor) {
   const auto power = power_of_two(number_of(factor.arguments[1]));
@@ -111,10 +152,11 @@ bool is_within(const Sum& sum, ir::DType type) {
 
 // quotient(a, 1) = a, and quotient(a - b*quotient(a, b), b) = 0: a remainder is less than its
 // divisor.
-Sum integer_quotient(const Factor& factor) {
+Sum integer_quotient(AtomTable& atoms, const Factor& factor) {
   const Sum& dividend = factor.arguments[0];
   const Sum& divisor = factor.arguments[1];
   if (number_of(divisor) == Rational(1)) return dividend;
+  if (auto by_signs = quotient_of_indices(atoms, dividend, divisor)) return *std::move(by_signs);
   for (const Term& term : dividend.terms) {
     for (const Factor& one : term.factors) {
       if (one.kind != Kind::kQuotient || compare(one.arguments[1], divisor) != 0) continue;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/analysis/sign.h"
 #include "ir/core/denotation.h"
 
 namespace egret::verifier {
@@ -40,6 +41,7 @@ struct RealFact {
 struct RealNumbers {
   std::map<double, RealTerm> stand_ins{};
   std::vector<RealFact> facts{};  // conditions of the rule: they hold for all its instances
+  std::map<std::string, ir::Sign> signs{};  // of all elements of an input, by name
   // If set, constants are read as roundings of simple numbers: p/q and p/q * sqrt(n) for small p, q
   // and n.
   bool rounded = false;

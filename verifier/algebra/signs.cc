@@ -60,7 +60,8 @@ Sign sign_of(const Factor& factor) {
     case Kind::kReduce: return std::min(argument(0), Sign::kNotNegative);
     case Kind::kRead: {
       const auto range = range_of(factor);
-      return range && range->first >= 0 ? Sign::kNotNegative : Sign::kUnknown;
+      return std::max(factor.sign,
+                      range && range->first >= 0 ? Sign::kNotNegative : Sign::kUnknown);
     }
     case Kind::kLess:
     case Kind::kLessEqual:

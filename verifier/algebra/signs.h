@@ -5,11 +5,12 @@
 #include <optional>
 #include <utility>
 
+#include "ir/analysis/sign.h"
 #include "verifier/algebra/sum_form.h"
 
 namespace egret::verifier {
 
-enum class Sign : std::uint8_t { kUnknown, kNotNegative, kPositive };
+using ir::Sign;
 Sign sign_of(const Factor& factor);
 // The least and the greatest value of a truth value, or of an element of an integer type. Elements
 // are within their type; sums and products of them need not be.

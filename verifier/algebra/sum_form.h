@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/analysis/sign.h"
 #include "ir/core/denotation.h"
 #include "verifier/index/index_solver.h"
 
@@ -75,6 +76,7 @@ struct Factor {
   Facts guards{};
   bool truth = false;                 // kRead: elements are 0 or 1
   ir::DType dtype = ir::DType::kF64;  // kRead: of the tensor
+  ir::Sign sign = ir::Sign::kUnknown;  // kRead: of all elements of the tensor
 };
 
 struct Term {

@@ -11,6 +11,13 @@ base::Status make_pad_kernel(PlanBuilder& builder, const Group& group) {
   const ir::Node& node = builder.node(group.root());
   if (node.attrs.text("mode") != "constant")
     return base::unsupported("padding in mode " + node.attrs.text("mode"));
+  const auto adds = [](std::int64_t amount) { return amount > 0; };
+  const auto removes = [](std::int64_t amount) { return amount < 0; };
+  if (std::ranges::any_of(node.attrs.integers("interior"), adds) ||
+      std::ranges::any_of(node.attrs.integers("before"), removes) ||
+      std::ranges::any_of(node.attrs.integers("after"), removes)) {
+    return base::unsupported("padding between elements, or that removes some");
+  }
   const ir::NodeId input = node.inputs[0];
   if (builder.node(input).type.elements() == 0) return base::unsupported("an empty tensor");
   Operand source = builder.home(input);

@@ -208,7 +208,7 @@ Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const RowShape& shap
     packed = packed_copy(
         reinterpret_cast<const float*>(builder.weights_data(source) + source.offset), shape);
   }
-  const Operand operand = builder.weights(std::move(packed));
+  Operand operand = builder.weights(std::move(packed));
   builder.remember_packed(source, form, operand);
   return operand;
 }

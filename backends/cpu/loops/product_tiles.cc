@@ -46,7 +46,7 @@ struct TileSums {
 
   __attribute__((target("arch=x86-64-v4"), always_inline)) explicit TileSums(const Tile& tile)
       : left{tile.left, tile.left + kRowsOfAddress * tile.left_stride,
-             tile.left + 2 * kRowsOfAddress * tile.left_stride},
+             tile.left + std::int64_t{2} * kRowsOfAddress * tile.left_stride},
         left_stride(tile.left_stride),
         panel(tile.panel) {}
 
@@ -59,7 +59,7 @@ struct TileSums {
 #pragma GCC unroll 3
       // Each vector of the panel is loaded once and used by all rows. Each element of the left
       // matrix is broadcast once and used by all vectors.
-      for (int i = 0; i < kVectors; ++i) b[i] = load(panel + (step * kVectors + i) * kTileLanes);
+      for (int i = 0; i < kVectors; ++i) b[i] = load(panel + std::ptrdiff_t{step * kVectors + i} * kTileLanes);
 #pragma GCC unroll 9
       for (int r = 0; r < kRows; ++r) {
         const Block a =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
@@ -17,10 +18,17 @@ Index source(const std::string& mode, Index i, Index size) {
   return min(phase, period - phase);
 }
 
+// With b = before, a = after, m = interior, in mode constant:
+//
+//   out[i..] = x[(i - b) div (m + 1) ..] where m + 1 divides i - b, and that element exists; else value
+//
+// The output has size + m * (size - 1) + b + a elements. Negative b and a therefore remove
+// elements, those added between others included.
 void define(Definition& d) {
   const std::string& mode = d.text("mode");
   const std::vector<Index> before = d.sizes("before");
   const std::vector<Index> after = d.sizes("after");
+  const std::vector<Index> interior = d.sizes("interior");
   const auto rank = static_cast<std::size_t>(d.rank(0));
   if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") {
     d.fail("mode must be constant, edge, reflect or wrap, not " + mode);
@@ -30,15 +38,26 @@ void define(Definition& d) {
     d.fail("before and after take one number an axis");
     return;
   }
+  if (!interior.empty() && interior.size() != rank) {
+    d.fail("interior takes one number an axis, or none at all");
+    return;
+  }
+  const bool constant = mode == "constant";
   Dims dims;
+  std::vector<Index> steps;
   for (std::size_t k = 0; k < rank; ++k) {
     const Index size = d.dim(0, static_cast<int>(k));
-    d.require(before[k] >= 0 && after[k] >= 0, "padding must not be negative");
-    dims.push_back(size + before[k] + after[k]);
-    const bool padded = !dims.back().same(size);
-    if (padded && mode != "constant") {
-      d.require(size >= 1, "mode " + mode + " pads an empty axis");
+    steps.push_back(interior.empty() ? Index(1) : interior[k] + 1);
+    d.require(steps[k] >= 1, "interior padding must not be negative");
+    const Index spread = steps[k].same(1) ? size : max(0, (size - 1) * steps[k] + 1);
+    dims.push_back(spread + before[k] + after[k]);
+    if (constant) {
+      d.require(dims[k] >= 0, "negative padding removes more than the axis has");
+      continue;
     }
+    d.require(before[k] >= 0 && after[k] >= 0 && steps[k] == 1,
+              "mode " + mode + " adds elements at the ends alone");
+    if (!dims[k].same(size)) d.require(size >= 1, "mode " + mode + " pads an empty axis");
   }
   if (!d.ok()) return;
 
@@ -48,9 +67,15 @@ void define(Definition& d) {
   for (std::size_t k = 0; k < rank; ++k) {
     const Index size = d.dim(0, static_cast<int>(k));
     const Index i = out[k] - before[k];
-    const bool padded = !dims[k].same(size);
-    at.push_back(padded && mode != "constant" ? source(mode, i, size) : i);
-    if (padded && mode == "constant") inside = inside && within(0, i, size);
+    const bool spread = !steps[k].same(1);
+    const bool padded = spread || !before[k].same(0) || !after[k].same(0);
+    if (padded && !constant) {
+      at.push_back(source(mode, i, size));
+      continue;
+    }
+    if (spread) inside = inside && mod(i, steps[k]) == 0;
+    at.push_back(spread ? div(i, steps[k]) : i);
+    if (padded) inside = inside && within(0, at[k], size);
   }
   d.value(select(inside, d.read(0, at), d.real_as(d.dtype(0), "value")));
 }
@@ -81,12 +106,13 @@ base::Result<Padding> padding(const OnnxNode& node, int rank) {
   return result;
 }
 
-// Negative pads remove elements.
-base::Result<Value> cropped(OnnxNode& node, Value x, Padding& pads) {
+// Negative pads of axes of known size become slices, for which there are more rules and kernels.
+base::Result<Value> cropped(OnnxNode& node, Value x, Padding& pads, bool constant) {
   for (std::size_t axis = 0; axis < pads.before.size(); ++axis) {
     const std::int64_t first = std::min<std::int64_t>(pads.before[axis], 0);
     const std::int64_t last = std::min<std::int64_t>(pads.after[axis], 0);
     if (first == 0 && last == 0) continue;
+    if (constant && !node.type(x).dims[axis].is_constant()) continue;
     EGRET_ASSIGN_OR_RETURN(const std::int64_t size, known_size(node, x, static_cast<int>(axis)));
     if (first < -size || last < -size - first) {
       return base::bad_input("negative pads remove more than axis " + std::to_string(axis) +
@@ -109,13 +135,13 @@ OnnxOutputs import(OnnxNode& node) {
   if (constant && constant->elements() != 1) {
     return base::bad_input("constant_value must be one element");
   }
-  EGRET_ASSIGN_OR_RETURN(x, cropped(node, x, pads));
+  const std::string mode = node.text("mode", "constant");
+  EGRET_ASSIGN_OR_RETURN(x, cropped(node, x, pads, mode == "constant"));
   const auto zero = [](std::int64_t amount) { return amount == 0; };
   if (std::ranges::all_of(pads.before, zero) && std::ranges::all_of(pads.after, zero)) {
     return only_output(x);
   }
   const double value = constant ? constant->f64_at(0) : node.real("value", 0);
-  const std::string mode = node.text("mode", "constant");
   return only_output(node.builder().add("pad", {x},
                                         {{"before", pads.before},
                                          {"after", pads.after},
@@ -123,31 +149,73 @@ OnnxOutputs import(OnnxNode& node) {
                                          {"value", mode == "constant" ? value : 0.0}}));
 }
 
-base::Status write(OnnxWriter& writer) {
+// Writes Pad; returns the name of its output.
+base::Result<std::string> write_pad(OnnxWriter& writer, std::string x, Integers pads) {
   const Attrs& attrs = writer.attrs();
   const OnnxWriter::Attribute mode{"mode", attrs.text("mode")};
   if (attrs.text("mode") == "wrap") EGRET_RETURN_IF_ERROR(require_opset(writer, 19, "Pad (wrap)"));
-  Integers pads = attrs.integers("before");
-  pads.insert(pads.end(), attrs.integers("after").begin(), attrs.integers("after").end());
   if (writer.opset() < 11) {
-    writer.emit("Pad", {writer.input(0)}, {{"pads", pads}, mode, {"value", attrs.real("value")}});
-    return base::ok();
+    return writer.emit("Pad", {std::move(x)},
+                       {{"pads", pads}, mode, {"value", attrs.real("value")}});
   }
-  std::vector<std::string> inputs{writer.input(0), writer.constant_integers(pads)};
+  std::vector<std::string> inputs{std::move(x), writer.constant_integers(pads)};
   if (attrs.text("mode") == "constant") {
     inputs.push_back(
         writer.constant(Tensor::scalar(writer.output_type().dtype, attrs.real("value"))));
   }
-  writer.emit("Pad", std::move(inputs), {mode});
+  return writer.emit("Pad", std::move(inputs), {mode});
+}
+
+// ONNX does not pad between elements. There each axis of n elements becomes n axes of one element,
+// which are padded at the end; the last padding is then one of its `interior` too many.
+base::Result<std::string> write_spread(OnnxWriter& writer, Integers& after) {
+  const Integers& interior = writer.attrs().integers("interior");
+  Integers apart;
+  Integers ends;
+  Integers together;
+  for (std::size_t k = 0; k < interior.size(); ++k) {
+    const Index size = writer.input_type(0).dims[k];
+    if (!size.is_constant() || size.constant() == 0) {
+      return base::unsupported("padding between the elements of an axis of size " +
+                               to_string(size));
+    }
+    apart.insert(apart.end(), {size.constant(), 1});
+    ends.insert(ends.end(), {0, interior[k]});
+    together.push_back(size.constant() * (interior[k] + 1));
+    after[k] -= interior[k];
+  }
+  ends.insert(ends.begin(), ends.size(), 0);  // nothing before
+  const std::string x =
+      writer.emit("Reshape", {writer.input(0), writer.constant_integers(apart)});
+  EGRET_ASSIGN_OR_RETURN(const std::string padded, write_pad(writer, x, ends));
+  return writer.emit("Reshape", {padded, writer.constant_integers(together)});
+}
+
+base::Status write(OnnxWriter& writer) {
+  const Attrs& attrs = writer.attrs();
+  Integers pads = attrs.integers("before");
+  Integers after = attrs.integers("after");
+  std::string x = writer.input(0);
+  const auto adds = [](std::int64_t amount) { return amount != 0; };
+  if (std::ranges::any_of(attrs.integers("interior"), adds)) {
+    EGRET_ASSIGN_OR_RETURN(x, write_spread(writer, after));
+  }
+  pads.insert(pads.end(), after.begin(), after.end());
+  EGRET_RETURN_IF_ERROR(write_pad(writer, x, std::move(pads)).status());
   return base::ok();
 }
 
 }  // namespace
 
 Operator pad() {
-  return primitive("pad", "Adds elements before and after each axis", {"x"})
-      .attr("before", AttrKind::kIntegers, "elements added at the start of each axis")
-      .attr("after", AttrKind::kIntegers, "elements added at the end of each axis")
+  return primitive("pad", "Adds elements before, after and between those of each axis", {"x"})
+      .attr("before", AttrKind::kIntegers,
+            "elements added at the start of each axis; a negative number removes elements (mode "
+            "constant)")
+      .attr("after", AttrKind::kIntegers, "the same at the end of each axis")
+      .attr("interior", Integers{},
+            "elements added between two neighbours of each axis (mode constant); an empty list "
+            "adds none")
       .attr(
           "mode", std::string("constant"),
           "what is added: constant, edge (the nearest element), reflect (mirrored, the edge once) "

@@ -28,8 +28,7 @@ base::Status write(OnnxWriter& writer) {
   if (by_axis && writer.opset() < 13) {
     return base::unsupported("DequantizeLinear along an axis needs opset 13");
   }
-  std::vector<std::string> inputs;
-  for (int i = 0; i < writer.input_count(); ++i) inputs.push_back(writer.input(i));
+  std::vector<std::string> inputs = writer.inputs();
   std::vector<OnnxWriter::Attribute> attributes;
   if (by_axis) attributes.push_back({"axis", writer.attrs().integer("axis")});
   writer.emit("DequantizeLinear", std::move(inputs), std::move(attributes));

@@ -16,8 +16,7 @@ Value build(Body& b) {
 
 base::Result<std::vector<Value>> import(OnnxNode& node) {
   GraphBuilder& b = node.builder();
-  std::vector<Value> inputs;
-  for (int i = 0; i < node.input_count(); ++i) inputs.push_back(node.input(i));
+  const std::vector<Value> inputs = node.inputs();
   const Value x = node.input(0);
   const int rank = node.type(x).rank();
   const std::int64_t axis = node.axis(node.integer("axis", -1), rank);

@@ -77,8 +77,7 @@ base::Result<std::vector<Value>> import_cross_entropy(OnnxNode& node) {
 
 base::Status write(OnnxWriter& writer) {
   const Attrs& attrs = writer.attrs();
-  std::vector<std::string> inputs;
-  for (int i = 0; i < writer.input_count(); ++i) inputs.push_back(writer.input(i));
+  std::vector<std::string> inputs = writer.inputs();
   std::vector<OnnxWriter::Attribute> attributes{{"reduction", attrs.text("reduction")}};
   if (attrs.integer("ignores") != 0) {
     attributes.push_back({"ignore_index", attrs.integer("ignore_index")});
