@@ -15,6 +15,7 @@
 #include "cost/database.h"
 #include "driver/optimize_report.h"
 #include "ir/graph/graph.h"
+#include "rules/tensors/open_sizes.h"
 
 namespace egret::driver {
 
@@ -57,11 +58,13 @@ struct OptimizeResult {
   OptimizeReport report;
 };
 
-// All types of the graph are concrete (ir::bind_symbols).
+// All types of the graph are concrete (ir::bind_symbols), or open sizes are those of `open`, whose
+// examples are what is priced and measured; the result then keeps them open.
 // Errors: usage for names that do not exist; mismatch when the optimized graph fails its check (it
 // is then not returned); unsupported when no graph was found that keeps to limit_arena and has
 // nothing that is forbidden; what importing rules or the database report. A limit is no error.
 base::Result<OptimizeResult> optimize(const ir::Graph& graph, const OptimizeOptions& options,
-                                      base::ProgressSink* progress = nullptr);
+                                      base::ProgressSink* progress = nullptr,
+                                      rules::OpenSizes* open = nullptr);
 
 }  // namespace egret::driver

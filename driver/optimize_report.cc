@@ -214,7 +214,9 @@ const base::ReportTable<Report::Check>& Report::Check::table() {
        {"passed", "whether all outputs are within their bounds",
         [](const C& c) { return Json(c.outputs.passed); }},
        {"vacuous_output", "an output whose bound is as large as its values; empty: none",
-        [](const C& c) { return Json(c.outputs.vacuous); }}}};
+        [](const C& c) { return Json(c.outputs.vacuous); }},
+       {"sizes", "further values of open sizes at which the outputs agree; empty: none",
+        [](const C& c) { return Json(c.sizes); }}}};
   return rows;
 }
 

@@ -101,6 +101,7 @@ struct OptimizeReport {
   struct Check {
     bool made = false;
     CheckReport outputs;
+    std::string sizes;  // further values of open sizes, "batch=1, seq=2; ..."
     static const base::ReportTable<Check>& table();
   };
 

@@ -14,6 +14,7 @@
 
 #include "driver/decide.h"
 #include "driver/measure/output_check.h"
+#include "driver/measure/size_check.h"
 #include "driver/optimize.h"
 #include "driver/phase_times.h"
 #include "driver/report_steps.h"
@@ -111,11 +112,34 @@ base::Result<Report::Check> check(const ir::Graph& original, Decision& decision,
   return result;
 }
 
+// With open sizes: the check again at other sizes than the measured ones.
+base::Status check_further_sizes(const ir::Graph& program, const Decision& decision,
+                                 const rules::OpenSizes& open, const Setup& setup,
+                                 const OptimizeOptions& options, Report::Check& checked) {
+  constexpr std::size_t kSizes = 3;
+  if (!checked.made || decision.chosen == nullptr) return base::ok();
+  const CheckOptions how{.samples = 1,
+                         .seed = static_cast<std::uint64_t>(options.seed),
+                         .roundoff = roundoff(setup.execution.precision)};
+  EGRET_ASSIGN_OR_RETURN(const auto sizes, further_sizes(program, open, kSizes));
+  for (const ir::SymbolValues& one : sizes) {
+    EGRET_RETURN_IF_ERROR(
+        check_at_sizes(program, decision.graph, one, *setup.backend, setup.plan, how));
+    checked.sizes += (checked.sizes.empty() ? "" : "; ") + to_string(one);
+  }
+  return base::ok();
+}
+
 }  // namespace
 
-base::Result<OptimizeResult> optimize(const ir::Graph& graph, const OptimizeOptions& options,
-                                      base::ProgressSink* progress) {
+base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOptions& options,
+                                      base::ProgressSink* progress, rules::OpenSizes* open) {
   PhaseTimes times;
+  // The program for the examples of its open sizes: what is priced, measured and checked.
+  ir::Graph graph = program;
+  if (open != nullptr) {
+    EGRET_ASSIGN_OR_RETURN(graph, rules::at_sizes(program, open->examples()));
+  }
   EGRET_ASSIGN_OR_RETURN(const Setup setup, prepare(options));
   times.end("prepare");
 
@@ -124,7 +148,8 @@ base::Result<OptimizeResult> optimize(const ir::Graph& graph, const OptimizeOpti
   if (setup.search == nullptr) {
     EGRET_ASSIGN_OR_RETURN(
         saturated,
-        rules::saturate(graph, setup.rules, saturate_options(options, progress), options.threads));
+        rules::saturate(program, setup.rules, saturate_options(options, progress), options.threads,
+                        {}, open));
     growth = growth_of(saturated);
     times.end("saturate");
   }
@@ -143,6 +168,10 @@ base::Result<OptimizeResult> optimize(const ir::Graph& graph, const OptimizeOpti
   times.end("measure");
 
   EGRET_ASSIGN_OR_RETURN(Report::Check checked, check(graph, decision, setup, options, progress));
+  if (open != nullptr) {
+    decision.graph = decision.chosen != nullptr ? decision.chosen->open : program;
+    EGRET_RETURN_IF_ERROR(check_further_sizes(program, decision, *open, setup, options, checked));
+  }
   if (checked.made) times.end("check");
 
   OptimizeReport report = report_of({.setup = setup,

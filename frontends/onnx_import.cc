@@ -14,6 +14,7 @@
 #include "frontends/program/onnx_program.h"
 #include "frontends/wire/onnx_file.h"
 #include "frontends/wire/onnx_tensor.h"
+#include "ir/core/symbolic_scope.h"
 #include "ir/graph/builder.h"
 #include "ir/graph/open_sizes.h"
 
@@ -28,8 +29,8 @@ constexpr int kMaxRank = 64;
 // Types of graph inputs: symbols, names for dimensions without one, and bindings.
 class InputTypes {
  public:
-  InputTypes(const onnx::GraphProto& graph, const std::map<std::string, std::int64_t>& bind)
-      : bind_(bind) {
+  InputTypes(const onnx::GraphProto& graph, const ImportOptions& options)
+      : bind_(options.bind), example_of_(options.example_of) {
     for (const auto& input : graph.input()) {
       for (const auto& dim : input.type().tensor_type().shape().dim()) {
         if (!dim.dim_param().empty()) taken_.insert(dim.dim_param());
@@ -100,12 +101,24 @@ class InputTypes {
       }
       return ir::Index(bound->second);
     }
+    if (example_of_) return open_size(name);
     return ir::symbolic_dim(name);
+  }
+
+  // The symbol in the current scope, which must be one for all values.
+  ir::Index open_size(const std::string& name) {
+    const auto [found, is_new] = open_.try_emplace(name);
+    if (!is_new) return found->second;
+    const std::int64_t example = example_of_(name);  // it may open the scope
+    found->second = ir::SymbolicScope::current()->symbol(name, example);
+    return found->second;
   }
 
   const std::map<std::string, std::int64_t>& bind_;
   std::set<std::string, std::less<>> taken_;  // names of dimensions in the file
   std::set<std::string> symbols_;             // of all symbolic dimensions
+  const std::function<std::int64_t(std::string_view)>& example_of_;
+  std::map<std::string, ir::Index> open_;  // symbols of the current scope
 };
 
 // Imports a model in order of cost: names and operators are checked first, then inputs are typed,
@@ -124,7 +137,8 @@ class ModelImport {
     EGRET_RETURN_IF_ERROR(inputs());
     ImportedModel result;
     ConstantFolder constants(builder_.graph(), options_.max_folded_elements);
-    const OnnxImportContext context{program_, builder_, constants, folder_,
+    ShapeValues sizes(builder_.graph(), constants);
+    const OnnxImportContext context{program_, builder_, constants, sizes, folder_,
                                     options_.max_value_bytes};
     EGRET_RETURN_IF_ERROR(initializers());
     if (const base::Status status = import_program(context, values_, result.notes); !status.ok())
@@ -154,7 +168,7 @@ class ModelImport {
 
   base::Status inputs() {
     const onnx::GraphProto& graph = model_.graph();
-    InputTypes types(graph, options_.bind);
+    InputTypes types(graph, options_);
     std::size_t fixed_count = 0;
     for (int i = 0; i < graph.input_size(); ++i) {
       const ValueId id = program_.inputs[static_cast<std::size_t>(i)];

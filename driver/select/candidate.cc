@@ -20,10 +20,15 @@ base::Status CandidatePool::add(Candidate candidate, const ir::Graph& graph) {
   EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(graph, {.known = &folded_}));
   if (forbidden_.any_in(candidate.graph)) return base::ok();
   candidate.identity = identity_of(candidate.graph);
+  EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
+  if (open_ != nullptr) {
+    candidate.open = std::move(candidate.graph);
+    EGRET_ASSIGN_OR_RETURN(candidate.graph,
+                           rules::at_sizes(candidate.open, open_->examples()));
+  }
   const auto same = std::ranges::find(candidates_, candidate.identity, &Candidate::identity);
   if (same != candidates_.end()) return base::ok();
   EGRET_ASSIGN_OR_RETURN(candidate.prediction, predict(candidate.graph, model_, profiler_));
-  EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
   candidates_.push_back(std::move(candidate));
   return base::ok();
 }

@@ -17,6 +17,7 @@
 #include "extract/core/extractor.h"
 #include "ir/graph/graph.h"
 #include "rules/tensors/constant_folding.h"
+#include "rules/tensors/open_sizes.h"
 
 namespace egret::driver {
 
@@ -31,7 +32,8 @@ struct RuleCount {
 
 struct Candidate {
   std::string name;  // "cheapest", "conservative", "simplified", "alternative 1", "fitting"
-  ir::Graph graph{};
+  ir::Graph graph{};  // for the examples of open sizes
+  ir::Graph open{};   // with open sizes, if the program has any
   std::string identity{};                            // of the graph; see identity_of()
   std::unique_ptr<backends::ExecutablePlan> plan{};  // null until it is compiled
   Prediction prediction{};
@@ -49,8 +51,9 @@ int operator_count(const std::map<std::string, int>& by_type);
 // operators are dropped.
 class CandidatePool {
  public:
-  CandidatePool(const ForbiddenOperators& forbidden, cost::Model& model, Profiler& profiler)
-      : forbidden_(forbidden), model_(model), profiler_(profiler) {}
+  CandidatePool(const ForbiddenOperators& forbidden, cost::Model& model, Profiler& profiler,
+                rules::OpenSizes* open = nullptr)
+      : forbidden_(forbidden), model_(model), profiler_(profiler), open_(open) {}
 
   // Folds what depends on constants alone, then prices the graph.
   base::Status add(Candidate candidate, const ir::Graph& graph);
@@ -60,6 +63,7 @@ class CandidatePool {
   const ForbiddenOperators& forbidden_;
   cost::Model& model_;
   Profiler& profiler_;
+  rules::OpenSizes* open_;
   rules::FoldedValues folded_;  // shared by the candidates: most of them fold the same weights
   std::vector<Candidate> candidates_;
 };

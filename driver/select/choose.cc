@@ -35,7 +35,7 @@ class Chooser {
         profiler_(profiler),
         options_(options),
         view_(egraph::make_view(tensors().egraph(), tensors().roots())),
-        pool_(forbidden, *costs.model, profiler) {
+        pool_(forbidden, *costs.model, profiler, saturated.tensors->open_sizes()) {
     selection_.extractor = options.extractor;
     selection_.extraction.time_limit_s = options.extract_seconds;
     selection_.factors = forbidden.factors(tensors(), view_);

@@ -35,6 +35,17 @@ NodeQuery::NodeQuery(const rules::TensorEGraph& tensors, egraph::OpId op,
   query_.inputs = types_;
   query_.constant = {constant_.get(), children.size()};
   query_.output = &tensors.type(of);
+  if (tensors.open_sizes() != nullptr) set_sizes(tensors.open_sizes()->examples());
+}
+
+// Costs are those of the examples of open sizes.
+void NodeQuery::set_sizes(const ir::SymbolValues& sizes) {
+  for (ir::TensorType& type : types_) type = rules::at_sizes(type, sizes);
+  output_ = rules::at_sizes(*query_.output, sizes);
+  attrs_ = rules::at_sizes(*query_.attrs, sizes);
+  query_.inputs = types_;
+  query_.output = &output_;
+  query_.attrs = &attrs_;
 }
 
 }  // namespace egret::driver

@@ -30,8 +30,12 @@ class NodeQuery {
   const cost::Query& query() const { return query_; }
 
  private:
+  void set_sizes(const ir::SymbolValues& sizes);
+
   bool free_ = false;
   std::vector<ir::TensorType> types_;
+  ir::TensorType output_;  // the two with numbers in place of open sizes
+  ir::Attrs attrs_;
   std::unique_ptr<bool[]> constant_;
   cost::Query query_;
 };

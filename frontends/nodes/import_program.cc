@@ -9,6 +9,7 @@
 #include "frontends/nodes/onnx_node.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/wire/onnx_attributes.h"
+#include "ir/core/symbolic_scope.h"
 #include "ir/graph/operator.h"
 
 namespace egret::frontends {
@@ -145,11 +146,15 @@ class ProgramImport {
     align_legacy_broadcast(imported);
 
     const std::size_t first = context_.builder.graph().size();
+    ir::SymbolicScope* const scope = ir::SymbolicScope::current();
+    if (scope != nullptr) scope->take_undecided();
     const auto outputs = call(imported, *node.proto);
     // What a getter noticed comes first: the rest may follow from it.
     EGRET_RETURN_IF_ERROR(imported.status());
     if (!outputs.ok()) return outputs.status();
     EGRET_RETURN_IF_ERROR(context_.builder.status());
+    if (scope != nullptr && scope->take_undecided())
+      return base::unsupported("needs a number where a size is open");
     EGRET_RETURN_IF_ERROR(check_sizes(context_.builder.graph(), first, context_.max_value_bytes));
     note_ignored(imported, node);
     return bind_outputs(node, *outputs, first);

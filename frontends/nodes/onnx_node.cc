@@ -93,6 +93,12 @@ std::optional<ir::Tensor> ImportedNode::constant(int i) const {
   return context_.constants.value(inputs_[static_cast<std::size_t>(i)].id);
 }
 
+std::optional<std::vector<ir::Index>> ImportedNode::sizes(int i) const {
+  if (!has_input(i)) return std::nullopt;
+  context_.sizes.extend();
+  return context_.sizes.elements(inputs_[static_cast<std::size_t>(i)].id);
+}
+
 void ImportedNode::fail(base::Status status) const {
   if (status_.ok()) status_ = std::move(status);
 }

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "frontends/nodes/constant_folder.h"
+#include "frontends/nodes/shape_values.h"
 #include "frontends/program/onnx_program.h"
 #include "ir/graph/builder.h"
 #include "ir/graph/onnx_binding.h"
@@ -25,6 +26,7 @@ struct OnnxImportContext {
   const OnnxProgram& program;
   ir::GraphBuilder& builder;
   ConstantFolder& constants;
+  ShapeValues& sizes;
   std::string folder;  // of external data
   std::int64_t max_value_bytes;
 };
@@ -44,6 +46,7 @@ class ImportedNode final : public ir::OnnxNode {
   ir::Value input(int i) const override;
   const ir::TensorType& type(ir::Value value) const override;
   std::optional<ir::Tensor> constant(int i) const override;
+  std::optional<std::vector<ir::Index>> sizes(int i) const override;
 
   bool has_attr(std::string_view name) const override;
   std::int64_t integer(std::string_view name, std::int64_t otherwise) const override;

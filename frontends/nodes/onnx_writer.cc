@@ -6,6 +6,7 @@
 #include "frontends/nodes/split_groups.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/wire/onnx_tensor.h"
+#include "ir/core/symbolic_scope.h"
 #include "ir/graph/body.h"
 #include "ir/graph/operator.h"
 
@@ -13,6 +14,8 @@ namespace egret::frontends {
 namespace {
 
 constexpr int kFirstOpset = 7;      // older opsets broadcast differently; exports do not know them
+constexpr int kModOpset = 10;
+constexpr int kIntegerExtremaOpset = 12;
 constexpr int kBFloat16Opset = 13;  // the first whose operators take bfloat16
 
 void set_value(onnx::AttributeProto& proto, std::int64_t value) {
@@ -81,6 +84,18 @@ class OnnxGraphWriter::Writer final : public ir::OnnxWriter {
   }
 
   std::string constant(const ir::Tensor& tensor) override { return graph_.shared_constant(tensor); }
+  std::string constant_integers(const ir::Integers& values) override {
+    std::vector<ir::Index> sizes;
+    for (const std::int64_t value : values) sizes.push_back(ir::index_of_integer(value));
+    if (std::ranges::all_of(sizes, &ir::Index::is_constant))
+      return OnnxWriter::constant_integers(values);
+    auto name = graph_.computed_sizes(sizes);
+    if (name.ok()) return *std::move(name);
+    if (status_.ok()) status_ = name.status();
+    return {};
+  }
+  // Errors of constant_integers().
+  const base::Status& status() const { return status_; }
 
   int needed() const { return needed_; }
   bool has_emitted() const { return graph_.graph_.node_size() > first_; }
@@ -100,9 +115,19 @@ class OnnxGraphWriter::Writer final : public ir::OnnxWriter {
   int first_;
   int which_output_ = 0;
   int needed_ = 0;
+  base::Status status_;
 };
 
 base::Status OnnxGraphWriter::write(const ir::Graph& graph) {
+  for (const ir::NodeId id : graph.inputs()) {
+    const ir::Node& input = graph.node(id);
+    for (std::size_t axis = 0; axis < input.type.dims.size(); ++axis) {
+      const ir::Index size = input.type.dims[axis];
+      if (!size.is_constant() && size.node()->op == ir::ExprOp::kSymbol)
+        symbols_.try_emplace(std::string(size.node()->name), input.name,
+                             static_cast<std::int64_t>(axis));
+    }
+  }
   need_opset(kFirstOpset, "opset 7, the first whose operators broadcast as Egret's do");
   choose_names(graph);
   EGRET_RETURN_IF_ERROR(write_nodes(graph, names_));
@@ -218,7 +243,13 @@ base::Status OnnxGraphWriter::write_operation(const Operation& operation) {
     return base::ok();  // this writing is void; a later one is complete
   }
   Writer writer(*this, operation);
-  const base::Status status = op.onnx_export()(writer);
+  ir::SymbolicScope* const scope = ir::SymbolicScope::current();
+  if (scope != nullptr) scope->take_undecided();
+  base::Status status = op.onnx_export()(writer);
+  if (status.ok()) status = writer.status();
+  // An attribute of ONNX's operator would hold an open size.
+  if (status.ok() && scope != nullptr && scope->take_undecided())
+    status = base::unsupported("an attribute depends on an open size");
   const bool needs_newer = writer.needed() > opset_;
   if (op.is_composite() && (needs_newer || status.code() == base::StatusCode::kUnsupported)) {
     writer.undo();
@@ -280,6 +311,75 @@ std::string OnnxGraphWriter::shared_constant(const ir::Tensor& tensor) {
     initializers_.emplace_back(entry->second, tensor);
   }
   return entry->second;
+}
+
+std::string OnnxGraphWriter::append(std::string_view op_type, std::vector<std::string> inputs) {
+  onnx::NodeProto& node = *graph_.add_node();
+  node.set_op_type(std::string(op_type));
+  for (std::string& name : inputs) node.add_input(std::move(name));
+  node.add_output(fresh_name("size"));
+  node.set_name(node.output(0));
+  return node.output(0);
+}
+
+base::Result<std::string> OnnxGraphWriter::computed_sizes(const std::vector<ir::Index>& sizes) {
+  std::vector<std::string> parts;
+  for (const ir::Index& size : sizes) {
+    EGRET_ASSIGN_OR_RETURN(std::string part, computed_size(size));
+    parts.push_back(std::move(part));
+  }
+  if (parts.size() == 1) return parts.front();
+  const std::string joined = append("Concat", std::move(parts));
+  onnx::AttributeProto& axis = *graph_.mutable_node(graph_.node_size() - 1)->add_attribute();
+  axis.set_name("axis");
+  set_value(axis, std::int64_t{0});
+  return joined;
+}
+
+// The quotients and remainders of sizes have positive divisors and dividends of either sign; ONNX
+// cuts quotients off towards 0. x div y is therefore (x - (x mod y)) / y, and Mod takes the
+// divisor's sign.
+base::Result<std::string> OnnxGraphWriter::computed_size(ir::Index size) {
+  if (size.is_constant()) return shared_constant(ir::Tensor::of_integers(ir::Integers{size.constant()}));
+  const ir::ExprNode& node = *size.node();
+  if (const auto found = computed_.find(&node); found != computed_.end()) return found->second;
+  std::string name;
+  if (node.op == ir::ExprOp::kSymbol) {
+    const auto source = symbols_.find(node.name);
+    if (source == symbols_.end())
+      return base::unsupported("no input has the size " + std::string(node.name));
+    const auto& [input, axis] = source->second;
+    const std::string shape = append("Shape", {input});
+    name = append("Gather", {shape, shared_constant(ir::Tensor::of_integers(ir::Integers{axis}))});
+  } else {
+    if (node.kids.size() != 2)
+      return base::unsupported("the size " + to_string(size) + " cannot be computed");
+    EGRET_ASSIGN_OR_RETURN(const std::string a, computed_size(ir::Index(node.kids[0])));
+    EGRET_ASSIGN_OR_RETURN(const std::string b, computed_size(ir::Index(node.kids[1])));
+    switch (node.op) {
+      case ir::ExprOp::kIndexAdd: name = append("Add", {a, b}); break;
+      case ir::ExprOp::kIndexMul: name = append("Mul", {a, b}); break;
+      case ir::ExprOp::kIndexMin:
+      case ir::ExprOp::kIndexMax: {
+        need_opset(kIntegerExtremaOpset, "the minimum of two sizes");
+        name = append(node.op == ir::ExprOp::kIndexMin ? "Min" : "Max", {a, b});
+        break;
+      }
+      case ir::ExprOp::kIndexMod:
+        need_opset(kModOpset, "the remainder of a size");
+        name = append("Mod", {a, b});
+        break;
+      case ir::ExprOp::kIndexDiv: {
+        need_opset(kModOpset, "the quotient of a size");
+        const std::string rest = append("Mod", {a, b});
+        name = append("Div", {append("Sub", {a, rest}), b});
+        break;
+      }
+      default: return base::unsupported("the size " + to_string(size) + " cannot be computed");
+    }
+  }
+  computed_.emplace(&node, name);
+  return name;
 }
 
 void OnnxGraphWriter::need_opset(int version, const std::string& op) {

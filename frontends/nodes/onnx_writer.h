@@ -64,6 +64,10 @@ class OnnxGraphWriter {
   base::Status write_operation(const Operation& operation);
   base::Status write_body(const Operation& operation);
   std::string shared_constant(const ir::Tensor& tensor);
+  // The name of a tensor of rank 1 with the sizes, computed from the graph's inputs.
+  base::Result<std::string> computed_sizes(const std::vector<ir::Index>& sizes);
+  base::Result<std::string> computed_size(ir::Index size);  // with one element
+  std::string append(std::string_view op_type, std::vector<std::string> inputs);
   void need_opset(int version, const std::string& op);
 
   onnx::GraphProto& graph_;
@@ -75,6 +79,9 @@ class OnnxGraphWriter {
   std::set<std::string, std::less<>> used_;
   std::map<std::string, int, std::less<>> counters_;  // by stem
   std::vector<std::string> names_;                    // by NodeId of the graph
+  // Where the graph's inputs have a symbol as a size: the input's name, and the axis.
+  std::map<std::string, std::pair<std::string, std::int64_t>, std::less<>> symbols_;
+  std::map<const ir::ExprNode*, std::string> computed_;  // names of tensors with one size
   std::map<base::ContentHash, std::string> constants_;
   std::vector<std::pair<std::string, ir::Tensor>> initializers_;
 };

@@ -10,10 +10,15 @@ namespace egret::ir {
 
 std::int64_t target_of_axis(const TensorType& type, int axis) {
   const Index size = type.dims[static_cast<std::size_t>(axis)];
-  return size.is_constant() ? size.constant() : size_of_axis(axis);
+  return open_integer(size).value_or(size_of_axis(axis));
 }
 
 std::int64_t target_of_axes(const TensorType& type, int begin, int end) {
+  const auto axes = std::span(type.dims).subspan(static_cast<std::size_t>(begin),
+                                                 static_cast<std::size_t>(end - begin));
+  if (SymbolicScope::current() != nullptr) {
+    if (const auto whole = open_integer(product(axes))) return *whole;
+  }
   std::int64_t joint = 1;
   for (int axis = begin; axis < end; ++axis) {
     const std::int64_t size = target_of_axis(type, axis);
@@ -61,7 +66,7 @@ Integers resolved_target(const TensorType& input, Integers target) {
   const auto dims = target_dims(input, target);
   if (!dims.ok()) return target;
   for (std::size_t i = 0; i < target.size(); ++i) {
-    if ((*dims)[i].is_constant()) target[i] = (*dims)[i].constant();
+    target[i] = open_integer((*dims)[i]).value_or(target[i]);
   }
   return target;
 }

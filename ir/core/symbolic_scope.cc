@@ -23,6 +23,10 @@ Guard Decision::guard() const {
 }
 
 SymbolicScope::SymbolicScope() : outer_(std::exchange(innermost, this)) {}
+SymbolicScope::SymbolicScope(SymbolValues examples, Holds holds)
+    : outer_(std::exchange(innermost, this)),
+      holds_(std::move(holds)),
+      examples_(std::move(examples)) {}
 SymbolicScope::~SymbolicScope() { innermost = outer_; }
 SymbolicScope* SymbolicScope::current() { return innermost; }
 
@@ -57,6 +61,11 @@ bool SymbolicScope::example(Guard guard) const {
 // which the result holds for other values as well.
 bool SymbolicScope::decide(Guard guard) {
   if (guard.is_constant()) return guard.is_true();
+  if (holds_) {
+    const auto known = holds_(guard);
+    undecided_ = undecided_ || !known;
+    return known ? *known : example(guard);
+  }
   const bool truth = example(guard);
   note_path(*guard.node(), truth);
   note(*guard.node(), truth);
@@ -106,6 +115,10 @@ void SymbolicScope::note(const ExprNode& node, bool truth) {
 std::int64_t SymbolicScope::concretize(Index value) {
   const std::int64_t known = example(value);
   if (value.is_constant()) return known;
+  if (holds_) {
+    undecided_ = true;
+    return known;
+  }
   if (on_path_.insert(value.node()).second) decisions_.push_back({value.node(), true, known});
   const Guard equal = value == Index(known);
   if (!equal.is_constant()) note(*equal.node(), true);
@@ -115,7 +128,14 @@ std::int64_t SymbolicScope::concretize(Index value) {
 std::optional<bool> decided(Guard condition) {
   if (condition.is_constant()) return condition.is_true();
   if (innermost == nullptr || !evaluate(condition, innermost->examples())) return std::nullopt;
+  if (innermost->holds_) return innermost->holds_(condition);
   return innermost->decide(condition);
+}
+
+std::optional<std::int64_t> open_integer(Index size) {
+  if (size.is_constant()) return size.constant();
+  if (innermost == nullptr || !innermost->holds_) return std::nullopt;
+  return innermost->integer_of(size);
 }
 
 bool is_symbolic(std::int64_t integer) {

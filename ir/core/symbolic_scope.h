@@ -16,11 +16,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ir/core/attributes.h"
@@ -45,12 +47,21 @@ struct Decision {
 class SymbolicScope {
  public:
   SymbolicScope();
+  // A scope whose results hold for all values of the symbols: `holds` decides a guard for all
+  // values at once (nullopt: it depends on them, or is not known), and nothing follows from the
+  // examples. Code that asked for more than can be decided gets the example's side, and the scope
+  // remembers that; the caller must then discard the result.
+  using Holds = std::function<std::optional<bool>(Guard)>;
+  SymbolicScope(SymbolValues examples, Holds holds);
   ~SymbolicScope();
   SymbolicScope(const SymbolicScope&) = delete;
   SymbolicScope& operator=(const SymbolicScope&) = delete;
 
   // The innermost scope of this thread, or nullptr.
   static SymbolicScope* current();
+
+  // Whether something was asked since the last call that does not hold for all values alike.
+  bool take_undecided() { return std::exchange(undecided_, false); }
 
   // A new symbol, in symbol_pool(). Names must be new in this scope.
   Index symbol(std::string_view name, std::int64_t example);
@@ -73,6 +84,8 @@ class SymbolicScope {
   const SymbolValues& examples() const { return examples_; }
 
  private:
+  friend std::optional<bool> decided(Guard condition);
+  friend std::optional<std::int64_t> open_integer(Index size);
   friend bool is_symbolic(std::int64_t integer);
   friend Index index_of_integer(std::int64_t integer);
   friend const Integers& concrete_integers(const Integers& integers);
@@ -82,6 +95,8 @@ class SymbolicScope {
   void note_path(const ExprNode& node, bool truth);
 
   SymbolicScope* outer_;
+  Holds holds_;
+  bool undecided_ = false;
   SymbolValues examples_;
   std::vector<const ExprNode*> expressions_;  // by integer
   std::map<const ExprNode*, std::int64_t> integers_;
@@ -91,6 +106,9 @@ class SymbolicScope {
   std::set<const ExprNode*> on_path_;  // of decisions_
   std::deque<Integers> concrete_;
 };
+
+// The integer for a size in a scope for all values; nullopt for a symbolic size elsewhere.
+std::optional<std::int64_t> open_integer(Index size);
 
 // The truth of the condition in the current scope's example, recorded as a condition; nullopt where
 // the example does not determine it.

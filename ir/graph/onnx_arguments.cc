@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/graph/onnx_arguments.h"
 
+#include "ir/core/symbolic_scope.h"
+
 namespace egret::ir {
 
 base::Result<std::optional<Tensor>> constant_argument(const OnnxNode& node, int i,
@@ -27,6 +29,35 @@ base::Result<Integers> required_integers(const OnnxNode& node, int i, std::strin
   EGRET_ASSIGN_OR_RETURN(std::optional<Integers> values, integers_argument(node, i, attr));
   if (!values) return base::bad_input("'" + std::string(attr) + "' is missing");
   return *std::move(values);
+}
+
+base::Result<std::optional<std::vector<Index>>> sizes_argument(const OnnxNode& node, int i,
+                                                               std::string_view attr) {
+  const bool given = i >= 0 && i < node.input_count() && node.has_input(i);
+  if (given && SymbolicScope::current() != nullptr) {
+    if (auto sizes = node.sizes(i)) return std::optional(*std::move(sizes));
+  }
+  EGRET_ASSIGN_OR_RETURN(const auto integers, integers_argument(node, i, attr));
+  if (!integers) return std::optional<std::vector<Index>>{};
+  return std::optional(std::vector<Index>(integers->begin(), integers->end()));
+}
+
+base::Result<std::vector<Index>> required_sizes(const OnnxNode& node, int i,
+                                                std::string_view attr) {
+  EGRET_ASSIGN_OR_RETURN(auto values, sizes_argument(node, i, attr));
+  if (!values) return base::bad_input("'" + std::string(attr) + "' is missing");
+  return *std::move(values);
+}
+
+base::Result<Integers> required_size_integers(const OnnxNode& node, int i, std::string_view attr) {
+  EGRET_ASSIGN_OR_RETURN(const std::vector<Index> sizes, required_sizes(node, i, attr));
+  Integers integers;
+  for (const Index& size : sizes) {
+    const auto integer = open_integer(size);
+    if (!integer) return base::unsupported("the size " + to_string(size) + " is open");
+    integers.push_back(*integer);
+  }
+  return integers;
 }
 
 base::Result<std::int64_t> known_size(const OnnxNode& node, Value value, int axis) {

@@ -26,6 +26,15 @@ base::Result<std::optional<Integers>> integers_argument(const OnnxNode& node, in
 // As above for one that the operator needs.
 base::Result<Integers> required_integers(const OnnxNode& node, int i, std::string_view attr);
 
+// As integers_argument() and required_integers(), for integers that may be sizes: elements that are
+// not constant are expressions over symbols. Only within a SymbolicScope for all values.
+base::Result<std::optional<std::vector<Index>>> sizes_argument(const OnnxNode& node, int i,
+                                                               std::string_view attr);
+base::Result<std::vector<Index>> required_sizes(const OnnxNode& node, int i,
+                                                std::string_view attr);
+// The same as integers of attributes.
+base::Result<Integers> required_size_integers(const OnnxNode& node, int i, std::string_view attr);
+
 // The size of an axis that must be known at import.
 base::Result<std::int64_t> known_size(const OnnxNode& node, Value value, int axis);
 

@@ -33,6 +33,12 @@ std::optional<Integers> OnnxNode::constant_integers(int i) const {
   return values;
 }
 
+std::optional<std::vector<Index>> OnnxNode::sizes(int i) const {
+  const auto values = constant_integers(i);
+  if (!values) return std::nullopt;
+  return std::vector<Index>(values->begin(), values->end());
+}
+
 base::Result<std::vector<Value>> run_import(const OnnxImport& import, OnnxNode& node) {
   try {
     return import(node);

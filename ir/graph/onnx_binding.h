@@ -45,6 +45,9 @@ class OnnxNode {
   // sizes cannot overflow. ONNX writes "to the end" as INT64_MAX.
   std::optional<Integers> constant_integers(int i) const;
   static constexpr std::int64_t kIntegerLimit = std::int64_t{1} << 48;
+  // The elements of an input that depends on constants and on sizes alone: expressions over the
+  // symbols. nullopt for other inputs.
+  virtual std::optional<std::vector<Index>> sizes(int i) const;
 
   // Integer attributes are cut to +-kIntegerLimit as well.
   virtual bool has_attr(std::string_view name) const = 0;
@@ -102,7 +105,8 @@ class OnnxWriter {
                            int outputs = 1, int which_output = 0) = 0;
   // An initializer.
   virtual std::string constant(const Tensor& tensor) = 0;
-  std::string constant_integers(const Integers& values);
+  // A constant of rank 1. Integers that stand for sizes are computed from the graph's inputs.
+  virtual std::string constant_integers(const Integers& values);
 };
 
 // `unsupported` from a composite's export that has emitted nothing means "export my body instead":

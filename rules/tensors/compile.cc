@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "base/function_ref.h"
 #include "rules/tensors/binding.h"
 #include "rules/tensors/dynamic_rules.h"
 
@@ -71,6 +72,27 @@ struct Shared {
   std::vector<std::pair<int, VarId>> tensor_vars;  // slot, variable
 
   bool bind(const Match& match) {
+    return decided([&] { return bind_match(match); }) && is_worthwhile();
+  }
+
+  // The result of a step, if over open sizes all that it asked of them is decided.
+  bool decided(base::FunctionRef<bool()> step) {
+    OpenSizes* const open = tensors.open_sizes();
+    if (open == nullptr) return step();
+    open->scope().take_undecided();
+    const bool done = step();
+    return !open->take_undecided() && done;
+  }
+
+  // Heuristics may follow the examples of open sizes.
+  bool is_worthwhile() {
+    const bool all = std::ranges::all_of(
+        rule.heuristics, [&](const Expr& heuristic) { return holds(heuristic, environment); });
+    if (OpenSizes* const open = tensors.open_sizes()) open->scope().take_undecided();
+    return all;
+  }
+
+  bool bind_match(const Match& match) {
     for (const auto& [slot, var] : tensor_vars) {
       environment.tensors[static_cast<std::size_t>(slot)] = {&tensors.facts(match[var]),
                                                              match[var].index()};
@@ -79,11 +101,19 @@ struct Shared {
     std::vector<MatchedTerm> matched;
     for (const Capture& capture : captures)
       matched.push_back({capture.term, &tensors.language().attrs(match[capture.op])});
-    if (!bind_sources(rule, matched, environment)) return false;
-    if (integers == Integers::kOfFixedWidth && !holds_of_fixed_width(rule, matched, environment))
-      return false;
-    return std::ranges::all_of(
-        rule.heuristics, [&](const Expr& heuristic) { return holds(heuristic, environment); });
+    return bind_sources(rule, matched, environment) &&
+           (integers != Integers::kOfFixedWidth ||
+            holds_of_fixed_width(rule, matched, environment));
+  }
+
+  base::Status build(base::FunctionRef<base::Status()> step) {
+    base::Status status;
+    const bool all_decided = decided([&] {
+      status = step();
+      return true;
+    });
+    if (!status.ok() || all_decided) return status;
+    return base::unsupported("what is built depends on an open size");
   }
 
   bool is_within_limit() const {
@@ -169,7 +199,9 @@ class Compiler {
 
   void add_let(const Rule::Let& let, egraph::Rewrite& rewrite) {
     const auto make = [shared = shared_, &let](EGraph&, const Match& match) -> Result<ClassId> {
-      EGRET_RETURN_IF_ERROR(build_let(shared->rule, let, shared->environment, shared->sink));
+      EGRET_RETURN_IF_ERROR(shared->build([&] {
+        return build_let(shared->rule, let, shared->environment, shared->sink);
+      }));
       if (let.tensor < 0) return match.classes().front();  // nothing is built
       return ClassId(shared->environment.tensors[static_cast<std::size_t>(let.tensor)].identity);
     };
@@ -179,9 +211,12 @@ class Compiler {
 
   VarId add_target(const Binding& target, egraph::Rewrite& rewrite) {
     const auto make = [shared = shared_, &target](EGraph&, const Match&) -> Result<ClassId> {
-      EGRET_ASSIGN_OR_RETURN(
-          const TermSink::Handle built,
-          build_term(shared->rule, target.term, shared->environment, shared->sink));
+      TermSink::Handle built{};
+      EGRET_RETURN_IF_ERROR(shared->build([&]() -> base::Status {
+        EGRET_ASSIGN_OR_RETURN(
+            built, build_term(shared->rule, target.term, shared->environment, shared->sink));
+        return base::ok();
+      }));
       if (target.term.kind == Term::Kind::kTensor) {
         const auto& source = shared->environment.tensors[static_cast<std::size_t>(target.tensor)];
         shared->tensors.note_elimination(ClassId(source.identity), ClassId(built));

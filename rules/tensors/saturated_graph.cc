@@ -9,7 +9,7 @@ namespace egret::rules {
 
 base::Result<SaturatedGraph> saturate(const ir::Graph& graph, const AdmittedRules& rules,
                                       SaturateOptions options, std::int64_t threads,
-                                      const MakeRules& further) {
+                                      const MakeRules& further, OpenSizes* open) {
   std::unique_ptr<base::ThreadPool> own;
   const auto wanted = static_cast<std::size_t>(threads);
   options.threads = &base::shared_pool();
@@ -18,7 +18,7 @@ base::Result<SaturatedGraph> saturate(const ir::Graph& graph, const AdmittedRule
     options.threads = own.get();
   }
   SaturatedGraph saturated;
-  EGRET_ASSIGN_OR_RETURN(saturated.tensors, TensorEGraph::from_graph(graph));
+  EGRET_ASSIGN_OR_RETURN(saturated.tensors, TensorEGraph::from_graph(graph, open));
   saturated.rules = compile(rules, *saturated.tensors);
   if (further) {
     for (CompiledRule& rule : further(*saturated.tensors))

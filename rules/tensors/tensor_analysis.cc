@@ -85,7 +85,8 @@ const TensorAnalysis::Inferred& TensorAnalysis::infer(OpId op, std::span<const D
   const ir::Operator& definition = language_.op(op);
   const ir::Attrs& attrs = language_.attrs(op);
   Inferred result;
-  const auto type = ir::infer_type(definition, attrs, inputs);
+  const auto type = open_ != nullptr ? open_type(definition, attrs, inputs)
+                                     : ir::infer_type(definition, attrs, inputs);
   if (type.ok()) {
     result.type = intern(*type);
     if (!definition.is_composite()) {
@@ -104,6 +105,17 @@ const TensorAnalysis::Inferred& TensorAnalysis::infer(OpId op, std::span<const D
   }
   inferred_.push_back(std::make_unique<Inferred>(std::move(result)));
   return *inferred_.back();
+}
+
+// Whatever the definition decides must hold for all sizes. One that needs a number where a size is
+// open (an axis, a window) is refused.
+Result<ir::TensorType> TensorAnalysis::open_type(const ir::Operator& op, const ir::Attrs& attrs,
+                                                 std::span<const ir::TensorType> inputs) {
+  EGRET_RETURN_IF_ERROR(open_->require(op, attrs, inputs, nodes_of_));
+  EGRET_ASSIGN_OR_RETURN(ir::TensorType type, ir::infer_type(op, attrs, inputs));
+  if (open_->take_undecided())
+    return base::unsupported(op.name() + " needs a number where a size is open");
+  return type;
 }
 
 Result<TensorAnalysis::Data> TensorAnalysis::make_leaf(OpId op) {
@@ -134,11 +146,13 @@ Result<TensorAnalysis::Data> TensorAnalysis::make(const egraph::EGraph& egraph, 
 std::optional<double> TensorAnalysis::single_number(OpId op, std::span<const Data> children,
                                                     const Inferred& inferred) const {
   constexpr std::int64_t kMaxElements = 64;
-  if (types_[inferred.type].elements() != 1) return std::nullopt;
+  const ir::TensorType& type = types_[inferred.type];
+  if (!type.is_concrete() || type.elements() != 1) return std::nullopt;
   std::vector<ir::Tensor> inputs;
   for (const Data child : children) {
     const TensorFacts& facts = *facts_[child];
-    if (!facts.splat || facts.type.elements() > kMaxElements) return std::nullopt;
+    if (!facts.splat || !facts.type.is_concrete() || facts.type.elements() > kMaxElements)
+      return std::nullopt;
     inputs.push_back(ir::Tensor::filled(facts.type, *facts.splat));
   }
   const auto value = ir::evaluate(language_.op(op), language_.attrs(op), inputs);
@@ -149,7 +163,9 @@ Result<TensorAnalysis::Data> TensorAnalysis::merge(Data a, Data b) {
   if (a == b) return a;
   const FactsKey& x = keys_[a];
   const FactsKey& y = keys_[b];
-  if (x.type != y.type) {
+  const bool same_type =
+      x.type == y.type || (open_ != nullptr && open_->same(types_[x.type], types_[y.type]));
+  if (!same_type) {
     return base::bad_input("a tensor of type " + to_string(types_[x.type]) +
                            " cannot equal one of type " + to_string(types_[y.type]));
   }
@@ -158,7 +174,8 @@ Result<TensorAnalysis::Data> TensorAnalysis::merge(Data a, Data b) {
   const std::optional<double>& s = facts_[a]->splat;
   const std::optional<double>& t = facts_[b]->splat;
   const std::optional<double> splat = s && t ? std::min(*s, *t) : (s ? s : t);
-  return intern(x.type, x.constant || y.constant, splat, std::max(x.sign, y.sign));
+  return intern(std::min(x.type, y.type), x.constant || y.constant, splat,
+                std::max(x.sign, y.sign));
 }
 
 }  // namespace egret::rules

@@ -16,13 +16,19 @@
 #include "base/small_vector.h"
 #include "egraph/core/analysis.h"
 #include "rules/language/tensor_facts.h"
+#include "rules/tensors/open_sizes.h"
 #include "rules/tensors/tensor_language.h"
 
 namespace egret::rules {
 
 class TensorAnalysis : public egraph::Analysis {
  public:
-  explicit TensorAnalysis(const TensorLanguage& language) : language_(language) {}
+  // With `open`, sizes may be symbolic.
+  explicit TensorAnalysis(const TensorLanguage& language, OpenSizes* open = nullptr)
+      : language_(language), open_(open) {}
+
+  // Nodes made from here on are no part of the program.
+  void end_program() { nodes_of_ = OpenSizes::Of::kRule; }
 
   // The reference remains valid.
   const TensorFacts& facts(Data data) const { return *facts_[data]; }
@@ -71,7 +77,13 @@ class TensorAnalysis : public egraph::Analysis {
   std::optional<double> single_number(egraph::OpId op, std::span<const Data> children,
                                       const Inferred& inferred) const;
 
+  // The type of an application over open sizes.
+  base::Result<ir::TensorType> open_type(const ir::Operator& op, const ir::Attrs& attrs,
+                                         std::span<const ir::TensorType> inputs);
+
   const TensorLanguage& language_;
+  OpenSizes* open_;
+  OpenSizes::Of nodes_of_ = OpenSizes::Of::kProgram;
   std::vector<ir::TensorType> types_;
   boost::unordered_flat_map<ir::TensorType, TypeId, TypeHash> type_index_;
   std::vector<std::unique_ptr<const TensorFacts>> facts_;

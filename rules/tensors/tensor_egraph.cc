@@ -11,17 +11,20 @@ using egraph::ClassId;
 using egraph::NodeId;
 using egraph::OpId;
 
-Result<std::unique_ptr<TensorEGraph>> TensorEGraph::from_graph(const ir::Graph& graph) {
+Result<std::unique_ptr<TensorEGraph>> TensorEGraph::from_graph(const ir::Graph& graph,
+                                                               OpenSizes* open) {
   for (const ir::NodeId id : graph.inputs()) {
     const ir::Node& input = graph.node(id);
-    if (!input.type.is_concrete()) {
+    if (open == nullptr && !input.type.is_concrete()) {
       return base::usage_error("input '" + input.name + "' has the type " + to_string(input.type) +
                                "; bind its sizes with --bind NAME=SIZE");
     }
   }
-  std::unique_ptr<TensorEGraph> result(new TensorEGraph());
+  if (open != nullptr) open->scope().take_undecided();  // of whoever asked before
+  std::unique_ptr<TensorEGraph> result(new TensorEGraph(open));
   EGRET_RETURN_IF_ERROR(result->add_program(graph));
   EGRET_RETURN_IF_ERROR(result->egraph_->rebuild());
+  result->analysis_.end_program();
   result->credit_new_nodes(kProgram);
   result->program_ids_ = result->egraph_->id_count();
   return result;

@@ -11,7 +11,7 @@
 // e-graph. It also records origins: the classes of the program's values and outputs, and the rule
 // that made each node.
 //
-// All sizes must be concrete. Not movable, because the engine refers to its parts.
+// Sizes are numbers, or open (rules/tensors/open_sizes.h). Not movable, because the engine refers to its parts.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,10 @@ struct Selection {
 
 class TensorEGraph {
  public:
-  // The e-graph of the live part of a program. Fails if a size is symbolic.
-  static base::Result<std::unique_ptr<TensorEGraph>> from_graph(const ir::Graph& graph);
+  // The e-graph of the live part of a program. Sizes may be symbolic only with `open`, which must
+  // outlive the e-graph.
+  static base::Result<std::unique_ptr<TensorEGraph>> from_graph(const ir::Graph& graph,
+                                                                OpenSizes* open = nullptr);
 
   TensorEGraph(const TensorEGraph&) = delete;
   TensorEGraph& operator=(const TensorEGraph&) = delete;
@@ -48,6 +50,8 @@ class TensorEGraph {
   const egraph::EGraph& egraph() const { return *egraph_; }
   TensorLanguage& language() { return language_; }
   const TensorLanguage& language() const { return language_; }
+
+  OpenSizes* open_sizes() const { return open_; }
 
   const TensorFacts& facts(egraph::ClassId id) const { return analysis_.facts(egraph_->data(id)); }
   const ir::TensorType& type(egraph::ClassId id) const { return facts(id).type; }
@@ -100,8 +104,9 @@ class TensorEGraph {
   std::uint32_t creator(egraph::NodeId node) const;
 
  private:
-  TensorEGraph()
-      : analysis_(language_),
+  explicit TensorEGraph(OpenSizes* open)
+      : open_(open),
+        analysis_(language_, open),
         egraph_(std::make_unique<egraph::EGraph>(language_.table(), &analysis_)) {}
 
   base::Status add_program(const ir::Graph& graph);
@@ -117,6 +122,7 @@ class TensorEGraph {
     std::uint32_t rule;
   };
 
+  OpenSizes* open_;
   TensorLanguage language_;
   TensorAnalysis analysis_;
   std::unique_ptr<egraph::EGraph> egraph_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/arguments/model_file.h"
 
+#include <cctype>
 #include <set>
+#include <utility>
 
 #include "ir/graph/open_sizes.h"
 
@@ -21,21 +23,81 @@ base::Result<frontends::ImportedModel> read_model(const std::string& path,
   return read_model(path, std::move(bytes), options, console, names);
 }
 
+const base::OptionTable<ProfileOptions>& ProfileOptions::table() {
+  using P = ProfileOptions;
+  static const base::OptionTable<P> rows{
+      "profile",
+      {{"at", &P::at,
+        "Size of a symbolic dimension at which to measure, as NAME=SIZE; the result keeps it open"}}};
+  return rows;
+}
+
+namespace {
+
+// A usual number for a size of this name.
+std::int64_t usual_size(std::string_view name) {
+  std::string lower;
+  for (const char letter : name)
+    lower += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  const auto has = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
+  if (has("batch") || lower == "n" || lower == "b" || lower.ends_with("_0") ||
+      lower.ends_with(".0"))
+    return 1;
+  if (has("seq") || has("length") || has("token") || has("time")) return 128;
+  if (has("height") || has("width") || lower == "h" || lower == "w" || lower.ends_with("_2") ||
+      lower.ends_with("_3") || lower.ends_with(".2") || lower.ends_with(".3"))
+    return 224;
+  return 64;
+}
+
+base::Result<frontends::ImportedModel> import_model(const std::string& path,
+                                                    const std::optional<std::string>& bytes,
+                                                    const ModelOptions& options, Console& console,
+                                                    frontends::ImportOptions import) {
+  EGRET_ASSIGN_OR_RETURN(import.bind, frontends::parse_bindings(options.bind));
+  auto model = bytes ? frontends::import_onnx_bytes(std::as_bytes(std::span(*bytes)), "", import,
+                                                    "standard input")
+                     : frontends::import_onnx(path, import);
+  if (!model.ok()) return model.status();
+  for (const std::string& note : model->notes) console.detail(note);
+  return model;
+}
+
+}  // namespace
+
+base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
+                                                       const ModelOptions& options,
+                                                       const ProfileOptions& profile,
+                                                       std::optional<rules::OpenSizes>& open,
+                                                       Console& console) {
+  EGRET_ASSIGN_OR_RETURN(const auto at, frontends::parse_bindings(profile.at));
+  std::optional<std::string> bytes;
+  if (path == "-") {
+    EGRET_ASSIGN_OR_RETURN(bytes, read_input(path, kMostModelBytes));
+  }
+  frontends::ImportOptions import;
+  import.example_of = [&](std::string_view name) {
+    if (!open) open.emplace();
+    const auto given = at.find(std::string(name));
+    return given != at.end() ? given->second : usual_size(name);
+  };
+  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
+                         import_model(path, bytes, options, console, import));
+  for (const auto& [name, size] : at) {
+    if (!open || !open->examples().contains(name))
+      return base::usage_error("--at: the model has no open size '" + name + "'");
+    if (size < 1) return base::usage_error("--at: " + name + " must be at least 1");
+  }
+  return model;
+}
+
 base::Result<frontends::ImportedModel> read_model(const std::string& path,
                                                   const std::optional<std::string>& bytes,
                                                   const ModelOptions& options, Console& console,
                                                   BindNames names) {
   frontends::ImportOptions import;
   import.allow_unknown_bind = names == BindNames::kMayBeUnknown;
-  EGRET_ASSIGN_OR_RETURN(import.bind, frontends::parse_bindings(options.bind));
-  const auto read = [&] {
-    return bytes ? frontends::import_onnx_bytes(std::as_bytes(std::span(*bytes)), "", import,
-                                                "standard input")
-                 : frontends::import_onnx(path, import);
-  };
-  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, read());
-  for (const std::string& note : model.notes) console.detail(note);
-  return model;
+  return import_model(path, bytes, options, console, std::move(import));
 }
 
 base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,

@@ -12,11 +12,20 @@
 #include "base/status.h"
 #include "frontends/bindings.h"
 #include "frontends/onnx.h"
+#include "rules/tensors/open_sizes.h"
 #include "tools/console/console.h"
 
 namespace egret::tools {
 
 inline constexpr std::int64_t kMostModelBytes = std::int64_t{1} << 31;  // protobuf's own limit
+
+// The numbers at which a model with open sizes is priced, measured and first checked: those given,
+// and else by the names of sizes (1 for batches, 128 for sequences, 224 for images).
+struct ProfileOptions {
+  std::vector<std::string> at;  // NAME=SIZE
+
+  static const base::OptionTable<ProfileOptions>& table();
+};
 
 struct ModelOptions {
   std::vector<std::string> bind;  // NAME=SIZE
@@ -37,6 +46,13 @@ base::Result<frontends::ImportedModel> read_model(const std::string& path,
                                                   const std::optional<std::string>& bytes,
                                                   const ModelOptions& options, Console& console,
                                                   BindNames names = BindNames::kMustExist);
+// The same with open sizes kept. `open` is made, and becomes the current scope, if the model has any;
+// it must outlive the model. Errors: usage for a size in `profile` that the model lacks.
+base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
+                                                       const ModelOptions& options,
+                                                       const ProfileOptions& profile,
+                                                       std::optional<rules::OpenSizes>& open,
+                                                       Console& console);
 // The same; symbolic sizes that remain are a usage error that names them and the remedy.
 base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,
                                                            const ModelOptions& options,

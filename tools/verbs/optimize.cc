@@ -78,6 +78,7 @@ class Optimize final : public Command {
     arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
     arguments.options(output_);
     arguments.options(model_);
+    arguments.options(profile_);
     arguments.options(options_);
   }
 
@@ -92,11 +93,13 @@ class Optimize final : public Command {
     inputs.push_back(cost_database(options_.cost_db));
     for (const std::string& output : {output_.output, external})
       EGRET_RETURN_IF_ERROR(check_not_input(output, inputs));
+    std::optional<rules::OpenSizes> open;
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
-                           read_concrete_model(path_, model_, console));
+                           read_open_model(path_, model_, profile_, open, console));
     EGRET_RETURN_IF_ERROR(check_weights_stay(output_.output, external, path_, model));
     EGRET_ASSIGN_OR_RETURN(const driver::OptimizeResult result,
-                           driver::optimize(model.graph, options_, console.progress()));
+                           driver::optimize(model.graph, options_, console.progress(),
+                                            open ? &*open : nullptr));
     if (!result.report.predicted.warning.empty()) console.warning(result.report.predicted.warning);
     if (keeps_earlier_file(console, output_.output)) return ExitCode::kLimit;
     frontends::ExportOptions exporting;
@@ -121,6 +124,7 @@ class Optimize final : public Command {
   std::string path_;
   OutputOptions output_;
   ModelOptions model_;
+  ProfileOptions profile_;
   driver::OptimizeOptions options_;
 };
 

@@ -167,6 +167,12 @@ class Verify final : public Command {
     if (options_.lemmas.empty()) return rules::RuleSet();
     EGRET_ASSIGN_OR_RETURN(rules::RuleSet lemmas, rules::select_rules(options_.lemmas));
     EGRET_ASSIGN_OR_RETURN(const rules::RuleStatuses statuses, rules::builtin_statuses());
+    // A rule of Egret that was just edited has no recorded proof, and is to be verified here.
+    if (options_.lemmas == VerifyRuleOptions().lemmas) {
+      std::erase_if(lemmas.rules, [&](const rules::Rule& rule) {
+        return statuses.of(rule) != rules::RuleStatus::kProven;
+      });
+    }
     EGRET_RETURN_IF_ERROR(rules::require_status(lemmas, statuses, rules::RuleStatus::kProven));
     return lemmas;
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/core/size_reference.h"
+#include "ir/core/symbolic_scope.h"
 #include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
 
@@ -35,7 +36,7 @@ void define(Definition& d) {
 OnnxOutputs import(OnnxNode& node) {
   const Value x = node.input(0);
   const TensorType& type = node.type(x);
-  EGRET_ASSIGN_OR_RETURN(Integers target, required_integers(node, 1, "shape"));
+  EGRET_ASSIGN_OR_RETURN(Integers target, required_size_integers(node, 1, "shape"));
   const std::size_t rank = std::max(target.size(), type.dims.size());
   if (std::ranges::any_of(target, [](std::int64_t size) { return size < 0; })) {
     return base::bad_input("a negative size in the target shape");
@@ -57,10 +58,10 @@ base::Status write(OnnxWriter& writer) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::size_t added = out.size() - in.size();
     const bool kept = i >= added && in[i - added].same(out[i]);
-    if (!kept && !out[i].is_constant()) {
+    const auto size = open_integer(out[i]);
+    if (!kept && !size)
       return base::unsupported("Expand to the symbolic size " + to_string(out[i]));
-    }
-    shape.push_back(kept ? 1 : out[i].constant());  // 1 keeps the input's size
+    shape.push_back(kept ? 1 : *size);  // 1 keeps the input's size
   }
   writer.emit("Expand", {writer.input(0), writer.constant_integers(shape)});
   return base::ok();

@@ -17,7 +17,7 @@ void define(Definition& d) {
 }
 
 OnnxOutputs import(OnnxNode& node) {
-  EGRET_ASSIGN_OR_RETURN(const Integers shape, required_integers(node, 0, "shape"));
+  EGRET_ASSIGN_OR_RETURN(const Integers shape, required_size_integers(node, 0, "shape"));
   const std::optional<Tensor> value = node.tensor("value");
   if (value && value->elements() != 1) return base::bad_input("'value' must be one element");
   const DType dtype = value ? value->dtype() : DType::kF32;
@@ -36,7 +36,7 @@ OnnxOutputs import(OnnxNode& node) {
 base::Status write(OnnxWriter& writer) {
   const Tensor element =
       Tensor::filled(TensorType(writer.output_type().dtype, {1}), writer.attrs().real("value"));
-  writer.emit("ConstantOfShape", {writer.constant_integers(writer.attrs().integers("shape"))},
+  writer.emit("ConstantOfShape", {writer.constant_integers(writer.attrs().as_written("shape"))},
               {{"value", element}});
   return base::ok();
 }

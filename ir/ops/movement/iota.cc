@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/core/symbolic_scope.h"
 #include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
 
@@ -18,8 +19,32 @@ void define(Definition& d) {
   d.value(Scalar(d.real("start")) + Scalar(d.real("step")) * scalar_of(out[0]));
 }
 
+// Range(start, limit, delta) up to an open size, with a constant start and a constant delta > 0.
+std::optional<Value> open_range(OnnxNode& node) {
+  if (SymbolicScope::current() == nullptr || node.input_count() < 3 || !node.has_input(1))
+    return std::nullopt;
+  const auto limit = node.sizes(1);
+  const auto start = node.constant_integers(0);
+  const auto delta = node.constant_integers(2);
+  const bool open = limit && limit->size() == 1 && !limit->front().is_constant();
+  if (!open || !start || !delta || start->size() != 1 || delta->size() != 1 || delta->front() < 1)
+    return std::nullopt;
+  const DType dtype = node.type(node.input(0)).dtype;
+  if (!is_integer(dtype)) return std::nullopt;
+  Index room = limit->front() - start->front();
+  if (!decided(room >= 0).value_or(false)) room = max(0, room);
+  const auto size = open_integer(delta->front() == 1 ? room : ceil_div(room, delta->front()));
+  if (!size) return std::nullopt;
+  return node.builder().add("iota", std::span<const Value>{},
+                            {{"size", *size},
+                             {"start", static_cast<double>(start->front())},
+                             {"step", static_cast<double>(delta->front())},
+                             {"dtype", std::string(to_string(dtype))}});
+}
+
 // Range(start, limit, delta) has max(0, ceil((limit - start) / delta)) elements.
 OnnxOutputs import(OnnxNode& node) {
+  if (auto open = open_range(node)) return only_output(*open);
   double bounds[3] = {};
   for (int i = 0; i < 3; ++i) {
     EGRET_ASSIGN_OR_RETURN(const auto bound, constant_argument(node, i, "bound"));
@@ -40,7 +65,27 @@ OnnxOutputs import(OnnxNode& node) {
 }
 
 // The limit is half a step short, so that rounding does not add an element.
+// 0, 1, .. up to an open size; then the step and the start.
+base::Status write_open(OnnxWriter& writer) {
+  const DType dtype = writer.output_type().dtype;
+  const auto scalar = [&](double value) {
+    return writer.constant(Tensor::scalar(DType::kI64, value));
+  };
+  const std::string size =
+      writer.emit("Reshape", {writer.constant_integers({open_integer(writer.attrs().size("size")).value_or(0)}),
+                              writer.constant_integers({})});
+  std::string value = writer.emit("Range", {scalar(0), size, scalar(1)});
+  if (dtype != DType::kI64) value = writer.emit("Cast", {value}, {{"to", onnx_code(dtype)}});
+  const auto number = [&](const char* name) {
+    return writer.constant(Tensor::scalar(dtype, writer.attrs().real(name)));
+  };
+  if (writer.attrs().real("step") != 1) value = writer.emit("Mul", {value, number("step")});
+  if (writer.attrs().real("start") != 0) writer.emit("Add", {value, number("start")});
+  return base::ok();
+}
+
 base::Status write(OnnxWriter& writer) {
+  if (!writer.attrs().size("size").is_constant()) return write_open(writer);
   const DType dtype = writer.output_type().dtype;
   const double start = writer.attrs().real("start");
   const double step = writer.attrs().real("step");

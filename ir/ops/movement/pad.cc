@@ -88,7 +88,7 @@ struct Padding {
 base::Result<Padding> padding(const OnnxNode& node, int rank) {
   const bool oldest = node.has_attr("paddings");  // opset 1
   EGRET_ASSIGN_OR_RETURN(const Integers pads,
-                         required_integers(node, 1, oldest ? "paddings" : "pads"));
+                         required_size_integers(node, 1, oldest ? "paddings" : "pads"));
   EGRET_ASSIGN_OR_RETURN(const auto axes, integers_argument(node, 3, "axes"));
   const std::size_t count = axes ? axes->size() : static_cast<std::size_t>(rank);
   if (pads.size() != 2 * count) {
@@ -193,8 +193,8 @@ base::Result<std::string> write_spread(OnnxWriter& writer, Integers& after) {
 
 base::Status write(OnnxWriter& writer) {
   const Attrs& attrs = writer.attrs();
-  Integers pads = attrs.integers("before");
-  Integers after = attrs.integers("after");
+  Integers pads = attrs.as_written("before");
+  Integers after = attrs.as_written("after");
   std::string x = writer.input(0);
   const auto adds = [](std::int64_t amount) { return amount != 0; };
   if (std::ranges::any_of(attrs.integers("interior"), adds)) {

@@ -112,7 +112,7 @@ Value reshaped(OnnxNode& node, Value x, Integers target) {
 OnnxOutputs import_reshape(OnnxNode& node) {
   const Value x = node.input(0);
   const TensorType& type = node.type(x);
-  EGRET_ASSIGN_OR_RETURN(Integers target, required_integers(node, 1, "shape"));
+  EGRET_ASSIGN_OR_RETURN(Integers target, required_size_integers(node, 1, "shape"));
   const bool zero_is_a_size = node.integer("allowzero", 0) != 0;
   for (std::size_t i = 0; i < target.size(); ++i) {
     if (target[i] < -1) {
@@ -192,7 +192,7 @@ OnnxOutputs import_unsqueeze(OnnxNode& node) {
 base::Status write(OnnxWriter& writer) {
   const TensorType& in = writer.input_type(0);
   const Dims& out = writer.output_type().dims;
-  const Integers& target = writer.attrs().integers("shape");
+  const Integers& target = writer.attrs().as_written("shape");
   const bool no_copies = std::ranges::any_of(
       out, [](const Index& size) { return size.is_constant() && size.constant() == 0; });
   if (no_copies) EGRET_RETURN_IF_ERROR(require_opset(writer, 14, "Reshape to an empty shape"));
@@ -207,7 +207,7 @@ base::Status write(OnnxWriter& writer) {
       sizes.push_back(out[i].constant());
     } else if (target[i] == kInferredSize) {
       sizes.push_back(-1);
-    } else if (target[i] == size_of_axis(static_cast<int>(i)) && !no_copies) {
+    } else if (i < in.dims.size() && in.dims[i].same(out[i]) && !no_copies) {
       sizes.push_back(0);
     } else if (!inferred) {
       inferred = true;

@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "ir/core/symbolic_scope.h"
 #include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
 
@@ -55,14 +56,58 @@ Range clamped(std::int64_t start, std::int64_t end, std::int64_t step, std::int6
   return range;
 }
 
-base::Result<Value> sliced(OnnxNode& node, Value x, int axis, std::int64_t start, std::int64_t end,
+// `index` clamped to [0, length], after counting a negative one from the end. nullopt if its sign
+// depends on a size.
+std::optional<Index> clamped_to(Index index, Index length) {
+  const auto is_negative = decided(index < 0);
+  if (!is_negative) return std::nullopt;
+  if (*is_negative) index = index + length;
+  if (decided(index >= length).value_or(false)) return length;
+  if (decided(index <= 0).value_or(false)) return Index(0);
+  const bool inside = decided(within(0, index, length)).value_or(false);
+  return inside ? index : max(0, min(index, length));
+}
+
+// A slice along an axis, or between bounds, that depend on open sizes; forwards only.
+base::Result<Value> sliced_open(OnnxNode& node, Value x, int axis, Index start, Index end,
+                                std::int64_t step) {
+  const Index length = node.type(x).dims[static_cast<std::size_t>(axis)];
+  const auto first = clamped_to(start, length);
+  const auto last = clamped_to(end, length);
+  if (step <= 0 || !first || !last) {
+    return base::unsupported("a slice from " + to_string(start) + " to " + to_string(end) +
+                             " by " + std::to_string(step) + " of an axis of size " +
+                             to_string(length));
+  }
+  Index room = *last - *first;
+  if (!decided(room >= 0).value_or(false)) room = max(0, room);
+  const Index size = step == 1 ? room : ceil_div(room, step);
+  if (step == 1 && decided(size == length).value_or(false)) return x;
+  const auto start_integer = open_integer(*first);
+  const auto size_integer = open_integer(size);
+  if (!start_integer || !size_integer)
+    return base::unsupported("a slice to the open size " + to_string(size));
+  return node.builder().add("slice", {x},
+                            {{"axis", std::int64_t{axis}},
+                             {"start", *start_integer},
+                             {"size", *size_integer},
+                             {"step", step}});
+}
+
+base::Result<Value> sliced(OnnxNode& node, Value x, int axis, Index start_index, Index end_index,
                            std::int64_t step) {
   if (step == 0) return base::bad_input("a slice with step 0");
+  if (!start_index.is_constant() || !end_index.is_constant())
+    return sliced_open(node, x, axis, start_index, end_index, step);
+  const std::int64_t start = start_index.constant();
+  const std::int64_t end = end_index.constant();
   constexpr std::int64_t kBeyond = std::numeric_limits<std::int32_t>::max();
   const bool reversal = step == -1 && (start == -1 || start >= kBeyond) && end <= -kBeyond;
   if (reversal) return node.builder().add("reverse", {x}, {{"axis", std::int64_t{axis}}});
   const bool known = node.type(x).dims[static_cast<std::size_t>(axis)].is_constant();
   if (!known && step == 1 && start == 0 && end >= kBeyond) return x;
+  if (!known && open_integer(node.type(x).dims[static_cast<std::size_t>(axis)]))
+    return sliced_open(node, x, axis, start, end, step);
   EGRET_ASSIGN_OR_RETURN(const std::int64_t length, known_size(node, x, axis));
   const Range range = clamped(start, end, step, length);
   if (range.size == length && range.step == 1) return x;
@@ -75,8 +120,8 @@ base::Result<Value> sliced(OnnxNode& node, Value x, int axis, std::int64_t start
 
 OnnxOutputs import_slice(OnnxNode& node) {
   Value x = node.input(0);
-  EGRET_ASSIGN_OR_RETURN(const Integers starts, required_integers(node, 1, "starts"));
-  EGRET_ASSIGN_OR_RETURN(const Integers ends, required_integers(node, 2, "ends"));
+  EGRET_ASSIGN_OR_RETURN(const std::vector<Index> starts, required_sizes(node, 1, "starts"));
+  EGRET_ASSIGN_OR_RETURN(const std::vector<Index> ends, required_sizes(node, 2, "ends"));
   EGRET_ASSIGN_OR_RETURN(const auto axes, integers_argument(node, 3, "axes"));
   EGRET_ASSIGN_OR_RETURN(const auto steps, integers_argument(node, 4, "steps"));
   if (ends.size() != starts.size() || (axes && axes->size() != starts.size()) ||
@@ -147,11 +192,29 @@ OnnxOutputs import_split(OnnxNode& node) {
   return outputs;
 }
 
+// The bounds of a slice of open sizes are computed; such slices go forwards.
+base::Status write_open(OnnxWriter& writer, Index start, Index size, std::int64_t step) {
+  EGRET_RETURN_IF_ERROR(require_opset(writer, 10, "Slice with computed bounds"));
+  const auto first = open_integer(start);
+  const auto last = open_integer(start + size * step);
+  if (!first || !last || step < 0)
+    return base::unsupported("a slice of the open size " + to_string(size));
+  writer.emit("Slice", {writer.input(0), writer.constant_integers({*first}),
+                        writer.constant_integers({*last}),
+                        writer.constant_integers({writer.attrs().integer("axis")}),
+                        writer.constant_integers({step})});
+  return base::ok();
+}
+
 base::Status write(OnnxWriter& writer) {
   const Attrs& attrs = writer.attrs();
-  const std::int64_t start = attrs.integer("start");
   const std::int64_t step = attrs.integer("step");
-  std::int64_t end = start + attrs.integer("size") * step;
+  const Index open_start = attrs.size("start");
+  const Index open_size = attrs.size("size");
+  if (!open_start.is_constant() || !open_size.is_constant())
+    return write_open(writer, open_start, open_size, step);
+  const std::int64_t start = open_start.constant();
+  std::int64_t end = start + open_size.constant() * step;
   if (end < 0) end = std::numeric_limits<std::int64_t>::min();  // -1 would count from the end
   const Integers axes{attrs.integer("axis")};
   if (writer.opset() >= 10) {

@@ -28,14 +28,14 @@ void define(Definition& d) {
 
 OnnxOutputs import(OnnxNode& node) {
   const Value x = node.input(0);
-  EGRET_ASSIGN_OR_RETURN(const Integers repeats, required_integers(node, 1, "repeats"));
+  EGRET_ASSIGN_OR_RETURN(const Integers repeats, required_size_integers(node, 1, "repeats"));
   if (std::ranges::all_of(repeats, [](std::int64_t n) { return n == 1; })) return only_output(x);
   return only_output(node.builder().add("tile", {x}, {{"repeats", repeats}}));
 }
 
 base::Status write(OnnxWriter& writer) {
   writer.emit("Tile",
-              {writer.input(0), writer.constant_integers(writer.attrs().integers("repeats"))});
+              {writer.input(0), writer.constant_integers(writer.attrs().as_written("repeats"))});
   return base::ok();
 }
 

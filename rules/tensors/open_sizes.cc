@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/tensors/open_sizes.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "ir/graph/body.h"
+#include "ir/graph/builder.h"
+
+namespace egret::rules {
+
+using base::Result;
+using base::Status;
+
+Status OpenSizes::require(const ir::Operator& op, const ir::Attrs& attrs,
+                          std::span<const ir::TensorType> inputs, Of of) {
+  if (op.is_composite()) {
+    const std::vector<ir::TensorType> types(inputs.begin(), inputs.end());
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph body, ir::body_graph(op, attrs, types));
+    for (const ir::Node& node : body.nodes()) {
+      if (node.kind != ir::NodeKind::kOperator) continue;
+      std::vector<ir::TensorType> operands;
+      for (const ir::NodeId input : node.inputs) operands.push_back(body.node(input).type);
+      EGRET_RETURN_IF_ERROR(require(*node.op, node.attrs, operands, of));
+    }
+    return base::ok();
+  }
+  EGRET_ASSIGN_OR_RETURN(const ir::Denotation denotation, ir::denote(op, attrs, inputs));
+  for (const ir::Requirement& requirement : denotation.requirements) {
+    const auto holds = prover_.holds(requirement.condition);
+    if (holds == std::optional(false) || (!holds && of == Of::kRule)) {
+      undecided_ += holds ? 0 : 1;
+      return base::bad_input(op.name() + ": " + requirement.message);
+    }
+    if (!holds) prover_.assume(requirement.condition);
+  }
+  return base::ok();
+}
+
+bool OpenSizes::same(const ir::TensorType& a, const ir::TensorType& b) {
+  return a.dtype == b.dtype &&
+         std::ranges::equal(a.dims, b.dims, [&](const ir::Index& x, const ir::Index& y) {
+           return prover_.holds(x == y).value_or(false);
+         });
+}
+
+bool OpenSizes::take_undecided() {
+  const bool undecided = scope_.take_undecided();
+  undecided_ += undecided ? 1 : 0;
+  return undecided;
+}
+
+namespace {
+
+std::int64_t number_at(ir::Index size, const ir::SymbolValues& sizes) {
+  const auto number = ir::evaluate(size, sizes);
+  EGRET_CHECK(number.has_value(), "a value for each symbol");
+  return *number;
+}
+
+}  // namespace
+
+ir::TensorType at_sizes(const ir::TensorType& type, const ir::SymbolValues& sizes) {
+  ir::TensorType result = type;
+  for (ir::Index& size : result.dims) size = ir::Index(number_at(size, sizes));
+  return result;
+}
+
+ir::Attrs at_sizes(const ir::Attrs& attrs, const ir::SymbolValues& sizes) {
+  const auto number = [&](std::int64_t integer) {
+    return number_at(ir::index_of_integer(integer), sizes);
+  };
+  ir::Attrs result;
+  for (const auto& [name, value] : attrs.entries()) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      result.set(name, number(*integer));
+    } else if (const auto* integers = std::get_if<ir::Integers>(&value)) {
+      ir::Integers numbers;
+      for (const std::int64_t one : *integers) numbers.push_back(number(one));
+      result.set(name, std::move(numbers));
+    } else {
+      result.set(name, value);
+    }
+  }
+  return result;
+}
+
+Result<ir::Graph> at_sizes(const ir::Graph& graph, const ir::SymbolValues& sizes) {
+  ir::GraphBuilder builder;
+  std::vector<ir::Value> values;
+  for (const ir::Node& node : graph.nodes()) {
+    std::vector<ir::Value> inputs;
+    for (const ir::NodeId input : node.inputs) inputs.push_back(values[input.index()]);
+    switch (node.kind) {
+      case ir::NodeKind::kInput:
+        values.push_back(builder.input(node.name, at_sizes(node.type, sizes)));
+        break;
+      case ir::NodeKind::kConstant: values.push_back(builder.constant(node.data, node.name)); break;
+      case ir::NodeKind::kOperator:
+        values.push_back(builder.add(*node.op, inputs, at_sizes(node.attrs, sizes), node.name));
+        break;
+    }
+  }
+  for (const auto& output : graph.outputs())
+    builder.output(output.name, values[output.node.index()]);
+  EGRET_ASSIGN_OR_RETURN(ir::Graph bound, builder.finish());
+  bound.name = graph.name;
+  bound.metadata = graph.metadata;
+  return bound;
+}
+
+}  // namespace egret::rules

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Symbolic sizes while a program is optimized: what is decided about them must hold for all values.
+//
+//   OpenSizes sizes;                                   // before the model is imported
+//   options.example_of = ...;                          // ImportOptions: the profile
+//   ... import, rules::saturate(graph, ..., &sizes), export ...
+//
+// While the object lives, it is the thread's current ir::SymbolicScope. Graphs whose attributes
+// hold symbolic integers must not outlive it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/core/symbolic_scope.h"
+#include "ir/graph/definition.h"
+#include "ir/graph/graph.h"
+#include "ir/graph/operator.h"
+#include "verifier/index/size_prover.h"
+
+namespace egret::rules {
+
+class OpenSizes {
+ public:
+  OpenSizes()
+      : scope_({}, [this](ir::Guard guard) { return prover_.holds(guard); }) {}
+
+  // The requirements of an application over open sizes. A program's own requirements are taken to
+  // hold: no input that breaks them is valid. Those of a node that a rule makes must be proven.
+  enum class Of : std::uint8_t { kProgram, kRule };
+  base::Status require(const ir::Operator& op, const ir::Attrs& attrs,
+                       std::span<const ir::TensorType> inputs, Of of);
+  // Whether two types are equal for all sizes.
+  bool same(const ir::TensorType& a, const ir::TensorType& b);
+  // Whether something was asked since the last call that depends on the sizes; counted.
+  bool take_undecided();
+
+  const std::vector<ir::Guard>& assumptions() const { return prover_.assumptions(); }
+  // The values of the symbols that stand for all others where a number is needed: in costs.
+  const ir::SymbolValues& examples() const { return scope_.examples(); }
+  std::int64_t undecided() const { return undecided_; }
+  ir::SymbolicScope& scope() { return scope_; }
+
+ private:
+  verifier::SizeProver prover_;
+  ir::SymbolicScope scope_;
+  std::int64_t undecided_ = 0;
+};
+
+// The program for these values of the symbols: sizes and attributes become numbers. Errors: sizes
+// that the program does not accept. Requires the scope of the program.
+base::Result<ir::Graph> at_sizes(const ir::Graph& graph, const ir::SymbolValues& sizes);
+// The same for one type and for attributes; the values must cover all of their symbols.
+ir::TensorType at_sizes(const ir::TensorType& type, const ir::SymbolValues& sizes);
+ir::Attrs at_sizes(const ir::Attrs& attrs, const ir::SymbolValues& sizes);
+
+}  // namespace egret::rules

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/index/size_prover.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/random.h"
+#include "verifier/index/guard_query.h"
+
+namespace egret::verifier {
+namespace {
+
+constexpr unsigned kWork = 500'000;  // of the solver, a query
+constexpr std::uint64_t kSamples = 12;
+
+void collect_symbols(const ir::ExprNode& node, std::set<std::string, std::less<>>& symbols,
+                     std::set<const ir::ExprNode*>& seen) {
+  if (!seen.insert(&node).second) return;
+  if (node.op == ir::ExprOp::kSymbol) symbols.emplace(node.name);
+  for (const ir::ExprNode* kid : node.kids) collect_symbols(*kid, symbols, seen);
+}
+
+// The symbols of the guards. Expressions are shared, so the walk is linear in their nodes.
+std::set<std::string, std::less<>> symbols_of(const std::vector<ir::Guard>& guards) {
+  std::set<std::string, std::less<>> symbols;
+  std::set<const ir::ExprNode*> seen;
+  for (const ir::Guard& guard : guards) {
+    if (!guard.is_constant()) collect_symbols(*guard.node(), symbols, seen);
+  }
+  return symbols;
+}
+
+// Small numbers, powers of two, primes, and any others.
+std::int64_t draw(const SizeRange& range, std::uint64_t sample, base::Random& random) {
+  static constexpr std::int64_t kUsual[] = {1, 2, 3, 7, 8, 16, 64, 101, 128, 224, 512, 1000};
+  const std::int64_t usual = kUsual[random.below(std::size(kUsual))];
+  const std::int64_t any = sample % 2 == 0 ? usual : random.between(1, 4096);
+  return std::clamp(any, range.least, range.most);
+}
+
+}  // namespace
+
+void SizeProver::assume(ir::Guard guard) {
+  if (guard.is_true() || holds(guard) == std::optional(true)) return;
+  assumptions_.push_back(guard);
+  known_.clear();
+}
+
+std::optional<bool> SizeProver::holds(ir::Guard guard) {
+  if (guard.is_constant()) return guard.is_true();
+  const auto [found, is_new] = known_.try_emplace(guard.node());
+  if (!is_new) return found->second;
+  bool can_hold = false;
+  bool can_fail = false;
+  for (const ir::SymbolValues& values : samples(guard)) {
+    const auto truth = ir::evaluate(guard, values);
+    can_hold = can_hold || truth == std::optional(true);
+    can_fail = can_fail || truth == std::optional(false);
+  }
+  std::optional<bool> answer;
+  if (!can_fail && is_contradictory(!guard)) {
+    answer = true;
+  } else if (!can_hold && is_contradictory(guard)) {
+    answer = false;
+  }
+  known_[guard.node()] = answer;
+  return answer;
+}
+
+std::vector<ir::SymbolValues> SizeProver::samples(ir::Guard guard) const {
+  std::vector<ir::Guard> all = assumptions_;
+  all.push_back(guard);
+  const auto symbols = symbols_of(all);
+  base::Random random(1);
+  std::vector<ir::SymbolValues> result;
+  for (std::uint64_t sample = 0; sample < kSamples; ++sample) {
+    ir::SymbolValues values;
+    for (const std::string& symbol : symbols) {
+      const auto range = ranges_.find(symbol);
+      values[symbol] =
+          draw(range != ranges_.end() ? range->second : SizeRange(), sample, random);
+    }
+    const bool meets = std::ranges::all_of(assumptions_, [&](const ir::Guard& assumption) {
+      return ir::evaluate(assumption, values).value_or(false);
+    });
+    if (meets) result.push_back(std::move(values));
+  }
+  return result;
+}
+
+bool SizeProver::is_contradictory(ir::Guard guard) {
+  GuardQuery query;
+  if (!query.add(guard)) return false;
+  std::vector<ir::Guard> all = assumptions_;
+  all.push_back(guard);
+  for (const ir::Guard& assumption : assumptions_) query.add(assumption);  // or less is known
+  for (const std::string& symbol : symbols_of(all)) {
+    const auto range = ranges_.find(symbol);
+    const SizeRange bounds = range != ranges_.end() ? range->second : SizeRange();
+    query.at_least(symbol, bounds.least);
+    query.at_most(symbol, bounds.most);
+  }
+  return session_.contradictory(query.query(), kWork);
+}
+
+}  // namespace egret::verifier

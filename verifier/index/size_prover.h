@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides whether a comparison of sizes holds for all values of the symbols in their ranges.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/core/denotation.h"
+#include "ir/core/symbol_values.h"
+#include "verifier/solver/solver_session.h"
+
+namespace egret::verifier {
+
+struct SizeRange {
+  std::int64_t least = 1;
+  std::int64_t most = std::int64_t{1} << 31;
+};
+
+class SizeProver {
+ public:
+  // Ranges by symbol; other symbols have the default range.
+  explicit SizeProver(std::map<std::string, SizeRange, std::less<>> ranges = {})
+      : ranges_(std::move(ranges)) {}
+
+  // From here on the guard is taken to hold: it is a requirement that the program itself has.
+  void assume(ir::Guard guard);
+
+  // true: it holds for all values; false: it holds for none; nullopt: it depends on them, or is not
+  // decided within a fixed amount of solver work. Deterministic. Answers are remembered until the
+  // next assumption. First, values that satisfy the assumptions are tried: a guard that differs
+  // between two of them needs no solver.
+  std::optional<bool> holds(ir::Guard guard);
+
+  const std::vector<ir::Guard>& assumptions() const { return assumptions_; }
+
+ private:
+  // Values of the symbols that satisfy all assumptions.
+  std::vector<ir::SymbolValues> samples(ir::Guard guard) const;
+  bool is_contradictory(ir::Guard guard);
+
+  std::map<std::string, SizeRange, std::less<>> ranges_;
+  std::vector<ir::Guard> assumptions_;
+  std::map<const ir::ExprNode*, std::optional<bool>> known_;
+  SolverSession session_;
+};
+
+}  // namespace egret::verifier
