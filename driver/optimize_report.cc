@@ -92,6 +92,16 @@ std::string certainty_text(const Report::Rules& rules) {
 
 double gap(const Report::Extraction& e) { return e.cost_s > 0 ? 1 - e.bound_s / e.cost_s : 0; }
 
+std::string sizes_text(const Report::Sizes& s) {
+  std::string text = s.at + " when measured";
+  for (const std::string& sizes : s.checked) text += "; also checked at " + sizes;
+  for (const std::string& guard : s.assumed) text += "; assumed: " + guard;
+  if (s.undecided > 0)
+    text +=
+        "; " + base::format_count(s.undecided) + " matches depend on the sizes and were skipped";
+  return text;
+}
+
 std::string check_text(const Report& r) {
   if (r.check.made) return to_string(r.check.outputs);
   return r.status == "improved" ? "not made (--no-check)" : "not made";
@@ -164,6 +174,19 @@ const base::ReportTable<Report::Rules>& Report::Rules::table() {
   return rows;
 }
 
+const base::ReportTable<Report::Sizes>& Report::Sizes::table() {
+  using S = Sizes;
+  static const base::ReportTable<S> rows{
+      {{"sizes_at", "the values of open sizes at which candidates are priced and measured", &S::at,
+        "sizes", sizes_text},
+       {"sizes_checked", "further values at which the outputs agree", &S::checked},
+       {"sizes_assumed", "relations of open sizes without which the model has no meaning",
+        &S::assumed},
+       {"rules_undecided", "matches whose conditions depend on open sizes, and were not applied",
+        &S::undecided}}};
+  return rows;
+}
+
 const base::ReportTable<Report::Growth>& Report::Growth::table() {
   using G = Growth;
   const auto in_search = [](std::uint64_t G::*member) {
@@ -214,9 +237,7 @@ const base::ReportTable<Report::Check>& Report::Check::table() {
        {"passed", "whether all outputs are within their bounds",
         [](const C& c) { return Json(c.outputs.passed); }},
        {"vacuous_output", "an output whose bound is as large as its values; empty: none",
-        [](const C& c) { return Json(c.outputs.vacuous); }},
-       {"sizes", "further values of open sizes at which the outputs agree; empty: none",
-        [](const C& c) { return Json(c.sizes); }}}};
+        [](const C& c) { return Json(c.outputs.vacuous); }}}};
   return rows;
 }
 
@@ -228,6 +249,7 @@ Json Report::to_json() const {
   Race::table().add_to(json, race);
   Prediction::table().add_to(json, predicted);
   Rules::table().add_to(json, rules);
+  if (!sizes.at.empty()) Sizes::table().add_to(json, sizes);
   Json chosen = Json::object();
   Extraction::table().add_to(chosen, extraction);
   chosen.set("cost_model", predicted.cost_model)
@@ -253,6 +275,7 @@ std::string Report::summary() const {
   Extraction::table().add_to(table, extraction);
   for (const std::string& note : extraction.notes) table.row({"note", note});
   Rules::table().add_to(table, rules);
+  if (!sizes.at.empty()) Sizes::table().add_to(table, sizes);
   table.row({"check", check_text(*this)});
   table.row({"result", result_text(*this)});
   std::string phases;
@@ -270,6 +293,7 @@ std::string Report::documentation() {
          section("Race", Race::table().documentation()) +
          section("Prediction", Prediction::table().documentation()) +
          section("Rules", Rules::table().documentation()) +
+         section("Open sizes", Sizes::table().documentation()) +
          section("Saturation or search", Growth::table().documentation()) +
          section("`extraction`", Extraction::table().documentation()) +
          section("`check`", Check::table().documentation());

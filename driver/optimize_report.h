@@ -87,6 +87,15 @@ struct OptimizeReport {
     static const base::ReportTable<Growth>& table();
   };
 
+  // Of a model with open sizes; empty otherwise.
+  struct Sizes {
+    std::string at;                    // "batch=1, seq=128"
+    std::vector<std::string> checked;  // likewise
+    std::vector<std::string> assumed;  // "N == M"
+    std::uint64_t undecided = 0;
+    static const base::ReportTable<Sizes>& table();
+  };
+
   struct Extraction {
     std::string extractor;
     std::string status;  // "optimal", "feasible"
@@ -101,7 +110,6 @@ struct OptimizeReport {
   struct Check {
     bool made = false;
     CheckReport outputs;
-    std::string sizes;  // further values of open sizes, "batch=1, seq=2; ..."
     static const base::ReportTable<Check>& table();
   };
 
@@ -112,6 +120,7 @@ struct OptimizeReport {
   Prediction predicted;
   Rules rules;
   Growth growth;
+  Sizes sizes;
   Extraction extraction;
   Check check;
   double seconds = 0;

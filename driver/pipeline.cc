@@ -113,11 +113,15 @@ base::Result<Report::Check> check(const ir::Graph& original, Decision& decision,
 }
 
 // With open sizes: the check again at other sizes than the measured ones.
-base::Status check_further_sizes(const ir::Graph& program, const Decision& decision,
-                                 const rules::OpenSizes& open, const Setup& setup,
-                                 const OptimizeOptions& options, Report::Check& checked) {
+base::Result<Report::Sizes> check_sizes(const ir::Graph& program, const Decision& decision,
+                                        const rules::OpenSizes& open, const Setup& setup,
+                                        const OptimizeOptions& options, bool checked) {
   constexpr std::size_t kSizes = 3;
-  if (!checked.made || decision.chosen == nullptr) return base::ok();
+  Report::Sizes result;
+  result.at = to_string(open.examples());
+  result.undecided = static_cast<std::uint64_t>(open.undecided());
+  for (const ir::Guard& guard : open.assumptions()) result.assumed.push_back(ir::to_string(guard));
+  if (!checked || decision.chosen == nullptr) return result;
   const CheckOptions how{.samples = 1,
                          .seed = static_cast<std::uint64_t>(options.seed),
                          .roundoff = roundoff(setup.execution.precision)};
@@ -125,9 +129,9 @@ base::Status check_further_sizes(const ir::Graph& program, const Decision& decis
   for (const ir::SymbolValues& one : sizes) {
     EGRET_RETURN_IF_ERROR(
         check_at_sizes(program, decision.graph, one, *setup.backend, setup.plan, how));
-    checked.sizes += (checked.sizes.empty() ? "" : "; ") + to_string(one);
+    result.checked.push_back(to_string(one));
   }
-  return base::ok();
+  return result;
 }
 
 }  // namespace
@@ -147,9 +151,8 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   rules::SaturatedGraph saturated;
   if (setup.search == nullptr) {
     EGRET_ASSIGN_OR_RETURN(
-        saturated,
-        rules::saturate(program, setup.rules, saturate_options(options, progress), options.threads,
-                        {}, open));
+        saturated, rules::saturate(program, setup.rules, saturate_options(options, progress),
+                                   options.threads, {}, open));
     growth = growth_of(saturated);
     times.end("saturate");
   }
@@ -168,9 +171,11 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   times.end("measure");
 
   EGRET_ASSIGN_OR_RETURN(Report::Check checked, check(graph, decision, setup, options, progress));
+  Report::Sizes sizes;
   if (open != nullptr) {
     decision.graph = decision.chosen != nullptr ? decision.chosen->open : program;
-    EGRET_RETURN_IF_ERROR(check_further_sizes(program, decision, *open, setup, options, checked));
+    EGRET_ASSIGN_OR_RETURN(sizes,
+                           check_sizes(program, decision, *open, setup, options, checked.made));
   }
   if (checked.made) times.end("check");
 
@@ -181,6 +186,7 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
                                      .profiler = profiler,
                                      .candidates = candidates,
                                      .decision = decision,
+                                     .sizes = sizes,
                                      .check = checked});
   report.seconds = times.all();
   report.seconds_by_phase = times.by_phase();

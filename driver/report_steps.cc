@@ -79,6 +79,7 @@ std::map<std::string, std::string> manifest_of(const OptimizeSteps& s, const Rep
       {"egret.limits", "nodes=" + std::to_string(options.limit_nodes) +
                            " iterations=" + std::to_string(options.limit_iterations)},
       {"egret.status", report.status}};
+  if (!report.sizes.at.empty()) manifest["egret.sizes"] = report.sizes.at;
   if (!s.setup.forbidden.empty()) manifest["egret.forbidden"] = s.setup.forbidden.names();
   if (s.setup.execution.precision != backends::Precision::kF32)
     manifest["egret.precision"] = options.precision;
@@ -105,6 +106,7 @@ OptimizeReport report_of(const OptimizeSteps& s) {
                   .set_hash = s.setup.rules.set().hash().to_hex()};
   report.growth = s.growth;
   report.extraction = extraction_of(s);
+  report.sizes = s.sizes;
   report.check = s.check;
   report.manifest = manifest_of(s, report);
   return report;

@@ -20,6 +20,7 @@ struct OptimizeSteps {
   const Profiler& profiler;
   const std::vector<Candidate>& candidates;  // as decide() left them
   const Decision& decision;
+  const OptimizeReport::Sizes& sizes;
   const OptimizeReport::Check& check;
 };
 

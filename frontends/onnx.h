@@ -48,10 +48,10 @@ struct OnnxModelInfo {
 struct ImportOptions {
   std::map<std::string, std::int64_t> bind{};  // sizes of symbolic dimensions
   // Keeps symbolic sizes through shape computations, as symbols of the current ir::SymbolicScope,
-  // which must be one for all values and outlive the graph. The function gives a symbol's example; at
-  // its first call it may open the scope.
+  // which must be one for all values and outlive the graph. The function gives a symbol's example;
+  // at its first call it may open the scope.
   std::function<std::int64_t(std::string_view)> example_of{};
-  bool allow_unknown_bind = false;             // a name that no dimension has is no error
+  bool allow_unknown_bind = false;  // a name that no dimension has is no error
   // Graph inputs that are constants for this import, such as a target shape: by name, of the
   // declared type. They are no inputs of the result.
   std::map<std::string, ir::Tensor> fixed_inputs{};

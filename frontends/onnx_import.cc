@@ -138,8 +138,8 @@ class ModelImport {
     ImportedModel result;
     ConstantFolder constants(builder_.graph(), options_.max_folded_elements);
     ShapeValues sizes(builder_.graph(), constants);
-    const OnnxImportContext context{program_, builder_, constants, sizes, folder_,
-                                    options_.max_value_bytes};
+    const OnnxImportContext context{program_, builder_, constants,
+                                    sizes,    folder_,  options_.max_value_bytes};
     EGRET_RETURN_IF_ERROR(initializers());
     if (const base::Status status = import_program(context, values_, result.notes); !status.ok())
       return with_open_inputs(status);

@@ -26,8 +26,8 @@ base::Result<std::vector<ir::SymbolValues>> further_sizes(const ir::Graph& progr
     std::size_t place = 0;
     for (const auto& [name, example] : open.examples()) {
       const std::int64_t prime = kPrimes[place++ % std::size(kPrimes)];
-      const std::int64_t tries[] = {1, prime, example + prime, std::max<std::int64_t>(1, example / 2),
-                                    example * 2};
+      const std::int64_t tries[] = {1, prime, example + prime,
+                                    std::max<std::int64_t>(1, example / 2), example * 2};
       sizes[name] = tries[attempt];
     }
     const bool assumed = std::ranges::all_of(open.assumptions(), [&](const ir::Guard& guard) {

@@ -23,8 +23,7 @@ base::Status CandidatePool::add(Candidate candidate, const ir::Graph& graph) {
   EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
   if (open_ != nullptr) {
     candidate.open = std::move(candidate.graph);
-    EGRET_ASSIGN_OR_RETURN(candidate.graph,
-                           rules::at_sizes(candidate.open, open_->examples()));
+    EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::at_sizes(candidate.open, open_->examples()));
   }
   const auto same = std::ranges::find(candidates_, candidate.identity, &Candidate::identity);
   if (same != candidates_.end()) return base::ok();

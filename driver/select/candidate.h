@@ -31,10 +31,10 @@ struct RuleCount {
 };
 
 struct Candidate {
-  std::string name;  // "cheapest", "conservative", "simplified", "alternative 1", "fitting"
-  ir::Graph graph{};  // for the examples of open sizes
-  ir::Graph open{};   // with open sizes, if the program has any
-  std::string identity{};                            // of the graph; see identity_of()
+  std::string name;        // "cheapest", "conservative", "simplified", "alternative 1", "fitting"
+  ir::Graph graph{};       // for the examples of open sizes
+  ir::Graph open{};        // with open sizes, if the program has any
+  std::string identity{};  // of the graph; see identity_of()
   std::unique_ptr<backends::ExecutablePlan> plan{};  // null until it is compiled
   Prediction prediction{};
   KernelPrediction kernels{};              // where alternatives were asked for

@@ -13,7 +13,7 @@
 namespace egret::frontends {
 namespace {
 
-constexpr int kFirstOpset = 7;      // older opsets broadcast differently; exports do not know them
+constexpr int kFirstOpset = 7;  // older opsets broadcast differently; exports do not know them
 constexpr int kModOpset = 10;
 constexpr int kIntegerExtremaOpset = 12;
 constexpr int kBFloat16Opset = 13;  // the first whose operators take bfloat16
@@ -340,7 +340,8 @@ base::Result<std::string> OnnxGraphWriter::computed_sizes(const std::vector<ir::
 // cuts quotients off towards 0. x div y is therefore (x - (x mod y)) / y, and Mod takes the
 // divisor's sign.
 base::Result<std::string> OnnxGraphWriter::computed_size(ir::Index size) {
-  if (size.is_constant()) return shared_constant(ir::Tensor::of_integers(ir::Integers{size.constant()}));
+  if (size.is_constant())
+    return shared_constant(ir::Tensor::of_integers(ir::Integers{size.constant()}));
   const ir::ExprNode& node = *size.node();
   if (const auto found = computed_.find(&node); found != computed_.end()) return found->second;
   std::string name;

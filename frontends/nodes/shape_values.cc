@@ -26,8 +26,8 @@ bool holds_integers(ir::DType dtype) {
 // A value of nullopt: not a size, or it depends on which sizes are given.
 class ElementOfSizes {
  public:
-  using Read = std::function<std::optional<Index>(std::size_t input,
-                                                  const std::vector<std::int64_t>& at)>;
+  using Read =
+      std::function<std::optional<Index>(std::size_t input, const std::vector<std::int64_t>& at)>;
   explicit ElementOfSizes(Read read) : read_(std::move(read)) {}
 
   void bind(Index variable, std::int64_t value) { variables_[variable.node()] = value; }
@@ -186,8 +186,7 @@ void ShapeValues::extend() {
     if (node.kind != ir::NodeKind::kOperator || node.op->is_composite()) continue;
     if (!holds_integers(node.type.dtype) || !node.type.is_concrete()) continue;
     if (node.type.elements() > kMostElements) continue;
-    if (Elements made = computed(node))
-      values_.emplace(ir::NodeId(looked_at_), *std::move(made));
+    if (Elements made = computed(node)) values_.emplace(ir::NodeId(looked_at_), *std::move(made));
   }
 }
 
@@ -199,8 +198,7 @@ Elements ShapeValues::elements(ir::NodeId id) {
   const auto constant = constants_.value(id);
   if (!constant) return std::nullopt;
   std::vector<Index> numbers;
-  for (std::int64_t i = 0; i < constant->elements(); ++i)
-    numbers.emplace_back(constant->i64_at(i));
+  for (std::int64_t i = 0; i < constant->elements(); ++i) numbers.emplace_back(constant->i64_at(i));
   return numbers;
 }
 
@@ -229,10 +227,10 @@ Elements ShapeValues::computed(const ir::Node& node) {
     std::int64_t rest = linear;
     for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis])
       element.bind(denotation->vars[axis], rest % shape[axis]);
-    const auto value = denotation->value.is_constant()
-                           ? std::optional(Index(static_cast<std::int64_t>(
-                                 denotation->value.constant())))
-                           : element.scalar(*denotation->value.node());
+    const auto value =
+        denotation->value.is_constant()
+            ? std::optional(Index(static_cast<std::int64_t>(denotation->value.constant())))
+            : element.scalar(*denotation->value.node());
     if (!value) return std::nullopt;
     result.push_back(*value);
   }

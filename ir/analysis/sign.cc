@@ -114,8 +114,7 @@ Sign sign_of(const Denotation& denotation, std::span<const SignedInput> inputs) 
   const Sign of_type = sign_of(denotation.type.dtype);
   if (denotation.value.is_constant())
     return std::max(of_type, sign_of(denotation.value.constant()));
-  return std::max(of_type,
-                  Signs(denotation.type.dtype, inputs).of(*denotation.value.node()));
+  return std::max(of_type, Signs(denotation.type.dtype, inputs).of(*denotation.value.node()));
 }
 
 }  // namespace egret::ir

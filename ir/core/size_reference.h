@@ -6,9 +6,9 @@
 //   -1       what the other sizes leave (reshape; at most once)
 //   -2 - k   the size of the input's axis k
 //
-// In a SymbolicScope for all values, the integers that stand for sizes take the place of references.
-// Over concrete input sizes, resolved_target() replaces every reference by its size. This normal
-// form makes equal reshapes equal operators.
+// In a SymbolicScope for all values, the integers that stand for sizes take the place of
+// references. Over concrete input sizes, resolved_target() replaces every reference by its size.
+// This normal form makes equal reshapes equal operators.
 #pragma once
 
 #include <cstdint>

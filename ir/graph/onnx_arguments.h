@@ -30,8 +30,7 @@ base::Result<Integers> required_integers(const OnnxNode& node, int i, std::strin
 // not constant are expressions over symbols. Only within a SymbolicScope for all values.
 base::Result<std::optional<std::vector<Index>>> sizes_argument(const OnnxNode& node, int i,
                                                                std::string_view attr);
-base::Result<std::vector<Index>> required_sizes(const OnnxNode& node, int i,
-                                                std::string_view attr);
+base::Result<std::vector<Index>> required_sizes(const OnnxNode& node, int i, std::string_view attr);
 // The same as integers of attributes.
 base::Result<Integers> required_size_integers(const OnnxNode& node, int i, std::string_view attr);
 

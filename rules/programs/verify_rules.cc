@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify_rules SELECTION [STATUS_FILE [quick|usual]]: verifies the selected rules and prints one line
-// each. Writes proofs and refutations to STATUS_FILE and keeps its other entries. If all rules are
-// selected, it removes entries of rules that no longer exist. Uses EGRET_THREADS threads; times are
-// processor time. Exits 1 if a rule is not proven. (Users should run egret rules verify, which
+// verify_rules SELECTION [STATUS_FILE [quick|usual]]: verifies the selected rules and prints one
+// line each. Writes proofs and refutations to STATUS_FILE and keeps its other entries. If all rules
+// are selected, it removes entries of rules that no longer exist. Uses EGRET_THREADS threads; times
+// are processor time. Exits 1 if a rule is not proven. (Users should run egret rules verify, which
 // writes no file. This program follows more paths and looks at more small instances than its
-// defaults; with `quick`, at no more small instances, which takes a tenth of the time. `usual` has the
-// defaults: for rules that would otherwise take an hour.)
+// defaults; with `quick`, at no more small instances, which takes a tenth of the time. `usual` has
+// the defaults: for rules that would otherwise take an hour.)
 #include <cstdio>
 #include <map>
 #include <optional>

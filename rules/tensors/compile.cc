@@ -199,9 +199,8 @@ class Compiler {
 
   void add_let(const Rule::Let& let, egraph::Rewrite& rewrite) {
     const auto make = [shared = shared_, &let](EGraph&, const Match& match) -> Result<ClassId> {
-      EGRET_RETURN_IF_ERROR(shared->build([&] {
-        return build_let(shared->rule, let, shared->environment, shared->sink);
-      }));
+      EGRET_RETURN_IF_ERROR(shared->build(
+          [&] { return build_let(shared->rule, let, shared->environment, shared->sink); }));
       if (let.tensor < 0) return match.classes().front();  // nothing is built
       return ClassId(shared->environment.tensors[static_cast<std::size_t>(let.tensor)].identity);
     };

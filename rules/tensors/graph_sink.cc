@@ -8,8 +8,7 @@ namespace egret::rules {
 
 using base::Result;
 
-GraphSink::Handle GraphSink::append(ir::Node node, std::optional<double> splat,
-                                    ir::Sign sign) {
+GraphSink::Handle GraphSink::append(ir::Node node, std::optional<double> splat, ir::Sign sign) {
   facts_.push_back({node.type, true, splat, splat ? ir::sign_of(*splat) : sign});
   return graph_.append(std::move(node)).index();
 }

@@ -24,8 +24,7 @@ namespace egret::rules {
 
 class OpenSizes {
  public:
-  OpenSizes()
-      : scope_({}, [this](ir::Guard guard) { return prover_.holds(guard); }) {}
+  OpenSizes() : scope_({}, [this](ir::Guard guard) { return prover_.holds(guard); }) {}
 
   // The requirements of an application over open sizes. A program's own requirements are taken to
   // hold: no input that breaks them is valid. Those of a node that a rule makes must be proven.

@@ -27,8 +27,8 @@ using MakeRules = std::function<std::vector<CompiledRule>(TensorEGraph& tensors)
 
 // Searches with `threads` threads; 0 means all threads of the process. options.threads is ignored.
 // `further` appends rules to the admitted ones. Reaching a limit is no error: the e-graph is valid,
-// and run.stop gives the reason. `open`: sizes may be symbolic, and what is decided about them holds
-// for all of their values. Errors: internal_error if rules contradict each other.
+// and run.stop gives the reason. `open`: sizes may be symbolic, and what is decided about them
+// holds for all of their values. Errors: internal_error if rules contradict each other.
 base::Result<SaturatedGraph> saturate(const ir::Graph& graph, const AdmittedRules& rules,
                                       SaturateOptions options, std::int64_t threads,
                                       const MakeRules& further = {}, OpenSizes* open = nullptr);

@@ -58,14 +58,15 @@ TensorAnalysis::TypeId TensorAnalysis::intern(const ir::TensorType& type) {
   return found->second;
 }
 
-TensorAnalysis::Data TensorAnalysis::intern(TypeId type, bool constant,
-                                            std::optional<double> splat, ir::Sign sign) {
+TensorAnalysis::Data TensorAnalysis::intern(TypeId type, bool constant, std::optional<double> splat,
+                                            ir::Sign sign) {
   if (splat) sign = std::max(sign, ir::sign_of(*splat));
   const FactsKey key{type, constant, splat.has_value(),
                      splat ? std::bit_cast<std::uint64_t>(*splat) : 0, sign};
   const auto [found, is_new] = facts_index_.emplace(key, facts_.size());
   if (is_new) {
-    facts_.push_back(std::make_unique<TensorFacts>(TensorFacts{types_[type], constant, splat, sign}));
+    facts_.push_back(
+        std::make_unique<TensorFacts>(TensorFacts{types_[type], constant, splat, sign}));
     keys_.push_back(key);
   }
   return found->second;

@@ -7,8 +7,8 @@
 // merge.
 #pragma once
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <optional>
 #include <vector>

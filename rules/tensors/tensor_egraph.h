@@ -11,7 +11,8 @@
 // e-graph. It also records origins: the classes of the program's values and outputs, and the rule
 // that made each node.
 //
-// Sizes are numbers, or open (rules/tensors/open_sizes.h). Not movable, because the engine refers to its parts.
+// Sizes are numbers, or open (rules/tensors/open_sizes.h). Not movable, because the engine refers
+// to its parts.
 #pragma once
 
 #include <cstdint>

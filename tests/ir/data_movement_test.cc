@@ -126,11 +126,10 @@ TEST(Pad, RemovesElementsWhereItIsNegative) {
   EXPECT_EQ(meaning("pad", {{"before", Integers{-1}}, {"after", Integers{1}}}, {x}),
             "f32[N]: select(0 <= i0 + 1 and i0 + 2 <= N, x[i0 + 1], 0)");
   const auto type = [](std::int64_t before, std::int64_t after, const char* mode) {
-    return type_of("pad",
-                   {{"before", Integers{before}},
-                    {"after", Integers{after}},
-                    {"mode", std::string(mode)}},
-                   {{DType::kF32, {5}}});
+    return type_of(
+        "pad",
+        {{"before", Integers{before}}, {"after", Integers{after}}, {"mode", std::string(mode)}},
+        {{DType::kF32, {5}}});
   };
   EXPECT_EQ(type(-2, -3, "constant"), "f32[0]");
   EXPECT_EQ(type(-2, 7, "constant"), "f32[10]");

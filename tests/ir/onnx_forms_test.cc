@@ -179,7 +179,8 @@ TEST(OnnxForms, CeilModeAddsAWindowThatStartsInTheInput) {
                                        "[1], pads=[0, 1], strides=[2]}: f32[1,1,2]");
   // Padding counts, the excess does not.
   EXPECT_EQ(pool(6, 4, {1, 0}, 1),
-            "%1 = pad(%0) {after=[0, 0, 0], before=[0, 0, 1], interior=[], mode=\"constant\", value=0.0}: "
+            "%1 = pad(%0) {after=[0, 0, 0], before=[0, 0, 1], interior=[], mode=\"constant\", "
+            "value=0.0}: "
             "f32[1,1,7]\n%2 = avg_pool(%1) {count_include_pad=0, " +
                 tail + "[4], pads=[0, 1], strides=[2]}: f32[1,1,3]");
 }

@@ -14,7 +14,7 @@ namespace {
 
 // Of an operator's output, if all elements of its inputs have this sign.
 Sign sign_of_operator(std::string_view op, const std::vector<TensorType>& types, Sign sign,
-             const Attrs& attrs = {}) {
+                      const Attrs& attrs = {}) {
   const auto canonical = canonical_attrs(get_operator(op).attrs(), attrs);
   EXPECT_TRUE(canonical.ok()) << canonical.status().message();
   const auto denotation = denote(get_operator(op), *canonical, types);
@@ -35,8 +35,9 @@ TEST(Sign, FollowsFromDefinitions) {
   EXPECT_EQ(sign_of_operator("add", {kFloats, kFloats}, Sign::kNotNegative), Sign::kNotNegative);
   EXPECT_EQ(sign_of_operator("add", {kFloats, kFloats}, Sign::kPositive), Sign::kPositive);
   EXPECT_EQ(sign_of_operator("mul", {kFloats, kFloats}, Sign::kUnknown), Sign::kUnknown);
-  EXPECT_EQ(sign_of_operator("matmul", {{DType::kF32, {2, 3}}, {DType::kF32, {3, 4}}}, Sign::kPositive),
-            Sign::kNotNegative);
+  EXPECT_EQ(
+      sign_of_operator("matmul", {{DType::kF32, {2, 3}}, {DType::kF32, {3, 4}}}, Sign::kPositive),
+      Sign::kNotNegative);
   EXPECT_EQ(sign_of_operator("reduce_max", {kFloats}, Sign::kPositive, {{"axes", Integers{1}}}),
             Sign::kPositive);
 }
@@ -83,8 +84,8 @@ TEST(Sign, HoldsForAllOperatorsOnRandomInputs) {
           Tensor value(type);
           const bool any = sign == Sign::kUnknown && sign_of(type.dtype) == Sign::kUnknown;
           for (std::int64_t k = 0; k < value.elements(); ++k)
-            value.set_f64(k, static_cast<double>(random.between(
-                                 any ? -3 : (sign == Sign::kPositive ? 1 : 0), 3)));
+            value.set_f64(k, static_cast<double>(
+                                 random.between(any ? -3 : (sign == Sign::kPositive ? 1 : 0), 3)));
           values.push_back(std::move(value));
         }
         const auto result = evaluate(*op, *attrs, values);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 #include "rules/tensors/admitted_rules.h"
 #include "rules/tensors/saturated_graph.h"
 #include "tests/rules/smallest_selection.h"
@@ -23,7 +24,9 @@ using ir::Value;
 // A program over open sizes, saturated with all proven rules; the graph with the fewest operators.
 class OpenProgram : public testing::Test {
  protected:
-  Index size(const char* name, std::int64_t example) { return sizes_.scope().symbol(name, example); }
+  Index size(const char* name, std::int64_t example) {
+    return sizes_.scope().symbol(name, example);
+  }
 
   ir::Graph smallest(GraphBuilder& builder) {
     auto graph = builder.finish();
@@ -41,8 +44,7 @@ class OpenProgram : public testing::Test {
   void expect_equal_at(const ir::Graph& result, const ir::SymbolValues& values) {
     const auto before = at_sizes(program_, values);
     const auto after = at_sizes(result, values);
-    ASSERT_TRUE(before.ok() && after.ok())
-        << before.status().message() << after.status().message();
+    ASSERT_TRUE(before.ok() && after.ok()) << before.status().message() << after.status().message();
     base::Random random(3);
     std::vector<ir::Tensor> inputs;
     for (const ir::NodeId input : before->inputs())

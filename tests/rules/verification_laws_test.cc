@@ -94,13 +94,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Pads, TrueRules,
-    testing::Values(
-        "pad{before=[?b], after=[?a], mode=\"constant\", value=?v}(?x)"
-        " where rank(?x) == 1 and ?b <= 0 and ?a <= 0 and ?b + ?a + dim(?x, 0) >= 1"
-        " => slice{axis=0, start=0 - ?b, size=dim(?x, 0) + ?b + ?a, step=1}(?x)",
-        "slice{axis=0, start=0, size=?n, step=?s}("
-        "pad{before=[0], after=[0], interior=[?i], mode=\"constant\", value=?v}(?x))"
-        " where rank(?x) == 1 and ?s == ?i + 1 and ?n == dim(?x, 0) => ?x"));
+    testing::Values("pad{before=[?b], after=[?a], mode=\"constant\", value=?v}(?x)"
+                    " where rank(?x) == 1 and ?b <= 0 and ?a <= 0 and ?b + ?a + dim(?x, 0) >= 1"
+                    " => slice{axis=0, start=0 - ?b, size=dim(?x, 0) + ?b + ?a, step=1}(?x)",
+                    "slice{axis=0, start=0, size=?n, step=?s}("
+                    "pad{before=[0], after=[0], interior=[?i], mode=\"constant\", value=?v}(?x))"
+                    " where rank(?x) == 1 and ?s == ?i + 1 and ?n == dim(?x, 0) => ?x"));
 
 INSTANTIATE_TEST_SUITE_P(
     Pads, WrongRules,

@@ -25,10 +25,10 @@ base::Result<frontends::ImportedModel> read_model(const std::string& path,
 
 const base::OptionTable<ProfileOptions>& ProfileOptions::table() {
   using P = ProfileOptions;
-  static const base::OptionTable<P> rows{
-      "profile",
-      {{"at", &P::at,
-        "Size of a symbolic dimension at which to measure, as NAME=SIZE; the result keeps it open"}}};
+  static const base::OptionTable<P> rows{"profile",
+                                         {{"at", &P::at,
+                                           "Size of a symbolic dimension at which to measure, as "
+                                           "NAME=SIZE; the result keeps it open"}}};
   return rows;
 }
 
@@ -76,20 +76,19 @@ base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
     EGRET_ASSIGN_OR_RETURN(bytes, read_input(path, kMostModelBytes));
   }
   frontends::ImportOptions import;
-  import.example_of = [&](std::string_view name) {
-    if (!open) open.emplace();
-    const auto given = at.find(std::string(name));
-    return given != at.end() ? given->second : usual_size(name);
-  };
-  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
-                         import_model(path, bytes, options, console, import));
-  for (const auto& [name, size] : at) {
-    if (!open || !open->examples().contains(name))
-      return base::usage_error("--at: the model has no open size '" + name + "'");
-    if (size < 1) return base::usage_error("--at: " + name + " must be at least 1");
-  }
-  return model;
+  import.example_of = [&](std::string_view name) { if (!open) open.emplace();
+  const auto given = at.find(std::string(name));
+  return given != at.end() ? given->second : usual_size(name);
+};
+EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
+                       import_model(path, bytes, options, console, import));
+for (const auto& [name, size] : at) {
+  if (!open || !open->examples().contains(name))
+    return base::usage_error("--at: the model has no open size '" + name + "'");
+  if (size < 1) return base::usage_error("--at: " + name + " must be at least 1");
 }
+return model;
+}  // namespace egret::tools
 
 base::Result<frontends::ImportedModel> read_model(const std::string& path,
                                                   const std::optional<std::string>& bytes,

@@ -46,8 +46,8 @@ base::Result<frontends::ImportedModel> read_model(const std::string& path,
                                                   const std::optional<std::string>& bytes,
                                                   const ModelOptions& options, Console& console,
                                                   BindNames names = BindNames::kMustExist);
-// The same with open sizes kept. `open` is made, and becomes the current scope, if the model has any;
-// it must outlive the model. Errors: usage for a size in `profile` that the model lacks.
+// The same with open sizes kept. `open` is made, and becomes the current scope, if the model has
+// any; it must outlive the model. Errors: usage for a size in `profile` that the model lacks.
 base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
                                                        const ModelOptions& options,
                                                        const ProfileOptions& profile,

@@ -97,9 +97,9 @@ class Optimize final : public Command {
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_open_model(path_, model_, profile_, open, console));
     EGRET_RETURN_IF_ERROR(check_weights_stay(output_.output, external, path_, model));
-    EGRET_ASSIGN_OR_RETURN(const driver::OptimizeResult result,
-                           driver::optimize(model.graph, options_, console.progress(),
-                                            open ? &*open : nullptr));
+    EGRET_ASSIGN_OR_RETURN(
+        const driver::OptimizeResult result,
+        driver::optimize(model.graph, options_, console.progress(), open ? &*open : nullptr));
     if (!result.report.predicted.warning.empty()) console.warning(result.report.predicted.warning);
     if (keeps_earlier_file(console, output_.output)) return ExitCode::kLimit;
     frontends::ExportOptions exporting;

@@ -74,8 +74,8 @@ struct Factor {
   Arguments arguments{};
   std::vector<AtomId> variables{};
   Facts guards{};
-  bool truth = false;                 // kRead: elements are 0 or 1
-  ir::DType dtype = ir::DType::kF64;  // kRead: of the tensor
+  bool truth = false;                  // kRead: elements are 0 or 1
+  ir::DType dtype = ir::DType::kF64;   // kRead: of the tensor
   ir::Sign sign = ir::Sign::kUnknown;  // kRead: of all elements of the tensor
 };
 

@@ -77,8 +77,7 @@ std::vector<ir::SymbolValues> SizeProver::samples(ir::Guard guard) const {
     ir::SymbolValues values;
     for (const std::string& symbol : symbols) {
       const auto range = ranges_.find(symbol);
-      values[symbol] =
-          draw(range != ranges_.end() ? range->second : SizeRange(), sample, random);
+      values[symbol] = draw(range != ranges_.end() ? range->second : SizeRange(), sample, random);
     }
     const bool meets = std::ranges::all_of(assumptions_, [&](const ir::Guard& assumption) {
       return ir::evaluate(assumption, values).value_or(false);

@@ -59,7 +59,8 @@ struct TileSums {
 #pragma GCC unroll 3
       // Each vector of the panel is loaded once and used by all rows. Each element of the left
       // matrix is broadcast once and used by all vectors.
-      for (int i = 0; i < kVectors; ++i) b[i] = load(panel + std::ptrdiff_t{step * kVectors + i} * kTileLanes);
+      for (int i = 0; i < kVectors; ++i)
+        b[i] = load(panel + std::ptrdiff_t{step * kVectors + i} * kTileLanes);
 #pragma GCC unroll 9
       for (int r = 0; r < kRows; ++r) {
         const Block a =

@@ -71,9 +71,9 @@ base::Status write_open(OnnxWriter& writer) {
   const auto scalar = [&](double value) {
     return writer.constant(Tensor::scalar(DType::kI64, value));
   };
-  const std::string size =
-      writer.emit("Reshape", {writer.constant_integers({open_integer(writer.attrs().size("size")).value_or(0)}),
-                              writer.constant_integers({})});
+  const std::string size = writer.emit(
+      "Reshape", {writer.constant_integers({open_integer(writer.attrs().size("size")).value_or(0)}),
+                  writer.constant_integers({})});
   std::string value = writer.emit("Range", {scalar(0), size, scalar(1)});
   if (dtype != DType::kI64) value = writer.emit("Cast", {value}, {{"to", onnx_code(dtype)}});
   const auto number = [&](const char* name) {

@@ -20,7 +20,8 @@ Index source(const std::string& mode, Index i, Index size) {
 
 // With b = before, a = after, m = interior, in mode constant:
 //
-//   out[i..] = x[(i - b) div (m + 1) ..] where m + 1 divides i - b, and that element exists; else value
+//   out[i..] = x[(i - b) div (m + 1) ..] where m + 1 divides i - b, and that element exists; else
+//   value
 //
 // The output has size + m * (size - 1) + b + a elements. Negative b and a therefore remove
 // elements, those added between others included.
@@ -185,8 +186,7 @@ base::Result<std::string> write_spread(OnnxWriter& writer, Integers& after) {
     after[k] -= interior[k];
   }
   ends.insert(ends.begin(), ends.size(), 0);  // nothing before
-  const std::string x =
-      writer.emit("Reshape", {writer.input(0), writer.constant_integers(apart)});
+  const std::string x = writer.emit("Reshape", {writer.input(0), writer.constant_integers(apart)});
   EGRET_ASSIGN_OR_RETURN(const std::string padded, write_pad(writer, x, ends));
   return writer.emit("Reshape", {padded, writer.constant_integers(together)});
 }

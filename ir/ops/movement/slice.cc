@@ -75,9 +75,8 @@ base::Result<Value> sliced_open(OnnxNode& node, Value x, int axis, Index start, 
   const auto first = clamped_to(start, length);
   const auto last = clamped_to(end, length);
   if (step <= 0 || !first || !last) {
-    return base::unsupported("a slice from " + to_string(start) + " to " + to_string(end) +
-                             " by " + std::to_string(step) + " of an axis of size " +
-                             to_string(length));
+    return base::unsupported("a slice from " + to_string(start) + " to " + to_string(end) + " by " +
+                             std::to_string(step) + " of an axis of size " + to_string(length));
   }
   Index room = *last - *first;
   if (!decided(room >= 0).value_or(false)) room = max(0, room);
