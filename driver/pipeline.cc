@@ -22,6 +22,7 @@
 #include "driver/select/candidate.h"
 #include "driver/select/choose.h"
 #include "driver/setup.h"
+#include "ir/ops/opaque.h"
 #include "rules/tensors/saturated_graph.h"
 
 namespace egret::driver {
@@ -139,12 +140,12 @@ base::Result<Report::Sizes> check_sizes(const ir::Graph& program, const Decision
 base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOptions& options,
                                       base::ProgressSink* progress, rules::OpenSizes* open) {
   PhaseTimes times;
-  // The program for the examples of its open sizes: what is priced, measured and checked.
-  ir::Graph graph = program;
-  if (open != nullptr) {
-    EGRET_ASSIGN_OR_RETURN(graph, rules::at_sizes(program, open->examples()));
-  }
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, runnable(program, open));
   EGRET_ASSIGN_OR_RETURN(const Setup setup, prepare(options));
+  if (setup.search != nullptr && (open != nullptr || ir::has_opaque(program))) {
+    return base::usage_error("--extractor " + options.extractor +
+                             " needs known sizes (--bind) and operators");
+  }
   times.end("prepare");
 
   Report::Growth growth;
@@ -172,8 +173,9 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
 
   EGRET_ASSIGN_OR_RETURN(Report::Check checked, check(graph, decision, setup, options, progress));
   Report::Sizes sizes;
+  if (open != nullptr || ir::has_opaque(program))
+    decision.graph = decision.chosen != nullptr ? decision.chosen->written : program;
   if (open != nullptr) {
-    decision.graph = decision.chosen != nullptr ? decision.chosen->open : program;
     EGRET_ASSIGN_OR_RETURN(sizes,
                            check_sizes(program, decision, *open, setup, options, checked.made));
   }

@@ -32,6 +32,10 @@
 
 namespace egret::frontends {
 
+// The nodes that the importer left as they are, by the key in ir::OpaqueOutput::node: each as a
+// serialized onnx.NodeProto.
+using OpaqueNodes = std::map<std::string, std::string>;
+
 // The header data of an ONNX model, beside its graph. Graph::name and Graph::metadata hold the
 // graph's name and the model's metadata_props.
 struct OnnxModelInfo {
@@ -43,6 +47,7 @@ struct OnnxModelInfo {
   std::int64_t model_version = 0;
   std::string doc_string{};
   std::string graph_doc_string{};
+  OpaqueNodes opaque_nodes{};
 };
 
 struct ImportOptions {
@@ -51,6 +56,10 @@ struct ImportOptions {
   // which must be one for all values and outlive the graph. The function gives a symbol's example;
   // at its first call it may open the scope.
   std::function<std::int64_t(std::string_view)> example_of{};
+  // Nodes with operators that Egret lacks, or in forms that it lacks, become opaque
+  // (ir/ops/opaque.h) if the model declares the types of their outputs, as do those that read a
+  // value of unknown type. Otherwise such a model is refused.
+  bool opaque_nodes = false;
   bool allow_unknown_bind = false;  // a name that no dimension has is no error
   // Graph inputs that are constants for this import, such as a target shape: by name, of the
   // declared type. They are no inputs of the result.
@@ -116,6 +125,12 @@ base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelI
 
 // The names of a model's inputs, initializers not counted, without importing it.
 base::Result<std::vector<std::string>> read_input_names(const std::string& path);
+
+// The symbolic dimensions of a model's inputs, by name, in order of first occurrence, without
+// importing it. Those without a name in the file have the name that import gives them. Errors:
+// those of inputs that import refuses.
+base::Result<std::vector<std::string>> read_open_sizes(const std::string& path);
+base::Result<std::vector<std::string>> read_open_sizes(std::span<const std::byte> bytes);
 
 // How many ONNX nodes of each type export_onnx() would write. Weights are not touched.
 base::Result<std::map<std::string, int>> count_onnx_operators(const ir::Graph& graph);

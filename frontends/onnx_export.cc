@@ -180,7 +180,7 @@ base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelI
   while (true) {
     onnx::GraphProto& proto = *model.mutable_graph();
     proto.Clear();
-    OnnxGraphWriter writer(proto, opset, options.opset_for_composites);
+    OnnxGraphWriter writer(proto, opset, options.opset_for_composites, &info.opaque_nodes);
     EGRET_RETURN_IF_ERROR(writer.write(graph));
     if (writer.needed_opset() > opset) {
       opset = writer.needed_opset();

@@ -9,6 +9,7 @@
 
 #include "frontends/nodes/constant_folder.h"
 #include "frontends/nodes/onnx_node.h"
+#include "frontends/nodes/opaque_import.h"
 #include "frontends/onnx.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/program/onnx_program.h"
@@ -132,14 +133,20 @@ class ModelImport {
     if (!model_.has_graph()) return base::bad_input("has no graph; is this an ONNX model?");
     EGRET_ASSIGN_OR_RETURN(program_, make_program(model_, options_.max_nodes));
     // The cheap refusals first, before gigabytes of weights are read.
-    EGRET_RETURN_IF_ERROR(check_operators(program_));
+    if (!options_.opaque_nodes) EGRET_RETURN_IF_ERROR(check_operators(program_));
     values_.resize(program_.value_names.size());
     EGRET_RETURN_IF_ERROR(inputs());
     ImportedModel result;
     ConstantFolder constants(builder_.graph(), options_.max_folded_elements);
     ShapeValues sizes(builder_.graph(), constants);
-    const OnnxImportContext context{program_, builder_, constants,
-                                    sizes,    folder_,  options_.max_value_bytes};
+    OpaqueImport opaque(model_.graph(), options_.example_of);
+    const OnnxImportContext context{program_,
+                                    builder_,
+                                    constants,
+                                    sizes,
+                                    options_.opaque_nodes ? &opaque : nullptr,
+                                    folder_,
+                                    options_.max_value_bytes};
     EGRET_RETURN_IF_ERROR(initializers());
     if (const base::Status status = import_program(context, values_, result.notes); !status.ok())
       return with_open_inputs(status);
@@ -151,6 +158,7 @@ class ModelImport {
       result.graph.metadata[entry.key()] = entry.value();
     note_defaults(result.notes);
     result.info = info_of(model_);
+    result.info.opaque_nodes = opaque.nodes();
     result.data_files = std::move(data_files_);
     return result;
   }
@@ -360,15 +368,55 @@ base::Result<ImportedModel> import_onnx(const std::string& path, const ImportOpt
   return result;
 }
 
+namespace {
+
+// Without those that initializers fill.
+std::vector<const onnx::ValueInfoProto*> true_inputs(const onnx::ModelProto& model) {
+  std::set<std::string_view> constants;
+  for (const auto& tensor : model.graph().initializer()) constants.insert(tensor.name());
+  std::vector<const onnx::ValueInfoProto*> inputs;
+  for (const auto& input : model.graph().input()) {
+    if (!constants.contains(input.name())) inputs.push_back(&input);
+  }
+  return inputs;
+}
+
+base::Result<std::vector<std::string>> open_sizes_of(const onnx::ModelProto& model) {
+  const ImportOptions options;
+  InputTypes types(model.graph(), options);
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto* input : true_inputs(model)) {
+    const auto type = types.type(*input);
+    if (!type.ok()) return type.status().at("graph input " + in_quotes(input->name()));
+    for (const ir::Index& size : type->dims) {
+      if (size.is_constant()) continue;
+      const std::string name(size.node()->name);
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+base::Result<std::vector<std::string>> read_open_sizes(const std::string& path) {
+  onnx::ModelProto model;
+  EGRET_RETURN_IF_ERROR(parse_onnx_file(path, model));
+  auto names = open_sizes_of(model);
+  return names.ok() ? names : names.status().at(path);
+}
+
+base::Result<std::vector<std::string>> read_open_sizes(std::span<const std::byte> bytes) {
+  onnx::ModelProto model;
+  EGRET_RETURN_IF_ERROR(parse_onnx(bytes, model));
+  return open_sizes_of(model);
+}
+
 base::Result<std::vector<std::string>> read_input_names(const std::string& path) {
   onnx::ModelProto model;
   EGRET_RETURN_IF_ERROR(parse_onnx_file(path, model));
-  std::set<std::string_view> constants;
-  for (const auto& tensor : model.graph().initializer()) constants.insert(tensor.name());
   std::vector<std::string> names;
-  for (const auto& input : model.graph().input()) {
-    if (!constants.contains(input.name())) names.push_back(input.name());
-  }
+  for (const onnx::ValueInfoProto* input : true_inputs(model)) names.push_back(input->name());
   return names;
 }
 

@@ -7,8 +7,15 @@
 #include "driver/measure/batch_plan.h"
 #include "driver/measure/race.h"
 #include "frontends/onnx.h"
+#include "ir/ops/opaque.h"
 
 namespace egret::driver {
+
+base::Result<ir::Graph> runnable(const ir::Graph& graph, const rules::OpenSizes* open) {
+  if (open == nullptr) return ir::cut_at_opaque(graph);
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph bound, rules::at_sizes(graph, open->examples()));
+  return ir::cut_at_opaque(bound);
+}
 
 int operator_count(const std::map<std::string, int>& by_type) {
   int sum = 0;
@@ -21,9 +28,9 @@ base::Status CandidatePool::add(Candidate candidate, const ir::Graph& graph) {
   if (forbidden_.any_in(candidate.graph)) return base::ok();
   candidate.identity = identity_of(candidate.graph);
   EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
-  if (open_ != nullptr) {
-    candidate.open = std::move(candidate.graph);
-    EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::at_sizes(candidate.open, open_->examples()));
+  if (open_ != nullptr || ir::has_opaque(candidate.graph)) {
+    candidate.written = std::move(candidate.graph);
+    EGRET_ASSIGN_OR_RETURN(candidate.graph, runnable(candidate.written, open_));
   }
   const auto same = std::ranges::find(candidates_, candidate.identity, &Candidate::identity);
   if (same != candidates_.end()) return base::ok();

@@ -32,8 +32,8 @@ struct RuleCount {
 
 struct Candidate {
   std::string name;        // "cheapest", "conservative", "simplified", "alternative 1", "fitting"
-  ir::Graph graph{};       // for the examples of open sizes
-  ir::Graph open{};        // with open sizes, if the program has any
+  ir::Graph graph{};       // as it is run: runnable() of the following
+  ir::Graph written{};     // empty if it is the same
   std::string identity{};  // of the graph; see identity_of()
   std::unique_ptr<backends::ExecutablePlan> plan{};  // null until it is compiled
   Prediction prediction{};
@@ -43,6 +43,10 @@ struct Candidate {
   extract::Solution solution{};
   std::int64_t estimated = 0;  // operators of the choice that rest on estimates
 };
+
+// What of a graph can be priced, run and checked: for the examples of open sizes, and cut at opaque
+// nodes.
+base::Result<ir::Graph> runnable(const ir::Graph& graph, const rules::OpenSizes* open);
 
 // The sum over the types.
 int operator_count(const std::map<std::string, int>& by_type);

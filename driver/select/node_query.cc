@@ -24,6 +24,7 @@ NodeQuery::NodeQuery(const rules::TensorEGraph& tensors, egraph::OpId op,
   const rules::TensorLanguage& language = tensors.language();
   free_ = language.kind(op) != ir::NodeKind::kOperator || tensors.is_constant(of);
   if (language.kind(op) != ir::NodeKind::kOperator) return;
+  free_ = free_ || language.op(op).is_opaque();  // every equal graph has it
   constant_ = std::make_unique<bool[]>(children.size());
   for (std::size_t i = 0; i < children.size(); ++i) {
     const rules::TensorFacts& facts = tensors.facts(children[i]);

@@ -7,6 +7,7 @@
 
 #include "frontends/nodes/frontend_operators.h"
 #include "frontends/nodes/onnx_node.h"
+#include "frontends/nodes/opaque_import.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/wire/onnx_attributes.h"
 #include "ir/core/symbolic_scope.h"
@@ -131,7 +132,27 @@ class ProgramImport {
   }
 
  private:
+  // What Egret cannot express stays as it is, where that is allowed.
   base::Status import(const OnnxProgramNode& node) {
+    const base::Status status = import_known(node);
+    if (status.code() != base::StatusCode::kUnsupported || context_.opaque == nullptr)
+      return status;
+    const base::Status left = context_.builder.take_error();  // what was built so far is not used
+    std::vector<Value> inputs;
+    for (const ValueId input : node.inputs)
+      inputs.push_back(input.valid() ? values_[input.index()] : Value{});
+    const std::size_t first = context_.builder.graph().size();
+    EGRET_ASSIGN_OR_RETURN(
+        const std::vector<Value> outputs,
+        context_.opaque->import(context_, node, inputs, std::string(status.message())));
+    EGRET_RETURN_IF_ERROR(context_.builder.status());
+    notes_.push_back(context_.program.place(node) +
+                     " stays as it is: " + std::string(status.message()));
+    return bind_outputs(node, outputs, first);
+  }
+
+  base::Status import_known(const OnnxProgramNode& node) {
+    if (!is_known_operator(*node.proto)) return base::unsupported("Egret has no such operator");
     EGRET_RETURN_IF_ERROR(check_version(context_.program, node));
     EGRET_RETURN_IF_ERROR(check_attributes(*node.proto, context_.program.opset(node)));
     std::vector<Value> inputs;

@@ -27,7 +27,8 @@ struct OnnxImportContext {
   ir::GraphBuilder& builder;
   ConstantFolder& constants;
   ShapeValues& sizes;
-  std::string folder;  // of external data
+  class OpaqueImport* opaque;  // null: such nodes are refused
+  std::string folder;          // of external data
   std::int64_t max_value_bytes;
 };
 

@@ -119,15 +119,7 @@ class OnnxGraphWriter::Writer final : public ir::OnnxWriter {
 };
 
 base::Status OnnxGraphWriter::write(const ir::Graph& graph) {
-  for (const ir::NodeId id : graph.inputs()) {
-    const ir::Node& input = graph.node(id);
-    for (std::size_t axis = 0; axis < input.type.dims.size(); ++axis) {
-      const ir::Index size = input.type.dims[axis];
-      if (!size.is_constant() && size.node()->op == ir::ExprOp::kSymbol)
-        symbols_.try_emplace(std::string(size.node()->name), input.name,
-                             static_cast<std::int64_t>(axis));
-    }
-  }
+  for (const ir::NodeId id : graph.inputs()) note_sizes(graph.node(id).name, graph.node(id).type);
   need_opset(kFirstOpset, "opset 7, the first whose operators broadcast as Egret's do");
   choose_names(graph);
   EGRET_RETURN_IF_ERROR(write_nodes(graph, names_));
@@ -190,6 +182,12 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
   // The pieces of a split are separate nodes in the graph, but one ONNX node makes them all. It is
   // written at the first piece, because all pieces read the same input.
   std::set<const SplitGroup*> written;
+  std::map<std::string, std::vector<ir::NodeId>> opaque;  // the outputs of one node
+  for (const ir::NodeId id : live) {
+    const ir::Node& node = graph.node(id);
+    if (node.kind == ir::NodeKind::kOperator && node.op->is_opaque())
+      opaque[node.attrs.text("node")].push_back(id);
+  }
   for (const ir::NodeId id : live) {
     const ir::Node& node = graph.node(id);
     const std::string& name = names[id.index()];
@@ -200,6 +198,11 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
       if (written.insert(split->second).second) write_split(*split->second, names);
       continue;
     }
+    if (node.op->is_opaque()) {
+      const std::vector<ir::NodeId>& outputs = opaque.at(node.attrs.text("node"));
+      if (outputs.front() == id) EGRET_RETURN_IF_ERROR(write_opaque(graph, id, outputs, names));
+      continue;
+    }
     Operation operation{*node.op, node.attrs, {}, {}, node.type, name};
     for (const ir::NodeId input : node.inputs) {
       operation.inputs.push_back(names[input.index()]);
@@ -208,6 +211,49 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
     EGRET_RETURN_IF_ERROR(write_operation(operation));
   }
   return base::ok();
+}
+
+// The node as it was, with the names that its operands and outputs have now.
+base::Status OnnxGraphWriter::write_opaque(const ir::Graph& graph, ir::NodeId id,
+                                           std::span<const ir::NodeId> outputs,
+                                           const std::vector<std::string>& names) {
+  const ir::Node& node = graph.node(id);
+  const std::string& key = node.attrs.text("node");
+  onnx::NodeProto& proto = *graph_.add_node();
+  if (opaque_ == nullptr) {
+    proto.set_op_type(node.attrs.text("type"));
+    return base::ok();
+  }
+  const auto found = opaque_->find(key);
+  if (found == opaque_->end() || !proto.ParseFromString(found->second))
+    return base::internal_error("the model does not have the opaque " + key);
+  std::size_t operand = 0;
+  for (std::string& input : *proto.mutable_input()) {
+    if (!input.empty()) input = names[node.inputs[operand++].index()];
+  }
+  for (int i = 0; i < proto.output_size(); ++i) {
+    std::string& name = *proto.mutable_output(i);
+    const auto used = std::ranges::find_if(outputs, [&](ir::NodeId output) {
+      return graph.node(output).attrs.integer("output") == i;
+    });
+    if (used != outputs.end()) {
+      name = names[used->index()];
+      note_sizes(name, graph.node(*used).type);
+    } else if (!name.empty()) {
+      name = fresh_name("unused");
+    }
+  }
+  if (!proto.domain().empty()) domains_.insert(proto.domain());
+  return base::ok();
+}
+
+// Later nodes can compute these sizes from the value.
+void OnnxGraphWriter::note_sizes(const std::string& name, const ir::TensorType& type) {
+  for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+    const ir::Index size = type.dims[axis];
+    if (!size.is_constant() && size.node()->op == ir::ExprOp::kSymbol)
+      symbols_.try_emplace(std::string(size.node()->name), name, static_cast<std::int64_t>(axis));
+  }
 }
 
 // All pieces at the place of the first: a piece needs nothing but the whole.

@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/status.h"
+#include "frontends/onnx.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/onnx_binding.h"
 
@@ -29,8 +30,13 @@ class OnnxGraphWriter {
  public:
   // Appends to graph.node(); inputs, outputs and initializers are the caller's.
   // Composites that have a form in a later opset up to `opset_for_composites` need that one.
-  OnnxGraphWriter(onnx::GraphProto& graph, int opset, int opset_for_composites = 0)
-      : graph_(graph), opset_(opset), opset_for_composites_(opset_for_composites) {}
+  // `opaque`: the nodes that are written as they were; null: by their type alone, to be counted.
+  OnnxGraphWriter(onnx::GraphProto& graph, int opset, int opset_for_composites = 0,
+                  const OpaqueNodes* opaque = nullptr)
+      : graph_(graph),
+        opset_(opset),
+        opset_for_composites_(opset_for_composites),
+        opaque_(opaque) {}
 
   // Errors: unsupported, naming an operator without an ONNX form. If needed_opset() then exceeds
   // the given opset, discard the result and write again with that opset.
@@ -61,6 +67,10 @@ class OnnxGraphWriter {
   // Every node of `graph` in order; names[id] is the ONNX name of each.
   base::Status write_nodes(const ir::Graph& graph, const std::vector<std::string>& names);
   void write_split(const SplitGroup& split, const std::vector<std::string>& names);
+  void note_sizes(const std::string& name, const ir::TensorType& type);
+  base::Status write_opaque(const ir::Graph& graph, ir::NodeId id,
+                            std::span<const ir::NodeId> outputs,
+                            const std::vector<std::string>& names);
   base::Status write_operation(const Operation& operation);
   base::Status write_body(const Operation& operation);
   std::string shared_constant(const ir::Tensor& tensor);
@@ -73,6 +83,7 @@ class OnnxGraphWriter {
   onnx::GraphProto& graph_;
   int opset_;
   int opset_for_composites_;
+  const OpaqueNodes* opaque_;
   int needed_opset_ = 0;
   std::string needed_by_;
   std::set<std::string> domains_;

@@ -41,6 +41,8 @@ class GraphBuilder {
   bool ok() const { return status_.ok(); }
   const base::Status& status() const { return status_; }
   Value fail(base::Status status);  // records the error; always an invalid value
+  // Forgets the error, and gives it back: what was being built is left out.
+  base::Status take_error() { return std::exchange(status_, base::Status()); }
 
   // The graph, dead nodes included. The builder is empty afterwards.
   base::Result<Graph> finish();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "ir/graph/operator.h"
 
 namespace egret::ir {
 
@@ -21,7 +22,7 @@ void extend_constant_nodes(const Graph& graph, std::vector<bool>& constant,
   while (constant.size() < graph.size()) {
     const Node& node = graph.node(NodeId(constant.size()));
     constant.push_back(node.kind == NodeKind::kConstant ||
-                       (node.kind == NodeKind::kOperator &&
+                       (node.kind == NodeKind::kOperator && !node.op->is_opaque() &&
                         std::ranges::all_of(node.inputs, is_constant) &&
                         (!admits || admits(node))));
   }

@@ -40,7 +40,7 @@ Operator&& Operator::optional_inputs(int n) && {
 }
 
 Operator&& Operator::defined_by(Define define) && {
-  EGRET_CHECK(kind_ == OperatorKind::kPrimitive, "a composite has a body instead");
+  EGRET_CHECK(kind_ != OperatorKind::kComposite, "a composite has a body instead");
   define_ = std::move(define);
   return std::move(*this);
 }
@@ -116,6 +116,7 @@ base::Result<Denotation> define(const Operator& op, Definition definition, std::
 base::Result<Denotation> denote(const Operator& op, const Attrs& attrs,
                                 std::span<const TensorType> inputs, std::shared_ptr<ExprPool> pool,
                                 std::span<const SymbolicAttr> symbolic) {
+  if (op.is_opaque()) return base::unsupported(op.name() + " has no definition");
   if (pool == nullptr) pool = std::make_shared<ExprPool>();
   return define(op, Definition(attrs, inputs, std::move(pool), symbolic), inputs.size());
 }

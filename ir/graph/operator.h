@@ -31,6 +31,7 @@ struct Value;  // ir/graph/builder.h
 enum class OperatorKind : std::uint8_t {
   kPrimitive,  // has a denotation
   kComposite,  // has a body of other operators, which the e-graph may expand
+  kOpaque,     // has a type alone: an uninterpreted function (ir/ops/opaque.h)
 };
 
 struct OperatorExample {
@@ -66,6 +67,7 @@ class Operator {
 
   OperatorKind kind() const { return kind_; }
   bool is_composite() const { return kind_ == OperatorKind::kComposite; }
+  bool is_opaque() const { return kind_ == OperatorKind::kOpaque; }
   const std::string& name() const { return name_; }
   const std::string& doc() const { return doc_; }
   const std::vector<std::string>& inputs() const { return inputs_; }
@@ -109,8 +111,9 @@ const Operator& get_operator(std::string_view name);
 // All operators in the order of operators.def.
 std::span<const Operator* const> all_operators();
 
-// The denotation of a primitive operator. `attrs` are canonical (see canonical_attrs()).
-// Errors: bad_input that says which requirement these types break, prefixed by the operator.
+// The denotation of a primitive operator; unsupported for an opaque one. `attrs` are canonical (see
+// canonical_attrs()). Errors: bad_input that says which requirement these types break, prefixed by
+// the operator.
 base::Result<Denotation> denote(const Operator& op, const Attrs& attrs,
                                 std::span<const TensorType> inputs,
                                 std::shared_ptr<ExprPool> pool = nullptr,

@@ -90,7 +90,7 @@ const TensorAnalysis::Inferred& TensorAnalysis::infer(OpId op, std::span<const D
                                      : ir::infer_type(definition, attrs, inputs);
   if (type.ok()) {
     result.type = intern(*type);
-    if (!definition.is_composite()) {
+    if (!definition.is_composite() && !definition.is_opaque()) {
       const auto denotation = ir::denote(definition, attrs, inputs);
       EGRET_CHECK(denotation.ok(), "a type was inferred from it");
       const ir::Scalar value = denotation->value;
@@ -135,7 +135,8 @@ Result<TensorAnalysis::Data> TensorAnalysis::make(const egraph::EGraph& egraph, 
   for (const ClassId child : children) data.push_back(egraph.data(child));
   const Inferred& inferred = infer(op, {data.data(), data.size()});
   if (!inferred.status.ok()) return inferred.status;
-  const bool constant = std::ranges::all_of(data, [&](Data d) { return facts_[d]->constant; });
+  const bool constant = !language_.op(op).is_opaque() &&
+                        std::ranges::all_of(data, [&](Data d) { return facts_[d]->constant; });
   std::optional<double> splat = inferred.splat;
   if (inferred.moves >= 0) splat = facts_[data[static_cast<std::size_t>(inferred.moves)]]->splat;
   if (constant && !splat) splat = single_number(op, {data.data(), data.size()}, inferred);

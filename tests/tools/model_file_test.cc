@@ -1,21 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verbs say of models whose sizes are open.
+// What verbs do with models whose sizes are open, or whose operators Egret lacks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "base/system/file.h"
 #include "frontends/onnx.h"
 #include "ir/graph/builder.h"
+#include "tests/frontends/onnx_model.h"
 #include "tests/tools/folder_test.h"
 
 namespace egret::tools {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-using ModelFile = FolderTest;
+using frontends::OnnxModel;
 
-TEST_F(ModelFile, AllOpenSizesAreNamedWithTheirRemedy) {
+class ModelFile : public FolderTest {
+ protected:
+  // Optimizes the model quickly and reads the result.
+  onnx::ModelProto optimized(const OnnxModel& model, const std::string& options = "") {
+    EXPECT_TRUE(base::write_file(path("m.onnx"), model.bytes()).ok());
+    run_ = run_program("optimize " + path("m.onnx") + " -o " + path("o.onnx") + " --cost-db " +
+                       path("costs") + " --no-measure --profile-time 0 " + options);
+    EXPECT_EQ(run_.code, 0) << run_.err;
+    onnx::ModelProto result;
+    const auto bytes = base::read_file(path("o.onnx"), std::int64_t{1} << 30);
+    EXPECT_TRUE(bytes.ok() && result.ParseFromString(*bytes));
+    return result;
+  }
+
+  static std::vector<std::string> operators(const onnx::ModelProto& model) {
+    std::vector<std::string> types;
+    for (const auto& node : model.graph().node()) types.push_back(node.op_type());
+    return types;
+  }
+
+  static void open_axis(onnx::TensorShapeProto* shape, int axis, const std::string& name) {
+    shape->mutable_dim(axis)->set_dim_param(name);
+  }
+
+  ProgramRun run_;
+};
+
+TEST_F(ModelFile, OpenSizesAreSetToUsualNumbersThatANoteStates) {
   ir::GraphBuilder b;
   const auto input = [&](const char* name, ir::Index size) {
     return b.input(name, ir::TensorType(ir::DType::kF32, ir::Dims{size, ir::symbolic_dim("M")}));
@@ -27,12 +58,107 @@ TEST_F(ModelFile, AllOpenSizesAreNamedWithTheirRemedy) {
   ASSERT_TRUE(model.ok()) << model.status().message();
   ASSERT_TRUE(base::write_file(path("m.onnx"), model->bytes).ok());
   const ProgramRun run = run_program("run " + path("m.onnx"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("open sizes: --bind batch.0=1 --bind M=64\n"));
+  const ProgramRun bound = run_program("run " + path("m.onnx") + " --bind batch.0=2 --bind M=3");
+  EXPECT_EQ(bound.code, 0) << bound.err;
+  EXPECT_THAT(bound.err, Not(HasSubstr("open sizes")));
+}
+
+// A reshape to sizes that the model computes from its input's.
+TEST_F(ModelFile, OptimizeKeepsOpenSizes) {
+  OnnxModel model(17);
+  auto* shape = model.input("x", {0, 0, 8});
+  open_axis(shape, 0, "batch");
+  open_axis(shape, 1, "seq");
+  model.node("Shape", {"x"}, {"sizes"});
+  model.integers("first", {0});
+  model.integers("second", {1});
+  model.integers("rest", {2, 4});
+  model.node("Gather", {"sizes", "first"}, {"b"});
+  model.node("Gather", {"sizes", "second"}, {"s"});
+  model.node("Mul", {"b", "s"}, {"bs"});
+  model.node("Concat", {"bs", "rest"}, {"target"}).integer("axis", 0);
+  model.node("Transpose", {"x"}, {"t"}).integers("perm", {2, 1, 0});
+  model.node("Transpose", {"t"}, {"u"}).integers("perm", {2, 1, 0});
+  model.node("Reshape", {"u", "target"}, {"r"});
+  model.node("Relu", {"r"}, {"v"});
+  model.node("Relu", {"v"}, {"y"});
+  model.output("y");
+  const onnx::ModelProto result = optimized(model, "--at batch=2 --at seq=6");
+  EXPECT_EQ(std::ranges::count(operators(result), "Transpose"), 0);
+  EXPECT_EQ(std::ranges::count(operators(result), "Relu"), 1);
+  const auto& input = result.graph().input(0).type().tensor_type().shape();
+  EXPECT_EQ(input.dim(0).dim_param(), "batch");
+  EXPECT_EQ(input.dim(1).dim_param(), "seq");
+  EXPECT_THAT(run_.out, HasSubstr("batch=2, seq=6 when measured; also checked at batch=1, seq=1"));
+  for (const char* sizes : {"--bind batch=1 --bind seq=1", "--bind batch=5 --bind seq=3"}) {
+    const ProgramRun compared =
+        run_program("compare " + path("m.onnx") + " " + path("o.onnx") + " " + sizes);
+    EXPECT_EQ(compared.code, 0) << compared.out << compared.err;
+  }
+}
+
+TEST_F(ModelFile, SizesToMeasureAtMustBeOpenInTheModel) {
+  OnnxModel model;
+  open_axis(model.input("x", {0, 4}), 0, "batch");
+  model.node("Relu", {"x"}, {"y"});
+  model.output("y");
+  ASSERT_TRUE(base::write_file(path("m.onnx"), model.bytes()).ok());
+  const ProgramRun run =
+      run_program("optimize " + path("m.onnx") + " -o " + path("o.onnx") + " --at seq=3");
   EXPECT_EQ(run.code, 2);
-  EXPECT_THAT(
-      run.err,
-      HasSubstr(
-          "'x' f32[batch.0,M], 'y' f32[1,M]; bind them with --bind M=SIZE --bind batch.0=SIZE\n"));
-  EXPECT_EQ(run_program("run " + path("m.onnx") + " --bind batch.0=2 --bind M=3").code, 0);
+  EXPECT_THAT(run.err, HasSubstr("--at: the model has no open size 'seq'"));
+}
+
+TEST_F(ModelFile, UnknownOperatorsStayAsTheyAre) {
+  OnnxModel model;
+  model.opset_import("com.example", 3);
+  model.input("x", {2, 8});
+  model.node("Relu", {"x"}, {"a"});
+  model.node("Relu", {"a"}, {"b"});
+  model.node("Mystery", {"b", "", "x"}, {"c", "d"}).integer("strength", 7);
+  model.graph().mutable_node(2)->set_domain("com.example");
+  model.graph().mutable_node(2)->set_name("the mystery");
+  for (const char* name : {"c", "d"}) {
+    auto* info = model.graph().add_value_info();
+    info->set_name(name);
+    auto* type = info->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(frontends::kFloatCode);
+    type->mutable_shape()->add_dim()->set_dim_value(4);
+  }
+  model.node("Add", {"c", "d"}, {"e"});
+  model.node("Neg", {"e"}, {"f"});
+  model.node("Neg", {"f"}, {"y"});
+  model.output("y");
+  const onnx::ModelProto result = optimized(model);
+  EXPECT_THAT(operators(result), ElementsAre("Relu", "Mystery", "Add"));
+  const onnx::NodeProto& mystery = result.graph().node(1);
+  EXPECT_EQ(mystery.domain(), "com.example");
+  EXPECT_EQ(mystery.name(), "the mystery");
+  EXPECT_EQ(mystery.attribute(0).i(), 7);
+  ASSERT_EQ(mystery.input_size(), 3);
+  EXPECT_EQ(mystery.input(0), result.graph().node(0).output(0));
+  EXPECT_EQ(mystery.input(1), "");
+  EXPECT_EQ(mystery.input(2), "x");
+  const auto opset = std::ranges::find(result.opset_import(), "com.example",
+                                       [](const auto& entry) { return entry.domain(); });
+  ASSERT_NE(opset, result.opset_import().end());
+  EXPECT_EQ(opset->version(), 3);
+}
+
+TEST_F(ModelFile, UnknownOperatorsNeedATypeForWhatTheyGive) {
+  OnnxModel model;
+  model.opset_import("com.example", 3);
+  model.input("x", {2, 8});
+  model.node("Mystery", {"x"}, {"c"});
+  model.graph().mutable_node(0)->set_domain("com.example");
+  model.node("Relu", {"c"}, {"y"});
+  model.output("y");
+  ASSERT_TRUE(base::write_file(path("m.onnx"), model.bytes()).ok());
+  const ProgramRun run = run_program("optimize " + path("m.onnx") + " -o " + path("o.onnx"));
+  EXPECT_NE(run.code, 0);
+  EXPECT_THAT(run.err, HasSubstr("the model does not declare the type of its output 'c'"));
 }
 
 }  // namespace

@@ -2,10 +2,7 @@
 #include "tools/arguments/model_file.h"
 
 #include <cctype>
-#include <set>
 #include <utility>
-
-#include "ir/graph/open_sizes.h"
 
 namespace egret::tools {
 const base::OptionTable<ModelOptions>& ModelOptions::table() {
@@ -23,10 +20,10 @@ base::Result<frontends::ImportedModel> read_model(const std::string& path,
   return read_model(path, std::move(bytes), options, console, names);
 }
 
-const base::OptionTable<ProfileOptions>& ProfileOptions::table() {
-  using P = ProfileOptions;
-  static const base::OptionTable<P> rows{"profile",
-                                         {{"at", &P::at,
+const base::OptionTable<SizeOptions>& SizeOptions::table() {
+  using S = SizeOptions;
+  static const base::OptionTable<S> rows{"sizes",
+                                         {{"at", &S::at,
                                            "Size of a symbolic dimension at which to measure, as "
                                            "NAME=SIZE; the result keeps it open"}}};
   return rows;
@@ -67,15 +64,16 @@ base::Result<frontends::ImportedModel> import_model(const std::string& path,
 
 base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
                                                        const ModelOptions& options,
-                                                       const ProfileOptions& profile,
+                                                       const SizeOptions& sizes,
                                                        std::optional<rules::OpenSizes>& open,
                                                        Console& console) {
-  EGRET_ASSIGN_OR_RETURN(const auto at, frontends::parse_bindings(profile.at));
+  EGRET_ASSIGN_OR_RETURN(const auto at, frontends::parse_bindings(sizes.at));
   std::optional<std::string> bytes;
   if (path == "-") {
     EGRET_ASSIGN_OR_RETURN(bytes, read_input(path, kMostModelBytes));
   }
   frontends::ImportOptions import;
+  import.opaque_nodes = true;
   import.example_of = [&](std::string_view name) { if (!open) open.emplace();
   const auto given = at.find(std::string(name));
   return given != at.end() ? given->second : usual_size(name);
@@ -102,13 +100,23 @@ base::Result<frontends::ImportedModel> read_model(const std::string& path,
 base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,
                                                            const ModelOptions& options,
                                                            Console& console, BindNames names) {
-  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, read_model(path, options, console, names));
-  const std::set<std::string> sizes = ir::open_sizes(model.graph);
-  if (sizes.empty()) return model;
-  std::string remedy;
-  for (const std::string& size : sizes) remedy += " --bind " + size + "=SIZE";
-  return base::usage_error("inputs with unbound sizes: " + ir::open_inputs(model.graph) +
-                           "; bind them with" + remedy);
+  std::optional<std::string> bytes;
+  if (path == "-") {
+    EGRET_ASSIGN_OR_RETURN(bytes, read_input(path, kMostModelBytes));
+  }
+  EGRET_ASSIGN_OR_RETURN(const std::vector<std::string> open,
+                         bytes ? frontends::read_open_sizes(std::as_bytes(std::span(*bytes)))
+                               : frontends::read_open_sizes(path));
+  EGRET_ASSIGN_OR_RETURN(const auto bound, frontends::parse_bindings(options.bind));
+  ModelOptions all = options;
+  std::string chosen;
+  for (const std::string& name : open) {
+    if (bound.contains(name)) continue;
+    all.bind.push_back(name + "=" + std::to_string(usual_size(name)));
+    chosen += " --bind " + all.bind.back();
+  }
+  if (!chosen.empty()) console.note("open sizes:" + chosen);
+  return read_model(path, bytes, all, console, names);
 }
 
 }  // namespace egret::tools

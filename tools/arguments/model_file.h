@@ -21,10 +21,10 @@ inline constexpr std::int64_t kMostModelBytes = std::int64_t{1} << 31;  // proto
 
 // The numbers at which a model with open sizes is priced, measured and first checked: those given,
 // and else by the names of sizes (1 for batches, 128 for sequences, 224 for images).
-struct ProfileOptions {
+struct SizeOptions {
   std::vector<std::string> at;  // NAME=SIZE
 
-  static const base::OptionTable<ProfileOptions>& table();
+  static const base::OptionTable<SizeOptions>& table();
 };
 
 struct ModelOptions {
@@ -47,13 +47,14 @@ base::Result<frontends::ImportedModel> read_model(const std::string& path,
                                                   const ModelOptions& options, Console& console,
                                                   BindNames names = BindNames::kMustExist);
 // The same with open sizes kept. `open` is made, and becomes the current scope, if the model has
-// any; it must outlive the model. Errors: usage for a size in `profile` that the model lacks.
+// any; it must outlive the model. Errors: usage for a size in `sizes` that the model lacks.
 base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
                                                        const ModelOptions& options,
-                                                       const ProfileOptions& profile,
+                                                       const SizeOptions& sizes,
                                                        std::optional<rules::OpenSizes>& open,
                                                        Console& console);
-// The same; symbolic sizes that remain are a usage error that names them and the remedy.
+// The same with all sizes known: those that --bind does not set get usual numbers, and a note says
+// which.
 base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,
                                                            const ModelOptions& options,
                                                            Console& console,

@@ -78,7 +78,7 @@ class Optimize final : public Command {
     arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
     arguments.options(output_);
     arguments.options(model_);
-    arguments.options(profile_);
+    arguments.options(sizes_);
     arguments.options(options_);
   }
 
@@ -95,7 +95,7 @@ class Optimize final : public Command {
       EGRET_RETURN_IF_ERROR(check_not_input(output, inputs));
     std::optional<rules::OpenSizes> open;
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
-                           read_open_model(path_, model_, profile_, open, console));
+                           read_open_model(path_, model_, sizes_, open, console));
     EGRET_RETURN_IF_ERROR(check_weights_stay(output_.output, external, path_, model));
     EGRET_ASSIGN_OR_RETURN(
         const driver::OptimizeResult result,
@@ -124,7 +124,7 @@ class Optimize final : public Command {
   std::string path_;
   OutputOptions output_;
   ModelOptions model_;
-  ProfileOptions profile_;
+  SizeOptions sizes_;
   driver::OptimizeOptions options_;
 };
 
@@ -139,7 +139,12 @@ Verb optimize_verb() {
       "noise between two runs of one graph), the original is written.\n\nOperators that influence "
       "the choice are measured once per machine and stored in the cost database. When "
       "--profile-time is used up, the remaining times are interpolated between measurements, and a "
-      "warning says so (docs/costs.md).\n\n--extractor backtracking and backtracking-split search "
+      "warning says so (docs/costs.md).\n\nSymbolic sizes of the model's inputs stay open: rules "
+      "apply where they hold for all "
+      "sizes, and the result is checked at several. --at sets the sizes at which costs and the "
+      "race "
+      "are measured; --bind fixes a size (docs/open_sizes.md).\n\n--extractor backtracking and "
+      "backtracking-split search "
       "over whole graphs instead of extracting from an e-graph. --limit-time and --limit-memory "
       "then limit this search, and --forbid and --limit-arena cannot be used.\n\n--forbid NAME "
       "also excludes operators whose ONNX form contains NAME.",

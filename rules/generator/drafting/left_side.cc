@@ -27,6 +27,9 @@ bool is_whole_real(const ir::AttrValue& value) {
 
 bool stays_literal(const StepAttr& attr, Openness openness) {
   if (!is_constant(attr.values) || attr.spec.name == "dtype") return false;
+  // An empty default list, such as pads between elements, means that there is no such thing.
+  const auto* list = std::get_if<ir::Integers>(&attr.values.front());
+  if (attr.is_default && list != nullptr && list->empty()) return true;
   const bool structure = is_structure(attr.spec);
   return is_whole_real(attr.values.front()) || (attr.is_default && structure) ||
          (openness == Openness::kSizes && (structure || attr.is_default));
