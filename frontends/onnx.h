@@ -25,16 +25,13 @@
 
 #include "base/status.h"
 #include "base/system/file.h"
+#include "frontends/nodes/opaque_nodes.h"
 #include "frontends/nodes/operator_names.h"
 #include "frontends/wire/tensor_file.h"
 #include "ir/core/tensor.h"
 #include "ir/graph/graph.h"
 
 namespace egret::frontends {
-
-// The nodes that the importer left as they are, by the key in ir::OpaqueOutput::node: each as a
-// serialized onnx.NodeProto.
-using OpaqueNodes = std::map<std::string, std::string>;
 
 // The header data of an ONNX model, beside its graph. Graph::name and Graph::metadata hold the
 // graph's name and the model's metadata_props.
@@ -48,6 +45,8 @@ struct OnnxModelInfo {
   std::string doc_string{};
   std::string graph_doc_string{};
   OpaqueNodes opaque_nodes{};
+  // Outputs of unknown type, by name: each as a serialized onnx.ValueInfoProto.
+  std::map<std::string, std::string> untyped_outputs{};
 };
 
 struct ImportOptions {

@@ -149,8 +149,12 @@ void fill_interface(onnx::GraphProto& proto, const ir::Graph& graph, const OnnxM
   if (!info.graph_doc_string.empty()) proto.set_doc_string(info.graph_doc_string);
   for (const ir::NodeId input : graph.inputs())
     fill_type(*proto.add_input(), graph.node(input).name, graph.node(input).type);
-  for (const auto& output : graph.outputs())
-    fill_type(*proto.add_output(), output.name, graph.node(output.node).type);
+  for (const auto& output : graph.outputs()) {
+    onnx::ValueInfoProto& value = *proto.add_output();
+    const auto declared = info.untyped_outputs.find(output.name);
+    if (declared == info.untyped_outputs.end() || !value.ParseFromString(declared->second))
+      fill_type(value, output.name, graph.node(output.node).type);
+  }
 }
 
 }  // namespace

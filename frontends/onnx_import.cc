@@ -150,15 +150,17 @@ class ModelImport {
     EGRET_RETURN_IF_ERROR(initializers());
     if (const base::Status status = import_program(context, values_, result.notes); !status.ok())
       return with_open_inputs(status);
-    EGRET_RETURN_IF_ERROR(outputs());
+    EGRET_RETURN_IF_ERROR(outputs(opaque, result.info));
     EGRET_ASSIGN_OR_RETURN(ir::Graph graph, builder_.finish());
     result.graph = without_dead_nodes(graph);
     result.graph.name = model_.graph().name();
     for (const auto& entry : model_.metadata_props())
       result.graph.metadata[entry.key()] = entry.value();
     note_defaults(result.notes);
+    auto untyped = std::move(result.info.untyped_outputs);
     result.info = info_of(model_);
     result.info.opaque_nodes = opaque.nodes();
+    result.info.untyped_outputs = std::move(untyped);
     result.data_files = std::move(data_files_);
     return result;
   }
@@ -294,7 +296,7 @@ class ModelImport {
     google::protobuf::RepeatedField<Element>().Swap(&field);
   }
 
-  base::Status outputs() {
+  base::Status outputs(const OpaqueImport& opaque, OnnxModelInfo& info) {
     const onnx::GraphProto& graph = model_.graph();
     for (int i = 0; i < graph.output_size(); ++i) {
       const onnx::ValueInfoProto& output = graph.output(i);
@@ -302,6 +304,11 @@ class ModelImport {
       const std::string place = "graph output " + in_quotes(output.name());
       if (!value.valid())
         return base::bad_input(place + " is an output that its operator does not have");
+      if (opaque.is_untyped(value)) {
+        info.untyped_outputs[output.name()] = output.SerializeAsString();
+        builder_.output(output.name(), value);
+        continue;
+      }
       const ir::TensorType& type = builder_.type(value);
       const auto declared = ir::dtype_from_onnx(output.type().tensor_type().elem_type());
       if (declared && *declared != type.dtype) {

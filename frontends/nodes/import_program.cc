@@ -138,13 +138,10 @@ class ProgramImport {
     if (status.code() != base::StatusCode::kUnsupported || context_.opaque == nullptr)
       return status;
     const base::Status left = context_.builder.take_error();  // what was built so far is not used
-    std::vector<Value> inputs;
-    for (const ValueId input : node.inputs)
-      inputs.push_back(input.valid() ? values_[input.index()] : Value{});
     const std::size_t first = context_.builder.graph().size();
     EGRET_ASSIGN_OR_RETURN(
         const std::vector<Value> outputs,
-        context_.opaque->import(context_, node, inputs, std::string(status.message())));
+        context_.opaque->import(context_, node, values_, std::string(status.message())));
     EGRET_RETURN_IF_ERROR(context_.builder.status());
     notes_.push_back(context_.program.place(node) +
                      " stays as it is: " + std::string(status.message()));
@@ -158,6 +155,11 @@ class ProgramImport {
     std::vector<Value> inputs;
     for (const ValueId input : node.inputs)
       inputs.push_back(input.valid() ? values_[input.index()] : Value{});
+    const auto untyped = [&](Value value) {
+      return value.valid() && context_.opaque != nullptr && context_.opaque->is_untyped(value);
+    };
+    if (std::ranges::any_of(inputs, untyped))
+      return base::unsupported("it reads a value of unknown type");
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (node.inputs[i].valid() && !inputs[i].valid())
         return base::bad_input("input " + std::to_string(i) +

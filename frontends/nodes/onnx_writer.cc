@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontends/nodes/captured_names.h"
 #include "frontends/nodes/split_groups.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/wire/onnx_tensor.h"
@@ -140,6 +141,7 @@ base::Status OnnxGraphWriter::write(const ir::Graph& graph) {
 // therefore never take a name that a later node wants.
 void OnnxGraphWriter::choose_names(const ir::Graph& graph) {
   names_.assign(graph.size(), "");
+  if (opaque_ != nullptr) reserve_inner_names();
   for (const ir::NodeId input : graph.inputs()) {
     names_[input.index()] = graph.node(input).name;
     reserve(graph.node(input).name);
@@ -161,6 +163,16 @@ void OnnxGraphWriter::choose_names(const ir::Graph& graph) {
     if (names_[id.index()].empty())
       names_[id.index()] = fresh_name(node.op != nullptr ? node.op->name() : "constant");
   }
+}
+
+// A value must not have a name that a body within the graph defines.
+void OnnxGraphWriter::reserve_inner_names() {
+  std::set<std::string> inner;
+  for (const auto& [key, bytes] : *opaque_) {
+    onnx::NodeProto proto;
+    if (proto.ParseFromString(bytes)) collect_inner_names(proto, inner);
+  }
+  for (const std::string& name : inner) reserve(name);
 }
 
 std::string OnnxGraphWriter::fresh_name(std::string_view stem) {
@@ -228,9 +240,16 @@ base::Status OnnxGraphWriter::write_opaque(const ir::Graph& graph, ir::NodeId id
   if (found == opaque_->end() || !proto.ParseFromString(found->second))
     return base::internal_error("the model does not have the opaque " + key);
   std::size_t operand = 0;
+  const auto next_operand = [&]() -> const std::string& {
+    return names[node.inputs[operand++].index()];
+  };
+  const std::set<std::string> captured = captured_names(proto);  // before names change
   for (std::string& input : *proto.mutable_input()) {
-    if (!input.empty()) input = names[node.inputs[operand++].index()];
+    if (!input.empty()) input = next_operand();
   }
+  std::map<std::string, std::string> renamed;
+  for (const std::string& name : captured) renamed[name] = next_operand();
+  rename_captured(proto, renamed);
   for (int i = 0; i < proto.output_size(); ++i) {
     std::string& name = *proto.mutable_output(i);
     const auto used = std::ranges::find_if(outputs, [&](ir::NodeId output) {

@@ -14,7 +14,7 @@
 
 #include "base/hash.h"
 #include "base/status.h"
-#include "frontends/onnx.h"
+#include "frontends/nodes/opaque_nodes.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/onnx_binding.h"
 
@@ -62,6 +62,7 @@ class OnnxGraphWriter {
   };
 
   void choose_names(const ir::Graph& graph);
+  void reserve_inner_names();
   std::string fresh_name(std::string_view stem);
   bool reserve(const std::string& name) { return used_.insert(name).second; }
   // Every node of `graph` in order; names[id] is the ONNX name of each.

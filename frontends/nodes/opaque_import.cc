@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "frontends/nodes/captured_names.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/wire/onnx_attributes.h"
 #include "ir/core/symbolic_scope.h"
@@ -31,13 +32,6 @@ std::optional<ir::TensorType> type_of(const onnx::ValueInfoProto& value) {
     type.dims.push_back(dim.has_dim_value() ? ir::Index(dim.dim_value()) : ir::symbolic_dim(name));
   }
   return type;
-}
-
-bool has_body(const onnx::NodeProto& node) {
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g() || attribute.graphs_size() > 0) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -76,38 +70,57 @@ base::Result<ir::Integers> OpaqueImport::shape_of(const ir::TensorType& type) {
 
 base::Result<std::vector<ir::Value>> OpaqueImport::import(const OnnxImportContext& context,
                                                           const OnnxProgramNode& node,
-                                                          const std::vector<ir::Value>& inputs,
+                                                          const std::vector<ir::Value>& values,
                                                           const std::string& reason) {
   const onnx::NodeProto& proto = *node.proto;
-  if (node.scope != 0) return base::unsupported(reason + " (within a body or function)");
-  if (has_body(proto)) return base::unsupported(reason);
+  if (node.scope != 0) return base::unsupported(reason);
+  std::vector<ir::Value> operands;
+  for (int i = 0; i < proto.input_size(); ++i) {  // not the outputs of If's branches
+    const ValueId input = node.inputs[static_cast<std::size_t>(i)];
+    if (input.valid()) operands.push_back(values[input.index()]);
+  }
+  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Value> captured,
+                         captured_values(context.program, proto, values));
+  operands.insert(operands.end(), captured.begin(), captured.end());
+
   const std::string domain = canonical_domain(proto.domain());
   ir::OpaqueOutput output{.node = "node " + std::to_string(node.index),
                           .type = (domain.empty() ? "" : domain + "::") + proto.op_type()};
-  std::vector<ir::Value> operands;
-  for (const ir::Value& input : inputs) {
-    if (input.valid()) operands.push_back(input);
-  }
-  std::vector<ir::Value> values;
+  std::vector<ir::Value> made;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i].valid()) {
-      values.emplace_back();
+      made.emplace_back();
       continue;
     }
-    const std::string& name = context.program.value_names[node.outputs[i].index()];
-    const auto type = declared_type(name);
-    if (!type) {
-      return base::unsupported(reason + "; the model does not declare the type of its output " +
-                               in_quotes(name));
-    }
-    EGRET_ASSIGN_OR_RETURN(output.shape, shape_of(*type));
+    const auto type = declared_type(context.program.value_names[node.outputs[i].index()]);
     output.output = static_cast<std::int64_t>(i);
-    output.dtype = type->dtype;
-    values.push_back(
-        context.builder.add(ir::opaque_operator(), operands, ir::opaque_attrs(output)));
+    output.dtype = type ? type->dtype : ir::DType::kF32;
+    output.shape.clear();
+    if (type) {
+      EGRET_ASSIGN_OR_RETURN(output.shape, shape_of(*type));
+    }
+    made.push_back(context.builder.add(ir::opaque_operator(), operands, ir::opaque_attrs(output)));
+    if (!type && made.back().valid()) untyped_.insert(made.back().id);
   }
   nodes_[output.node] = proto.SerializeAsString();
-  return values;
+  return made;
+}
+
+// In the order of captured_names().
+base::Result<std::vector<ir::Value>> OpaqueImport::captured_values(
+    const OnnxProgram& program, const onnx::NodeProto& node, const std::vector<ir::Value>& values) {
+  std::vector<ir::Value> captured;
+  for (const std::string& name : captured_names(node)) {
+    if (main_values_.empty()) {
+      for (std::size_t i = 0; i < program.value_names.size(); ++i)
+        main_values_.try_emplace(program.value_names[i], ValueId(i));
+    }
+    const auto found = main_values_.find(name);
+    const bool known = found != main_values_.end() && values[found->second.index()].valid();
+    if (!known) return base::unsupported("its body reads " + in_quotes(name));
+    captured.push_back(values[found->second.index()]);
+  }
+  return captured;
 }
 
 }  // namespace egret::frontends

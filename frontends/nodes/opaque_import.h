@@ -5,13 +5,14 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "frontends/nodes/onnx_node.h"
-#include "frontends/onnx.h"
+#include "frontends/nodes/opaque_nodes.h"
 
 namespace egret::onnx {
 class GraphProto;
@@ -26,21 +27,29 @@ class OpaqueImport {
   OpaqueImport(const onnx::GraphProto& graph,
                const std::function<std::int64_t(std::string_view)>& example_of);
 
-  // The node as opaque operators, one for each named output. Errors: unsupported, with `reason`, if
-  // an output has no declared type.
+  // The node as opaque operators, one for each named output. An output without a declared type is
+  // untyped: only opaque nodes may read it. `values` are those of the program, by ValueId; a body
+  // reads them by name, and they become operands. Errors: unsupported, with `reason`, within a body
+  // or function.
   base::Result<std::vector<ir::Value>> import(const OnnxImportContext& context,
                                               const OnnxProgramNode& node,
-                                              const std::vector<ir::Value>& inputs,
+                                              const std::vector<ir::Value>& values,
                                               const std::string& reason);
 
+  bool is_untyped(ir::Value value) const { return untyped_.contains(value.id); }
   const OpaqueNodes& nodes() const { return nodes_; }
 
  private:
   std::optional<ir::TensorType> declared_type(const std::string& value) const;
   base::Result<ir::Integers> shape_of(const ir::TensorType& type);
+  base::Result<std::vector<ir::Value>> captured_values(const OnnxProgram& program,
+                                                       const onnx::NodeProto& node,
+                                                       const std::vector<ir::Value>& values);
 
   std::map<std::string, ir::TensorType, std::less<>> declared_;  // sizes without a name: -1
   const std::function<std::int64_t(std::string_view)>& example_of_;
+  std::map<std::string, ValueId, std::less<>> main_values_;  // the main graph's, by name
+  std::set<ir::NodeId> untyped_;
   OpaqueNodes nodes_;
 };
 

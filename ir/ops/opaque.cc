@@ -68,11 +68,9 @@ Graph cut_at_opaque(const Graph& graph) {
     if (!is_opaque(node)) continue;
     const std::string& key = node.attrs.text("node");
     results.emplace(std::pair(key, node.attrs.integer("output")), id);
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const Node& operand = graph.node(node.inputs[i]);
-      if (operand.kind == NodeKind::kOperator && !operand.op->is_opaque())
-        operands.emplace(key + "(" + std::to_string(i) + ")", node.inputs[i]);
-    }
+    // Also operands that are inputs or constants: they may be computed in an equal graph.
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      operands.emplace(key + "(" + std::to_string(i) + ")", node.inputs[i]);
   }
   std::vector<NodeId> moved(graph.size());
   for (const NodeId id : graph.inputs()) moved[id.index()] = result.append(graph.node(id));

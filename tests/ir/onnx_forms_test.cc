@@ -45,6 +45,8 @@ TEST(OnnxForms, ReductionAxesAreAttributesAndThenInputs) {
             "%1 = reduce_max(%0) {axes=[0], keepdims=1}: f32[1]");
   EXPECT_EQ(import_text({"ReduceSum", 13, {kLine}, {{"noop_with_empty_axes", std::int64_t{1}}}}),
             "");
+  EXPECT_EQ(import_text({"ReduceL1", 18, {kLine}, {{"noop_with_empty_axes", std::int64_t{1}}}}),
+            "%1 = reduce_l1(%0) {axes=[], keepdims=1}: f32[4]");
 
   const Attrs over{{"axes", Integers{3}}};
   EXPECT_EQ(export_text("reduce_sum", over, {kImage}, 11), "ReduceSum(a) axes=[3] keepdims=1");
@@ -52,6 +54,7 @@ TEST(OnnxForms, ReductionAxesAreAttributesAndThenInputs) {
   EXPECT_EQ(export_text("reduce_max", over, {kImage}, 17), "ReduceMax(a) axes=[3] keepdims=1");
   EXPECT_EQ(export_text("reduce_max", over, {kImage}, 18), "ReduceMax(a, i64[1] {3}) keepdims=1");
   EXPECT_EQ(export_text("reduce_l2", {{"axes", Integers{}}}, {kImage}, 18), "body");
+  EXPECT_EQ(export_text("reduce_max", {{"axes", Integers{}}}, {kImage}, 18), "Identity(a)");
 }
 
 TEST(OnnxForms, ReductionsOverAnImageArePoolings) {

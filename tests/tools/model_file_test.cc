@@ -147,18 +147,46 @@ TEST_F(ModelFile, UnknownOperatorsStayAsTheyAre) {
   EXPECT_EQ(opset->version(), 3);
 }
 
-TEST_F(ModelFile, UnknownOperatorsNeedATypeForWhatTheyGive) {
+// What reads a value of unknown type stays as well; the rest of the model is optimized.
+TEST_F(ModelFile, ValuesOfUnknownTypePassThrough) {
   OnnxModel model;
   model.opset_import("com.example", 3);
   model.input("x", {2, 8});
-  model.node("Mystery", {"x"}, {"c"});
-  model.graph().mutable_node(0)->set_domain("com.example");
-  model.node("Relu", {"c"}, {"y"});
+  model.node("Relu", {"x"}, {"a"});
+  model.node("Relu", {"a"}, {"b"});
+  model.node("Mystery", {"b"}, {"c"});
+  model.graph().mutable_node(2)->set_domain("com.example");
+  model.node("Relu", {"c"}, {"d"});
+  model.node("Relu", {"d"}, {"y"});
   model.output("y");
-  ASSERT_TRUE(base::write_file(path("m.onnx"), model.bytes()).ok());
-  const ProgramRun run = run_program("optimize " + path("m.onnx") + " -o " + path("o.onnx"));
-  EXPECT_NE(run.code, 0);
-  EXPECT_THAT(run.err, HasSubstr("the model does not declare the type of its output 'c'"));
+  const onnx::ModelProto result = optimized(model);
+  EXPECT_THAT(operators(result), ElementsAre("Relu", "Mystery", "Relu", "Relu"));
+  EXPECT_EQ(result.graph().output(0).name(), "y");
+  EXPECT_FALSE(result.graph().output(0).has_type());
+}
+
+// The body of a loop reads a value that rewriting replaces.
+TEST_F(ModelFile, BodiesReadTheValuesThatReplaceTheirs) {
+  OnnxModel model;
+  model.input("x", {2, 8});
+  model.node("Neg", {"x"}, {"n"});
+  model.node("Neg", {"n"}, {"same"});
+  model.node("Relu", {"same"}, {"captured"});
+  model.integers("trips", {3});
+  auto loop = model.node("Loop", {"trips", "", "captured"}, {"y"});
+  onnx::GraphProto& body = *loop.graph("body");
+  for (const char* name : {"i", "go", "state"}) body.add_input()->set_name(name);
+  frontends::add_node(body, "Identity", {"go"}, {"goes"});
+  frontends::add_node(body, "Add", {"state", "captured"}, {"sum"});
+  for (const char* name : {"goes", "sum"}) body.add_output()->set_name(name);
+  model.output("y");
+  const onnx::ModelProto result = optimized(model);
+  EXPECT_THAT(operators(result), ElementsAre("Relu", "Loop"));
+  const std::string& relu = result.graph().node(0).output(0);
+  const onnx::NodeProto& written = result.graph().node(1);
+  EXPECT_EQ(written.input(2), relu);
+  EXPECT_EQ(written.attribute(0).g().node(1).input(0), "state");
+  EXPECT_EQ(written.attribute(0).g().node(1).input(1), relu);
 }
 
 }  // namespace

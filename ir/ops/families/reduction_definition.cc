@@ -55,6 +55,13 @@ void define(Definition& d, const ReductionForm& form) {
   d.value(form.finish ? form.finish(value, scalar_of(count)) : value);
 }
 
+// Over no axes each element is reduced alone: these leave it, while ReduceL1 makes it |x|.
+bool keeps_single_elements(std::string_view onnx) {
+  static constexpr std::string_view kNames[] = {"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin",
+                                                "ReduceMean"};
+  return std::ranges::find(kNames, onnx) != std::end(kNames);
+}
+
 // Axes are an attribute up to opset 17 (ReduceSum: 12), an input afterwards; none means all, unless
 // noop_with_empty_axes says none.
 base::Result<std::vector<Value>> import(OnnxNode& node, const std::string& name) {
@@ -66,10 +73,8 @@ base::Result<std::vector<Value>> import(OnnxNode& node, const std::string& name)
     if (!given) return base::unsupported("axes that are computed at run time");
     axes = *given;
   }
-  if (axes.empty()) {
-    if (node.integer("noop_with_empty_axes", 0) != 0) return only_output(x);
-    axes = axes_from(0, rank);
-  }
+  if (axes.empty() && node.integer("noop_with_empty_axes", 0) == 0) axes = axes_from(0, rank);
+  if (axes.empty() && keeps_single_elements(node.op_type())) return only_output(x);
   for (std::int64_t& axis : axes) axis = node.axis(axis, rank);
   std::ranges::sort(axes);
   axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
@@ -94,7 +99,10 @@ base::Status write(OnnxWriter& writer, const ReductionOnnxNames& onnx) {
   const Integers& axes = writer.attrs().integers("axes");
   const OnnxWriter::Attribute keepdims{"keepdims", writer.attrs().integer("keepdims")};
   if (axes.empty()) {  // in ONNX no axes would mean all
-    return base::unsupported(onnx.reduce + " over no axes");
+    if (!keeps_single_elements(onnx.reduce))
+      return base::unsupported(onnx.reduce + " over no axes");  // written as its body
+    writer.emit("Identity", {writer.input(0)});
+    return base::ok();
   }
   if (!onnx.global_pool.empty() && is_global_pool(writer)) {
     writer.emit(onnx.global_pool, {writer.input(0)});
