@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frontends/nodes/shape_values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <utility>
 
 #include "ir/core/symbolic_scope.h"
+#include "ir/graph/onnx_binding.h"
 #include "ir/graph/operator.h"
 
 namespace egret::frontends {
@@ -198,7 +200,11 @@ Elements ShapeValues::elements(ir::NodeId id) {
   const auto constant = constants_.value(id);
   if (!constant) return std::nullopt;
   std::vector<Index> numbers;
-  for (std::int64_t i = 0; i < constant->elements(); ++i) numbers.emplace_back(constant->i64_at(i));
+  for (std::int64_t i = 0; i < constant->elements(); ++i) {
+    const std::int64_t number = constant->i64_at(i);  // "to the end" is the largest integer
+    numbers.emplace_back(
+        std::clamp(number, -ir::OnnxNode::kIntegerLimit, ir::OnnxNode::kIntegerLimit));
+  }
   return numbers;
 }
 

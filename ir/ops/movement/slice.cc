@@ -64,8 +64,8 @@ std::optional<Index> clamped_to(Index index, Index length) {
   if (*is_negative) index = index + length;
   if (decided(index >= length).value_or(false)) return length;
   if (decided(index <= 0).value_or(false)) return Index(0);
-  const bool inside = decided(within(0, index, length)).value_or(false);
-  return inside ? index : max(0, min(index, length));
+  const auto holds = [](Guard guard) { return decided(guard).value_or(false); };
+  return holds(index >= 0) && holds(index <= length) ? index : max(0, min(index, length));
 }
 
 // A slice along an axis, or between bounds, that depend on open sizes; forwards only.

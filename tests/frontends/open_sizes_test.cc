@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models whose sizes stay open while they are imported.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "ir/core/symbolic_scope.h"
+#include "tests/frontends/onnx_model.h"
+
+namespace egret::frontends {
+namespace {
+
+// Imports the model, with batch and seq as open sizes of input x[batch, seq, 8], in a scope that
+// knows of each symbol that it is at least 1.
+class OpenImport : public testing::Test {
+ protected:
+  OpenImport() {
+    onnx::TensorShapeProto* shape = model_.input("x", {0, 0, 8});
+    shape->mutable_dim(0)->set_dim_param("batch");
+    shape->mutable_dim(1)->set_dim_param("seq");
+    model_.node("Shape", {"x"}, {"sizes"});
+    model_.integers("zero", {0});
+    model_.integers("one", {1});
+    model_.integers("two", {2});
+    model_.node("Gather", {"sizes", "zero"}, {"batch"});
+    model_.node("Gather", {"sizes", "one"}, {"seq"});
+  }
+
+  // The type of output y.
+  std::string type() {
+    model_.output("y");
+    ImportOptions options;
+    options.example_of = [](std::string_view) { return std::int64_t{4}; };
+    auto imported = model_.import(options);
+    if (!imported.ok()) return std::string(imported.status().message());
+    const ir::Graph& graph = imported->graph;
+    return to_string(graph.node(graph.outputs()[0].node).type);
+  }
+
+  static std::optional<bool> holds(ir::Guard guard) {
+    bool all = true;
+    bool any = false;
+    for (const std::int64_t batch : {1, 2, 5}) {
+      for (const std::int64_t seq : {1, 3, 128}) {
+        const bool one = ir::evaluate(guard, {{"batch", batch}, {"seq", seq}}).value_or(false);
+        all = all && one;
+        any = any || one;
+      }
+    }
+    return all == any ? std::optional(all) : std::nullopt;
+  }
+
+  OnnxModel model_{17};
+  ir::SymbolicScope scope_{{}, holds};
+};
+
+TEST_F(OpenImport, ReshapesFollowShapeComputations) {
+  model_.node("Mul", {"batch", "seq"}, {"rows"});
+  model_.integers("columns", {2, 4});
+  model_.node("Concat", {"rows", "columns"}, {"target"}).integer("axis", 0);
+  model_.node("Reshape", {"x", "target"}, {"y"});
+  EXPECT_EQ(type(), "f32[batch*seq,2,4]");
+}
+
+TEST_F(OpenImport, QuotientsOfSizesStayQuotients) {
+  model_.node("Div", {"seq", "two"}, {"half"});
+  model_.node("ConstantOfShape", {"half"}, {"y"});
+  EXPECT_EQ(type(), "f32[div(seq, 2)]");
+}
+
+TEST_F(OpenImport, SlicesEndWhereTheModelComputes) {
+  model_.node("Sub", {"seq", "one"}, {"last"});
+  model_.node("Slice", {"x", "zero", "last", "one"}, {"y"});
+  EXPECT_EQ(type(), "f32[batch,seq - 1,8]");
+}
+
+TEST_F(OpenImport, SlicesToTheEndKeepWhatIsLeft) {
+  model_.integers("end", {std::numeric_limits<std::int64_t>::max()});
+  model_.node("Slice", {"x", "one", "end", "one"}, {"y"});
+  EXPECT_EQ(type(), "f32[batch,seq - 1,8]");
+}
+
+TEST_F(OpenImport, RangesCountToAnOpenSize) {
+  model_.node("Squeeze", {"seq"}, {"limit"});
+  for (const char* name : {"start", "delta"}) {
+    auto* tensor = model_.initializer(name, kInt64Code, {});
+    tensor->add_int64_data(name == std::string("delta") ? 1 : 0);
+  }
+  model_.node("Range", {"start", "limit", "delta"}, {"y"});
+  EXPECT_EQ(type(), "i64[seq]");
+}
+
+TEST_F(OpenImport, ExpandTakesComputedSizes) {
+  model_.integers("eight", {8});
+  model_.node("Concat", {"two", "batch", "seq", "eight"}, {"target"}).integer("axis", 0);
+  model_.node("Expand", {"x", "target"}, {"y"});
+  EXPECT_EQ(type(), "f32[2,batch,seq,8]");
+}
+
+// A window's size must be a number.
+TEST_F(OpenImport, NumbersThatMustBeKnownAreNamed) {
+  model_.node("TopK", {"x", "seq"}, {"y", "indices"});
+  EXPECT_NE(type().find("TopK"), std::string::npos) << type();
+}
+
+}  // namespace
+}  // namespace egret::frontends
