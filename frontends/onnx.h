@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -52,9 +53,10 @@ struct OnnxModelInfo {
 struct ImportOptions {
   std::map<std::string, std::int64_t> bind{};  // sizes of symbolic dimensions
   // Keeps symbolic sizes through shape computations, as symbols of the current ir::SymbolicScope,
-  // which must be one for all values and outlive the graph. The function gives a symbol's example;
+  // which must be one for all values and outlive the graph. The function gives the example of a
+  // symbol, which first occurs at this axis;
   // at its first call it may open the scope.
-  std::function<std::int64_t(std::string_view)> example_of{};
+  std::function<std::int64_t(std::string_view name, int axis)> example_of{};
   // Nodes with operators that Egret lacks, or in forms that it lacks, become opaque
   // (ir/ops/opaque.h) if the model declares the types of their outputs, as do those that read a
   // value of unknown type. Otherwise such a model is refused.
@@ -125,11 +127,12 @@ base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelI
 // The names of a model's inputs, initializers not counted, without importing it.
 base::Result<std::vector<std::string>> read_input_names(const std::string& path);
 
-// The symbolic dimensions of a model's inputs, by name, in order of first occurrence, without
-// importing it. Those without a name in the file have the name that import gives them. Errors:
-// those of inputs that import refuses.
-base::Result<std::vector<std::string>> read_open_sizes(const std::string& path);
-base::Result<std::vector<std::string>> read_open_sizes(std::span<const std::byte> bytes);
+// The symbolic dimensions of a model's inputs, by name, with the axis of their first occurrence and
+// in that order, without importing it. Those without a name in the file have the name that import
+// gives them. Errors: those of inputs that import refuses.
+using OpenSize = std::pair<std::string, int>;
+base::Result<std::vector<OpenSize>> read_open_sizes(const std::string& path);
+base::Result<std::vector<OpenSize>> read_open_sizes(std::span<const std::byte> bytes);
 
 // How many ONNX nodes of each type export_onnx() would write. Weights are not touched.
 base::Result<std::map<std::string, int>> count_onnx_operators(const ir::Graph& graph);

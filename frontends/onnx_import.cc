@@ -102,15 +102,15 @@ class InputTypes {
       }
       return ir::Index(bound->second);
     }
-    if (example_of_) return open_size(name);
+    if (example_of_) return open_size(name, axis);
     return ir::symbolic_dim(name);
   }
 
   // The symbol in the current scope, which must be one for all values.
-  ir::Index open_size(const std::string& name) {
+  ir::Index open_size(const std::string& name, int axis) {
     const auto [found, is_new] = open_.try_emplace(name);
     if (!is_new) return found->second;
-    const std::int64_t example = example_of_(name);  // it may open the scope
+    const std::int64_t example = example_of_(name, axis);  // it may open the scope
     found->second = ir::SymbolicScope::current()->symbol(name, example);
     return found->second;
   }
@@ -118,7 +118,7 @@ class InputTypes {
   const std::map<std::string, std::int64_t>& bind_;
   std::set<std::string, std::less<>> taken_;  // names of dimensions in the file
   std::set<std::string> symbols_;             // of all symbolic dimensions
-  const std::function<std::int64_t(std::string_view)>& example_of_;
+  const std::function<std::int64_t(std::string_view, int)>& example_of_;
   std::map<std::string, ir::Index> open_;  // symbols of the current scope
 };
 
@@ -388,32 +388,34 @@ std::vector<const onnx::ValueInfoProto*> true_inputs(const onnx::ModelProto& mod
   return inputs;
 }
 
-base::Result<std::vector<std::string>> open_sizes_of(const onnx::ModelProto& model) {
+base::Result<std::vector<OpenSize>> open_sizes_of(const onnx::ModelProto& model) {
   const ImportOptions options;
   InputTypes types(model.graph(), options);
-  std::vector<std::string> names;
+  std::vector<OpenSize> sizes;
   for (const onnx::ValueInfoProto* input : true_inputs(model)) {
     const auto type = types.type(*input);
     if (!type.ok()) return type.status().at("graph input " + in_quotes(input->name()));
-    for (const ir::Index& size : type->dims) {
+    for (int axis = 0; axis < type->rank(); ++axis) {
+      const ir::Index size = type->dims[static_cast<std::size_t>(axis)];
       if (size.is_constant()) continue;
       const std::string name(size.node()->name);
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+      if (std::ranges::find(sizes, name, &OpenSize::first) == sizes.end())
+        sizes.emplace_back(name, axis);
     }
   }
-  return names;
+  return sizes;
 }
 
 }  // namespace
 
-base::Result<std::vector<std::string>> read_open_sizes(const std::string& path) {
+base::Result<std::vector<OpenSize>> read_open_sizes(const std::string& path) {
   onnx::ModelProto model;
   EGRET_RETURN_IF_ERROR(parse_onnx_file(path, model));
-  auto names = open_sizes_of(model);
-  return names.ok() ? names : names.status().at(path);
+  auto sizes = open_sizes_of(model);
+  return sizes.ok() ? sizes : sizes.status().at(path);
 }
 
-base::Result<std::vector<std::string>> read_open_sizes(std::span<const std::byte> bytes) {
+base::Result<std::vector<OpenSize>> read_open_sizes(std::span<const std::byte> bytes) {
   onnx::ModelProto model;
   EGRET_RETURN_IF_ERROR(parse_onnx(bytes, model));
   return open_sizes_of(model);

@@ -37,7 +37,7 @@ std::optional<ir::TensorType> type_of(const onnx::ValueInfoProto& value) {
 }  // namespace
 
 OpaqueImport::OpaqueImport(const onnx::GraphProto& graph,
-                           const std::function<std::int64_t(std::string_view)>& example_of)
+                           const std::function<std::int64_t(std::string_view, int)>& example_of)
     : example_of_(example_of) {
   const auto declare = [&](const onnx::ValueInfoProto& value) {
     if (auto type = type_of(value)) declared_.insert_or_assign(value.name(), *std::move(type));
@@ -53,14 +53,16 @@ std::optional<ir::TensorType> OpaqueImport::declared_type(const std::string& val
 
 base::Result<ir::Integers> OpaqueImport::shape_of(const ir::TensorType& type) {
   ir::Integers shape;
-  for (const ir::Index& size : type.dims) {
+  for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+    const ir::Index size = type.dims[axis];
     if (size.is_constant()) {
       shape.push_back(size.constant());
       continue;
     }
     const std::string_view name = size.node()->name;
     if (!example_of_) return base::unsupported("a result of the open size " + std::string(name));
-    const std::int64_t example = example_of_(name);  // it may open the scope
+    const std::int64_t example =
+        example_of_(name, static_cast<int>(axis));  // it may open the scope
     ir::SymbolicScope& scope = *ir::SymbolicScope::current();
     if (!scope.examples().contains(name)) scope.symbol(name, example);
     shape.push_back(scope.integer_of(size));

@@ -25,7 +25,7 @@ class OpaqueImport {
   // `graph` declares types of values by name (value_info, outputs). `example_of` as in
   // ImportOptions: open sizes of results need it.
   OpaqueImport(const onnx::GraphProto& graph,
-               const std::function<std::int64_t(std::string_view)>& example_of);
+               const std::function<std::int64_t(std::string_view, int)>& example_of);
 
   // The node as opaque operators, one for each named output. An output without a declared type is
   // untyped: only opaque nodes may read it. `values` are those of the program, by ValueId; a body
@@ -47,7 +47,7 @@ class OpaqueImport {
                                                        const std::vector<ir::Value>& values);
 
   std::map<std::string, ir::TensorType, std::less<>> declared_;  // sizes without a name: -1
-  const std::function<std::int64_t(std::string_view)>& example_of_;
+  const std::function<std::int64_t(std::string_view, int)>& example_of_;
   std::map<std::string, ValueId, std::less<>> main_values_;  // the main graph's, by name
   std::set<ir::NodeId> untyped_;
   OpaqueNodes nodes_;

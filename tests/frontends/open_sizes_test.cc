@@ -31,7 +31,7 @@ class OpenImport : public testing::Test {
   std::string type() {
     model_.output("y");
     ImportOptions options;
-    options.example_of = [](std::string_view) { return std::int64_t{4}; };
+    options.example_of = [](std::string_view, int) { return std::int64_t{4}; };
     auto imported = model_.import(options);
     if (!imported.ok()) return std::string(imported.status().message());
     const ir::Graph& graph = imported->graph;

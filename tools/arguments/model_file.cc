@@ -31,19 +31,17 @@ const base::OptionTable<SizeOptions>& SizeOptions::table() {
 
 namespace {
 
-// A usual number for a size of this name.
-std::int64_t usual_size(std::string_view name) {
+// A usual number for a size of this name that first occurs at this axis.
+std::int64_t usual_size(std::string_view name, int axis) {
   std::string lower;
   for (const char letter : name)
     lower += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   const auto has = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
-  if (has("batch") || lower == "n" || lower == "b" || lower.ends_with("_0") ||
-      lower.ends_with(".0"))
-    return 1;
+  if (has("batch") || lower == "n" || lower == "b") return 1;
   if (has("seq") || has("length") || has("token") || has("time")) return 128;
-  if (has("height") || has("width") || lower == "h" || lower == "w" || lower.ends_with("_2") ||
-      lower.ends_with("_3") || lower.ends_with(".2") || lower.ends_with(".3"))
-    return 224;
+  if (has("height") || has("width") || lower == "h" || lower == "w") return 224;
+  if (axis == 0) return 1;    // mostly a batch
+  if (axis >= 2) return 224;  // mostly of an image
   return 64;
 }
 
@@ -74,9 +72,9 @@ base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
   }
   frontends::ImportOptions import;
   import.opaque_nodes = true;
-  import.example_of = [&](std::string_view name) { if (!open) open.emplace();
+  import.example_of = [&](std::string_view name, int axis) { if (!open) open.emplace();
   const auto given = at.find(std::string(name));
-  return given != at.end() ? given->second : usual_size(name);
+  return given != at.end() ? given->second : usual_size(name, axis);
 };
 EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
                        import_model(path, bytes, options, console, import));
@@ -104,15 +102,15 @@ base::Result<frontends::ImportedModel> read_concrete_model(const std::string& pa
   if (path == "-") {
     EGRET_ASSIGN_OR_RETURN(bytes, read_input(path, kMostModelBytes));
   }
-  EGRET_ASSIGN_OR_RETURN(const std::vector<std::string> open,
+  EGRET_ASSIGN_OR_RETURN(const std::vector<frontends::OpenSize> open,
                          bytes ? frontends::read_open_sizes(std::as_bytes(std::span(*bytes)))
                                : frontends::read_open_sizes(path));
   EGRET_ASSIGN_OR_RETURN(const auto bound, frontends::parse_bindings(options.bind));
   ModelOptions all = options;
   std::string chosen;
-  for (const std::string& name : open) {
+  for (const auto& [name, axis] : open) {
     if (bound.contains(name)) continue;
-    all.bind.push_back(name + "=" + std::to_string(usual_size(name)));
+    all.bind.push_back(name + "=" + std::to_string(usual_size(name, axis)));
     chosen += " --bind " + all.bind.back();
   }
   if (!chosen.empty()) console.note("open sizes:" + chosen);
