@@ -69,7 +69,7 @@ struct TileSums {
         for (int i = 0; i < kVectors; ++i) multiply_add(sum[r][i], a, b[i]);
       }
     }
-    panel += kSteps * kVectors * kTileLanes;
+    panel += std::ptrdiff_t{kSteps} * kVectors * kTileLanes;
 #pragma GCC unroll 3
     for (const float*& address : left) address += kSteps;
   }
@@ -77,7 +77,7 @@ struct TileSums {
 
 template <int kRows, int kVectors>
 __attribute__((target("arch=x86-64-v4"))) void run_tile(const Tile& tile) {
-  static_assert(kRows <= kTileRows && kTileRows == kRowsOfAddress * kRowsOfAddress);
+  static_assert(kRows <= kTileRows && kTileRows == std::int64_t{kRowsOfAddress} * kRowsOfAddress);
   TileSums<kRows, kVectors> sums(tile);
   const float* next = tile.next;
   std::int64_t k = kPrefetchEvery;
