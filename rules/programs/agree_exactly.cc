@@ -23,10 +23,8 @@
 #include "rules/tensors/rule_status.h"
 #include "rules/testing/exact_comparison.h"
 
+namespace egret::rules {
 namespace {
-
-using namespace egret;
-using namespace egret::rules;
 
 struct Agreement {
   std::string verdict = "functions";
@@ -68,9 +66,7 @@ std::vector<Rule> drawn(std::vector<Rule> rules, const RuleStatuses& statuses,
   return rules;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   if (argc < 5) {
     std::fprintf(stderr, "usage: agree_exactly SELECTION RULES CHECKS RESULTS [SEED]\n");
     return 2;
@@ -106,3 +102,8 @@ int main(int argc, char** argv) {
   for (const auto& [verdict, count] : counts) std::printf("%6d %s\n", count, verdict.c_str());
   return counts["DIFFERS"] == 0 && counts["agrees"] >= wanted ? 0 : 1;
 }
+
+}  // namespace
+}  // namespace egret::rules
+
+int main(int argc, char** argv) { return egret::rules::run(argc, argv); }

@@ -16,10 +16,10 @@
 #include "rules/tensors/rule_status.h"
 #include "rules/testing/tester.h"
 
-using namespace egret;
-using namespace egret::rules;
+namespace egret::rules {
+namespace {
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   if (argc < 3) {
     std::fprintf(stderr, "usage: test_rules SELECTION CHECKS [STATUS_FILE]\n");
     return 2;
@@ -60,3 +60,8 @@ int main(int argc, char** argv) {
   std::printf("%d of %zu rules failed\n", wrong, set->rules.size());
   return wrong == 0 ? 0 : 1;
 }
+
+}  // namespace
+}  // namespace egret::rules
+
+int main(int argc, char** argv) { return egret::rules::run(argc, argv); }

@@ -20,9 +20,8 @@
 #include "rules/proving/mutation_trial.h"
 #include "rules/tensors/rule_set.h"
 
+namespace egret::rules {
 namespace {
-
-using namespace egret::rules;
 
 // The content of an existing RESULTS file.
 struct Known {
@@ -37,9 +36,7 @@ struct Known {
   }
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   if (argc < 3) {
     std::fprintf(stderr, "usage: verify_mutants SELECTION RESULTS [CHECKS]\n");
     return 2;
@@ -76,3 +73,8 @@ int main(int argc, char** argv) {
     std::printf("%6d %s\n", count, outcome.c_str());
   return known_results.counts["WRONG"] > 0 ? 1 : 0;
 }
+
+}  // namespace
+}  // namespace egret::rules
+
+int main(int argc, char** argv) { return egret::rules::run(argc, argv); }

@@ -22,16 +22,12 @@
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/rule_status.h"
 
+namespace egret::rules {
 namespace {
-
-using namespace egret;
-using namespace egret::rules;
 
 constexpr std::size_t kMostReason = 300;
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   if (argc < 2) {
     std::fprintf(stderr, "usage: verify_rules SELECTION [STATUS_FILE [quick|usual]]\n");
     return 2;
@@ -83,3 +79,8 @@ int main(int argc, char** argv) {
   for (const auto& [status, count] : counts) std::printf("%d %s\n", count, status.c_str());
   return counts["proven"] == static_cast<int>(set->rules.size()) ? 0 : 1;
 }
+
+}  // namespace
+}  // namespace egret::rules
+
+int main(int argc, char** argv) { return egret::rules::run(argc, argv); }

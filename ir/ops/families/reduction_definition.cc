@@ -99,10 +99,7 @@ base::Status write(OnnxWriter& writer, const ReductionOnnxNames& onnx) {
   const Integers& axes = writer.attrs().integers("axes");
   const OnnxWriter::Attribute keepdims{"keepdims", writer.attrs().integer("keepdims")};
   if (axes.empty()) {  // in ONNX no axes would mean all
-    if (!keeps_single_elements(onnx.reduce))
-      return base::unsupported(onnx.reduce + " over no axes");  // written as its body
-    writer.emit("Identity", {writer.input(0)});
-    return base::ok();
+    return base::unsupported(onnx.reduce + " over no axes");
   }
   if (!onnx.global_pool.empty() && is_global_pool(writer)) {
     writer.emit(onnx.global_pool, {writer.input(0)});
@@ -148,7 +145,7 @@ Integers axes_from(std::int64_t first, int rank) {
   return axes;
 }
 
-Operator reduction_operator(std::string name, std::string doc, ReductionOnnxNames onnx,
+Operator reduction_operator(std::string name, std::string doc, const ReductionOnnxNames& onnx,
                             ReductionForm form) {
   return reduction_interface(
       primitive(std::move(name), std::move(doc), {"x"})
@@ -156,7 +153,7 @@ Operator reduction_operator(std::string name, std::string doc, ReductionOnnxName
       onnx);
 }
 
-Operator reduction_composite(std::string name, std::string doc, ReductionOnnxNames onnx,
+Operator reduction_composite(std::string name, std::string doc, const ReductionOnnxNames& onnx,
                              Operator::BuildBody body) {
   return reduction_interface(
       composite(std::move(name), std::move(doc), {"x"}).with_body(std::move(body)), onnx);

@@ -23,10 +23,10 @@ struct ReductionForm {
 };
 
 // The whole operator `name`.
-Operator reduction_operator(std::string name, std::string doc, ReductionOnnxNames onnx,
+Operator reduction_operator(std::string name, std::string doc, const ReductionOnnxNames& onnx,
                             ReductionForm form);
 // The same as a composite, whose body passes reduction_attrs() on.
-Operator reduction_composite(std::string name, std::string doc, ReductionOnnxNames onnx,
+Operator reduction_composite(std::string name, std::string doc, const ReductionOnnxNames& onnx,
                              Operator::BuildBody body);
 
 Attrs reduction_attrs(Integers axes, bool keepdims);

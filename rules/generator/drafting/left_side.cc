@@ -13,9 +13,9 @@ namespace {
 // Axes, permutations and flags: they decide how an operator's definition reads, and sizes do not.
 bool is_structure(const ir::AttrSpec& spec) {
   if (spec.kind == ir::AttrKind::kText || spec.kind == ir::AttrKind::kReal) return true;
-  static const std::set<std::string, std::less<>> kNames{
+  static const std::set<std::string, std::less<>> names{
       "axis", "axes", "perm", "keepdims", "k", "step", "causal", "count_include_pad", "ceil_mode"};
-  return kNames.contains(spec.name);
+  return names.contains(spec.name);
 }
 
 // Laws hold for particular whole numbers (0, 1, 2). Other reals are parameters, such as the epsilon
