@@ -20,6 +20,7 @@ Sign sign_of_operator(std::string_view op, const std::vector<TensorType>& types,
   const auto denotation = denote(get_operator(op), *canonical, types);
   EXPECT_TRUE(denotation.ok()) << denotation.status().message();
   std::vector<SignedInput> inputs;
+  inputs.reserve(types.size());
   for (const TensorType& type : types) inputs.push_back({type.dtype, sign});
   return sign_of(*denotation, inputs);
 }
