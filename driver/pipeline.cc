@@ -173,8 +173,10 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
 
   EGRET_ASSIGN_OR_RETURN(Report::Check checked, check(graph, decision, setup, options, progress));
   Report::Sizes sizes;
-  if (open != nullptr || ir::has_opaque(program))
-    decision.graph = decision.chosen != nullptr ? decision.chosen->written : program;
+  if (decision.chosen == nullptr && (open != nullptr || ir::has_opaque(program)))
+    decision.graph = program;
+  if (decision.chosen != nullptr && decision.chosen->written.size() > 0)
+    decision.graph = decision.chosen->written;
   if (open != nullptr) {
     EGRET_ASSIGN_OR_RETURN(sizes,
                            check_sizes(program, decision, *open, setup, options, checked.made));
