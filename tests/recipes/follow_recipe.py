@@ -34,6 +34,7 @@ class Registration:
     folder: str        # of the new file
     rows: str          # the table with the new row
     macro: str
+    suffix: str = ""   # of the function's name, beyond the name in the row
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +57,9 @@ RECIPES = {
         ["base", "egraph", "extract"],
         Registration("ExtractorRow", "extract/extractors", "extract/extractors/extractors.def",
                      "EGRET_EXTRACTOR")),
+    "adding_a_verb": Recipe(
+        [*PARALLEL, "backends", "frontends", "runtime", "zoo", "driver", "tools", "LICENSE"],
+        Registration("Verb", "tools/verbs", "tools/frame/verbs.def", "EGRET_VERB", "_verb")),
     "adding_a_kernel": Recipe(["base", "ir", "backends"]),
     "adding_a_fusion": Recipe(["base", "ir", "backends"]),
     "adding_a_backend": Recipe(["base", "ir", "backends"]),
@@ -72,7 +76,8 @@ def write_new(path: pathlib.Path, text: str) -> None:
 
 def register(copy: pathlib.Path, registration: Registration, page: str) -> list[str]:
     code = re.search(r"```cpp\n(.*?)```", page, re.DOTALL).group(1)
-    name = re.search(rf"^{registration.returns} (\w+)\(\)", code, re.MULTILINE).group(1)
+    function = re.search(rf"^{registration.returns} (\w+)\(\)", code, re.MULTILINE).group(1)
+    name = function.removesuffix(registration.suffix)
     new = f"{registration.folder}/{name}.cc"
     write_new(copy / new, code)
     rows = copy / registration.rows

@@ -3,7 +3,8 @@
 find_package(Python3 3.9 COMPONENTS Interpreter)
 if(Python3_FOUND)
   foreach(recipe adding_a_backend adding_a_collective adding_a_fusion adding_a_kernel
-                 adding_a_machine_preset adding_a_scheduler adding_an_extractor adding_an_operator)
+                 adding_a_machine_preset adding_a_scheduler adding_a_verb adding_an_extractor
+                 adding_an_operator)
     add_test(NAME recipes.${recipe}
              COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/recipes/follow_recipe.py ${recipe})
     set_tests_properties(recipes.${recipe} PROPERTIES LABELS slow TIMEOUT 1800)
