@@ -133,11 +133,11 @@ base::Status decide_by_race(const ir::Graph& original, PlanPointer plan,
 
 }  // namespace
 
-base::Result<Decision> decide(const ir::Graph& original, std::vector<Candidate>& candidates,
-                              const Setup& setup, const OptimizeOptions& options,
-                              base::ProgressSink* progress) {
+base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& original,
+                              std::vector<Candidate>& candidates, const Setup& setup,
+                              const OptimizeOptions& options, base::ProgressSink* progress) {
   Decision decision;
-  EGRET_ASSIGN_OR_RETURN(decision.operators_before, frontends::count_onnx_operators(original));
+  EGRET_ASSIGN_OR_RETURN(decision.operators_before, frontends::count_onnx_operators(program));
   auto compiled = compile_batch(*setup.backend, original, setup.plan);
   if (compiled.status().code() == base::StatusCode::kLimit) {
     decision.out_of_memory = true;

@@ -34,11 +34,12 @@ struct Decision {
   std::vector<std::string> notes;
 };
 
-// The original is always in the race. Where its plan does not fit into memory nothing can be
-// measured or checked: the graph stays as it is, unless --no-check or --forbid ask for another.
-// Errors: of compiling and measuring; limit_hit where a forbidden operator would have to stay.
-base::Result<Decision> decide(const ir::Graph& original, std::vector<Candidate>& candidates,
-                              const Setup& setup, const OptimizeOptions& options,
-                              base::ProgressSink* progress);
+// `original` is `program` as it is run: runnable() of it. It is always in the race. Where its plan
+// does not fit into memory nothing can be measured or checked: the graph stays as it is, unless
+// --no-check or --forbid ask for another. Errors: of compiling and measuring; limit_hit where a
+// forbidden operator would have to stay.
+base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& original,
+                              std::vector<Candidate>& candidates, const Setup& setup,
+                              const OptimizeOptions& options, base::ProgressSink* progress);
 
 }  // namespace egret::driver

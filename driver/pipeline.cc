@@ -142,7 +142,7 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   PhaseTimes times;
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, runnable(program, open));
   EGRET_ASSIGN_OR_RETURN(const Setup setup, prepare(options));
-  if (setup.search != nullptr && (open != nullptr || ir::has_opaque(program))) {
+  if (setup.search != nullptr && (open != nullptr || ir::has_undefined(program))) {
     return base::usage_error("--extractor " + options.extractor +
                              " needs known sizes (--bind) and operators");
   }
@@ -168,7 +168,8 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   saturated = {};  // the race needs its memory
   times.end(setup.search != nullptr ? "search" : "extract", "profile", profiler.spent_s);
 
-  EGRET_ASSIGN_OR_RETURN(Decision decision, decide(graph, candidates, setup, options, progress));
+  EGRET_ASSIGN_OR_RETURN(Decision decision,
+                         decide(program, graph, candidates, setup, options, progress));
   times.end("measure");
 
   EGRET_ASSIGN_OR_RETURN(Report::Check checked, check(graph, decision, setup, options, progress));

@@ -26,6 +26,7 @@
 
 #include "base/status.h"
 #include "base/system/file.h"
+#include "frontends/nodes/node_headers.h"
 #include "frontends/nodes/opaque_nodes.h"
 #include "frontends/nodes/operator_names.h"
 #include "frontends/wire/tensor_file.h"
@@ -48,6 +49,8 @@ struct OnnxModelInfo {
   OpaqueNodes opaque_nodes{};
   // Outputs of unknown type, by name: each as a serialized onnx.ValueInfoProto.
   std::map<std::string, std::string> untyped_outputs{};
+  NodeHeaders node_headers{};
+  std::set<std::string> typed_values{};  // inner values of which the model states the type
 };
 
 struct ImportOptions {

@@ -3,6 +3,8 @@
 #include <array>
 #include <filesystem>
 #include <limits>
+#include <set>
+#include <string_view>
 
 #include "base/system/file.h"
 #include "frontends/nodes/onnx_writer.h"
@@ -157,6 +159,19 @@ void fill_interface(onnx::GraphProto& proto, const ir::Graph& graph, const OnnxM
   }
 }
 
+// The types of inner values of which the model states them, among them those of opaque nodes.
+void fill_value_types(onnx::GraphProto& proto, const ir::Graph& graph,
+                      const std::vector<std::string>& names, const OnnxModelInfo& info) {
+  std::set<std::string_view> outputs;
+  for (const auto& output : graph.outputs()) outputs.insert(output.name);
+  for (const ir::NodeId id : live_nodes(graph)) {
+    const ir::Node& node = graph.node(id);
+    const std::string& name = names[id.index()];
+    if (node.kind != ir::NodeKind::kOperator || outputs.contains(name)) continue;
+    if (info.typed_values.contains(name)) fill_type(*proto.add_value_info(), name, node.type);
+  }
+}
+
 }  // namespace
 
 base::Result<std::map<std::string, int>> count_onnx_operators(const ir::Graph& graph) {
@@ -192,6 +207,8 @@ base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelI
       continue;
     }
     fill_interface(proto, graph, info);
+    fill_value_types(proto, graph, writer.names(), info);
+    put_headers(info.node_headers, proto);
     result.opsets = {{"", opset}};
     for (const std::string& domain : writer.domains()) {
       const auto known = info.opsets.find(domain);

@@ -152,6 +152,7 @@ class ModelImport {
       return with_open_inputs(status);
     EGRET_RETURN_IF_ERROR(outputs(opaque, result.info));
     EGRET_ASSIGN_OR_RETURN(ir::Graph graph, builder_.finish());
+    graph.bodies = opaque.bodies();
     result.graph = without_dead_nodes(graph);
     result.graph.name = model_.graph().name();
     for (const auto& entry : model_.metadata_props())
@@ -353,6 +354,8 @@ OnnxModelInfo info_of(const onnx::ModelProto& model) {
   info.model_version = model.model_version();
   info.doc_string = model.doc_string();
   info.graph_doc_string = model.graph().doc_string();
+  info.node_headers = headers_of(model.graph());
+  for (const auto& value : model.graph().value_info()) info.typed_values.insert(value.name());
   return info;
 }
 

@@ -26,12 +26,12 @@ int operator_count(const std::map<std::string, int>& by_type) {
 base::Status CandidatePool::add(Candidate candidate, const ir::Graph& graph) {
   EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(graph, {.known = &folded_}));
   if (forbidden_.any_in(candidate.graph)) return base::ok();
-  candidate.identity = identity_of(candidate.graph);
   EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
   if (open_ != nullptr || ir::has_opaque(candidate.graph)) {
     candidate.written = std::move(candidate.graph);
     EGRET_ASSIGN_OR_RETURN(candidate.graph, runnable(candidate.written, open_));
   }
+  candidate.identity = identity_of(candidate.graph);
   const auto same = std::ranges::find(candidates_, candidate.identity, &Candidate::identity);
   if (same != candidates_.end()) return base::ok();
   EGRET_ASSIGN_OR_RETURN(candidate.prediction, predict(candidate.graph, model_, profiler_));

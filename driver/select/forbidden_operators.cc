@@ -51,6 +51,10 @@ std::vector<double> ForbiddenOperators::factors(const rules::TensorEGraph& tenso
   if (empty()) return factors;
   factors.assign(view.node_count(), 1);
   for (egraph::EGraphView::Index node = 0; node < view.node_count(); ++node) {
+    if (const ir::Graph* body = tensors.body(view.node_op[node])) {
+      if (any_in(*body)) factors[node] = std::numeric_limits<double>::infinity();
+      continue;
+    }
     const NodeQuery query(tensors, view, node);
     if (query.free()) continue;
     const cost::Query& asked = query.query();

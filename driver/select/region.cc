@@ -79,8 +79,7 @@ class Joiner {
   }
 
   PutBack run() {
-    result_.graph.name = graph_.name;
-    result_.graph.metadata = graph_.metadata;
+    result_.graph.copy_header(graph_);
     place_.resize(stands_for_.size());
     for (const NodeId input : graph_.inputs()) build(input.index());
     for (const Graph::Output& output : graph_.outputs()) build(output.node.index());

@@ -6,6 +6,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "base/hash.h"
@@ -21,10 +22,99 @@ namespace {
 inline constexpr base::ProgressColumn kMeasured{
     "measured", "measured", base::ProgressColumn::Unit::kCount, "operators measured in this run"};
 
+// A graph's operators that do not depend on weights alone.
+class GraphQueries {
+ public:
+  // `weights`: by input, whether it depends on weights alone; empty: none.
+  explicit GraphQueries(const ir::Graph& graph, const std::vector<bool>& weights = {});
+  std::span<const cost::Query> all() const { return queries_; }
+
+ private:
+  struct Storage {
+    std::vector<ir::TensorType> types;
+    std::unique_ptr<bool[]> constant;
+  };
+  std::deque<Storage> storage_;  // what the queries point into
+  std::vector<cost::Query> queries_;
+};
+
+GraphQueries::GraphQueries(const ir::Graph& graph, const std::vector<bool>& weights) {
+  std::vector<char> constant(graph.size(), 0);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    constant[graph.inputs()[i].index()] = weights[i] ? 1 : 0;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const ir::Node& node = graph.node(ir::NodeId(i));
+    if (node.kind == ir::NodeKind::kConstant) constant[i] = 1;
+    if (node.kind != ir::NodeKind::kOperator) continue;
+    Storage& own = storage_.emplace_back();
+    own.constant = std::make_unique<bool[]>(node.inputs.size());
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      own.types.push_back(graph.node(node.inputs[k]).type);
+      own.constant[k] = constant[node.inputs[k].index()] != 0;
+    }
+    const cost::Query query{.op = node.op,
+                            .attrs = &node.attrs,
+                            .inputs = own.types,
+                            .constant = {own.constant.get(), node.inputs.size()},
+                            .output = &node.type};
+    constant[i] = node.inputs.empty() || query.all_constant() ? 1 : 0;
+    if (constant[i] == 0) queries_.push_back(query);
+  }
+}
+
+// The operators of an opaque node that has a body, at the examples of open sizes.
+class BodyQueries {
+ public:
+  BodyQueries(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+              extract::NodeIndex node) {
+    const ir::Graph* const body = tensors.body(view.node_op[node]);
+    if (body == nullptr || tensors.is_constant(view.class_id[view.node_class[node]])) return;
+    if (tensors.open_sizes() != nullptr) {
+      auto bound = rules::at_sizes(*body, tensors.open_sizes()->examples());
+      if (!bound.ok()) return;  // the program does not accept these sizes
+      graph_ = *std::move(bound);
+    } else {
+      graph_ = *body;
+    }
+    std::vector<bool> weights;
+    for (const extract::ClassIndex child : view.children_of(node))
+      weights.push_back(tensors.is_constant(view.class_id[child]));
+    queries_.emplace(graph_, weights);
+    outputs_ = graph_.outputs().size();
+  }
+  BodyQueries(const BodyQueries&) = delete;  // the queries point into the graph
+  BodyQueries& operator=(const BodyQueries&) = delete;
+
+  bool empty() const { return !queries_; }
+  std::span<const cost::Query> all() const { return queries_->all(); }
+
+  // A node is priced as one operator: as its dearest one, into which others are taken to be fused,
+  // and a little below it, so that among equally fast graphs the one with whole nodes is chosen.
+  // Each output bears an equal part.
+  double price(cost::Model& model) const {
+    constexpr double kWhole = 0.999;
+    double dearest = 0;
+    for (const cost::Query& query : all()) {
+      const auto cost = model.cost(query);
+      if (!cost.ok()) return std::numeric_limits<double>::infinity();
+      dearest = std::max(dearest, cost->seconds);
+    }
+    return kWhole * dearest / static_cast<double>(outputs_);
+  }
+
+ private:
+  ir::Graph graph_;
+  std::optional<GraphQueries> queries_;
+  std::size_t outputs_ = 1;
+};
+
 double price(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
              extract::NodeIndex node, cost::Model& model) {
   const NodeQuery query(tensors, view, node);
-  if (query.free()) return 0;
+  if (query.free()) {
+    const BodyQueries body(tensors, view, node);
+    return body.empty() ? 0 : body.price(model);
+  }
   const auto cost = model.cost(query.query());
   return cost.ok() ? cost->seconds : std::numeric_limits<double>::infinity();
 }
@@ -115,49 +205,6 @@ base::Result<double> price_of(const cost::Query& query, cost::Model& model, Prof
   return cost.seconds;
 }
 
-namespace {
-
-// A graph's operators that do not depend on weights alone.
-class GraphQueries {
- public:
-  explicit GraphQueries(const ir::Graph& graph);
-  std::span<const cost::Query> all() const { return queries_; }
-
- private:
-  struct Storage {
-    std::vector<ir::TensorType> types;
-    std::unique_ptr<bool[]> constant;
-  };
-  std::deque<Storage> storage_;  // what the queries point into
-  std::vector<cost::Query> queries_;
-};
-
-GraphQueries::GraphQueries(const ir::Graph& graph) {
-  std::vector<char> constant(graph.size(), 0);
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    const ir::Node& node = graph.node(ir::NodeId(i));
-    if (node.kind != ir::NodeKind::kOperator) {
-      constant[i] = node.kind == ir::NodeKind::kConstant ? 1 : 0;
-      continue;
-    }
-    Storage& own = storage_.emplace_back();
-    own.constant = std::make_unique<bool[]>(node.inputs.size());
-    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-      own.types.push_back(graph.node(node.inputs[k]).type);
-      own.constant[k] = constant[node.inputs[k].index()] != 0;
-    }
-    const cost::Query query{.op = node.op,
-                            .attrs = &node.attrs,
-                            .inputs = own.types,
-                            .constant = {own.constant.get(), node.inputs.size()},
-                            .output = &node.type};
-    constant[i] = node.inputs.empty() || query.all_constant() ? 1 : 0;
-    if (constant[i] == 0) queries_.push_back(query);
-  }
-}
-
-}  // namespace
-
 base::Result<Prediction> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler) {
   const GraphQueries queries(graph);
   EGRET_RETURN_IF_ERROR(profiler.profile_all(queries.all()));
@@ -204,11 +251,16 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
                      {kMeasured, profiler.measured}});
 
     std::vector<std::unique_ptr<NodeQuery>> owners;
+    std::deque<BodyQueries> bodies;
     std::vector<cost::Query> chosen;
     for (const extract::NodeIndex node : result.solution.choice) {
       if (node == extract::kNoNode) continue;
       auto query = std::make_unique<NodeQuery>(tensors, view, node);
-      if (query->free()) continue;
+      if (query->free()) {
+        const BodyQueries& body = bodies.emplace_back(tensors, view, node);
+        if (!body.empty()) chosen.insert(chosen.end(), body.all().begin(), body.all().end());
+        continue;
+      }
       chosen.push_back(query->query());
       owners.push_back(std::move(query));
     }

@@ -52,13 +52,17 @@ std::vector<ir::NodeId> ConstantFolder::needed(ir::NodeId id) const {
   return {found.begin(), found.end()};  // ids are a topological order
 }
 
+bool ConstantFolder::is_constant(ir::NodeId id) {
+  ir::extend_constant_nodes(graph_, constant_);
+  return constant_[id.index()];
+}
+
 // Copies the needed nodes into a graph of its own, with the computed values as constants, and
 // interprets it. The result is kept only for `id`.
 std::optional<ir::Tensor> ConstantFolder::value(ir::NodeId id) {
   if (graph_.node(id).kind == ir::NodeKind::kConstant) return graph_.node(id).data;
   if (const auto known = computed_.find(id); known != computed_.end()) return known->second;
-  ir::extend_constant_nodes(graph_, constant_);
-  if (!constant_[id.index()]) return std::nullopt;
+  if (!is_constant(id)) return std::nullopt;
 
   ir::Graph part;
   std::map<ir::NodeId, ir::NodeId> moved;

@@ -22,6 +22,8 @@ class ConstantFolder {
   ConstantFolder(const ir::Graph& graph, std::int64_t max_elements)
       : graph_(graph), max_elements_(max_elements) {}
 
+  // Whether a node depends on constants alone.
+  bool is_constant(ir::NodeId id);
   // The value of a node; nullopt when it depends on an input, is too large, or cannot be computed.
   std::optional<ir::Tensor> value(ir::NodeId id);
 

@@ -180,7 +180,10 @@ class ProgramImport {
       return base::unsupported("needs a number where a size is open");
     EGRET_RETURN_IF_ERROR(check_sizes(context_.builder.graph(), first, context_.max_value_bytes));
     note_ignored(imported, node);
-    return bind_outputs(node, *outputs, first);
+    if (context_.opaque == nullptr) return bind_outputs(node, *outputs, first);
+    const auto whole = context_.opaque->kept_whole(context_, node, values_, *outputs);
+    EGRET_RETURN_IF_ERROR(context_.builder.status());
+    return bind_outputs(node, whole, first);
   }
 
   static base::Result<std::vector<Value>> call(ImportedNode& node, const onnx::NodeProto& proto) {

@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "frontends/nodes/captured_names.h"
+#include "frontends/nodes/form_changes.h"
 #include "frontends/nodes/split_groups.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/wire/onnx_tensor.h"
 #include "ir/core/symbolic_scope.h"
 #include "ir/graph/body.h"
 #include "ir/graph/operator.h"
+#include "ir/ops/opaque.h"
 
 namespace egret::frontends {
 namespace {
@@ -168,9 +170,9 @@ void OnnxGraphWriter::choose_names(const ir::Graph& graph) {
 // A value must not have a name that a body within the graph defines.
 void OnnxGraphWriter::reserve_inner_names() {
   std::set<std::string> inner;
-  for (const auto& [key, bytes] : *opaque_) {
+  for (const auto& [key, opaque] : *opaque_) {
     onnx::NodeProto proto;
-    if (proto.ParseFromString(bytes)) collect_inner_names(proto, inner);
+    if (proto.ParseFromString(opaque.proto)) collect_inner_names(proto, inner);
   }
   for (const std::string& name : inner) reserve(name);
 }
@@ -194,11 +196,11 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
   // The pieces of a split are separate nodes in the graph, but one ONNX node makes them all. It is
   // written at the first piece, because all pieces read the same input.
   std::set<const SplitGroup*> written;
-  std::map<std::string, std::vector<ir::NodeId>> opaque;  // the outputs of one node
-  for (const ir::NodeId id : live) {
+  std::map<std::pair<std::string, std::vector<ir::NodeId>>, std::vector<ir::NodeId>> opaque;
+  for (const ir::NodeId id : live) {  // the outputs of one node
     const ir::Node& node = graph.node(id);
     if (node.kind == ir::NodeKind::kOperator && node.op->is_opaque())
-      opaque[node.attrs.text("node")].push_back(id);
+      opaque[{node.attrs.text("node"), node.inputs}].push_back(id);
   }
   for (const ir::NodeId id : live) {
     const ir::Node& node = graph.node(id);
@@ -211,8 +213,8 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
       continue;
     }
     if (node.op->is_opaque()) {
-      const std::vector<ir::NodeId>& outputs = opaque.at(node.attrs.text("node"));
-      if (outputs.front() == id) EGRET_RETURN_IF_ERROR(write_opaque(graph, id, outputs, names));
+      const std::vector<ir::NodeId>& outputs = opaque.at({node.attrs.text("node"), node.inputs});
+      if (outputs.front() == id) EGRET_RETURN_IF_ERROR(write_opaque(graph, outputs, names));
       continue;
     }
     Operation operation{*node.op, node.attrs, {}, {}, node.type, name};
@@ -225,44 +227,73 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
   return base::ok();
 }
 
-// The node as it was, with the names that its operands and outputs have now.
-base::Status OnnxGraphWriter::write_opaque(const ir::Graph& graph, ir::NodeId id,
+base::Status OnnxGraphWriter::write_opaque(const ir::Graph& graph,
                                            std::span<const ir::NodeId> outputs,
                                            const std::vector<std::string>& names) {
-  const ir::Node& node = graph.node(id);
+  const ir::Node& node = graph.node(outputs.front());
   const std::string& key = node.attrs.text("node");
-  onnx::NodeProto& proto = *graph_.add_node();
+  std::vector<std::string> operands;
+  for (const ir::NodeId input : node.inputs) operands.push_back(names[input.index()]);
+  std::map<std::int64_t, std::string> made;
+  for (const ir::NodeId output : outputs) {
+    made.emplace(graph.node(output).attrs.integer("output"), names[output.index()]);
+    note_sizes(names[output.index()], graph.node(output).type);
+  }
   if (opaque_ == nullptr) {
+    onnx::NodeProto& proto = *graph_.add_node();
     proto.set_op_type(node.attrs.text("type"));
+    for (const auto& [output, name] : made) proto.add_output(name);
     return base::ok();
   }
   const auto found = opaque_->find(key);
-  if (found == opaque_->end() || !proto.ParseFromString(found->second))
+  onnx::NodeProto proto;
+  if (found == opaque_->end() || !proto.ParseFromString(found->second.proto))
     return base::internal_error("the model does not have the opaque " + key);
+  const OpaqueNode& opaque = found->second;
+  if (opaque.opset == 0 || has_same_form(proto.op_type(), opaque.opset, opset_))
+    return write_opaque(proto, opaque, operands, made);
+  const ir::Graph* const body = ir::body_of(graph, node);
+  if (body == nullptr) {
+    return base::unsupported("operator " + proto.op_type() + " of opset " +
+                             std::to_string(opaque.opset) + " cannot be written in opset " +
+                             std::to_string(opset_));
+  }
+  std::map<std::string, std::string> by_name;
+  for (const auto& [output, name] : made) by_name.emplace(std::to_string(output), name);
+  return write_inline(*body, operands, by_name, proto.op_type());
+}
+
+// The node as it was, with the names that its operands and outputs have now.
+base::Status OnnxGraphWriter::write_opaque(onnx::NodeProto& proto, const OpaqueNode& opaque,
+                                           std::span<const std::string> operands,
+                                           const std::map<std::int64_t, std::string>& outputs) {
   std::size_t operand = 0;
-  const auto next_operand = [&]() -> const std::string& {
-    return names[node.inputs[operand++].index()];
-  };
   const std::set<std::string> captured = captured_names(proto);  // before names change
-  for (std::string& input : *proto.mutable_input()) {
-    if (!input.empty()) input = next_operand();
+  for (int i = 0; i < proto.input_size(); ++i) {
+    std::string& input = *proto.mutable_input(i);
+    const auto fixed = opaque.fixed.find(i);
+    if (fixed == opaque.fixed.end()) {
+      if (!input.empty()) input = operands[operand++];
+    } else if (const auto* tensor = std::get_if<ir::Tensor>(&fixed->second)) {
+      input = shared_constant(*tensor);
+    } else if (const auto* sizes = std::get_if<std::vector<ir::Index>>(&fixed->second)) {
+      EGRET_ASSIGN_OR_RETURN(input, computed_sizes(*sizes));
+    }
   }
   std::map<std::string, std::string> renamed;
-  for (const std::string& name : captured) renamed[name] = next_operand();
+  for (const std::string& name : captured) renamed[name] = operands[operand++];
   rename_captured(proto, renamed);
   for (int i = 0; i < proto.output_size(); ++i) {
     std::string& name = *proto.mutable_output(i);
-    const auto used = std::ranges::find_if(outputs, [&](ir::NodeId output) {
-      return graph.node(output).attrs.integer("output") == i;
-    });
+    const auto used = outputs.find(i);
     if (used != outputs.end()) {
-      name = names[used->index()];
-      note_sizes(name, graph.node(*used).type);
+      name = used->second;
     } else if (!name.empty()) {
       name = fresh_name("unused");
     }
   }
   if (!proto.domain().empty()) domains_.insert(proto.domain());
+  *graph_.add_node() = std::move(proto);
   return base::ok();
 }
 
@@ -335,35 +366,56 @@ base::Status OnnxGraphWriter::write_operation(const Operation& operation) {
 base::Status OnnxGraphWriter::write_body(const Operation& operation) {
   EGRET_ASSIGN_OR_RETURN(const ir::Graph body,
                          body_graph(operation.op, operation.attrs, operation.input_types));
+  return write_inline(body, operation.inputs, {{body.outputs().front().name, operation.output}},
+                      operation.op.name());
+}
+
+base::Status OnnxGraphWriter::write_inline(const ir::Graph& body,
+                                           std::span<const std::string> inputs,
+                                           const std::map<std::string, std::string>& outputs,
+                                           std::string_view stem) {
   std::vector<std::string> names(body.size());
-  for (std::size_t i = 0; i < operation.inputs.size(); ++i)
-    names[body.inputs()[i].index()] = operation.inputs[i];
-  const ir::NodeId result = body.outputs().front().node;
-  const bool passes_through = body.node(result).kind != ir::NodeKind::kOperator;
-  for (std::size_t i = 0; i < body.size(); ++i) {
-    const ir::Node& node = body.node(ir::NodeId(i));
-    if (node.kind == ir::NodeKind::kConstant) {
-      names[i] = shared_constant(node.data);
-    } else if (names[i].empty()) {
-      names[i] = ir::NodeId(i) == result ? operation.output : fresh_name(operation.op.name());
+  std::vector<bool> needed(body.size(), false);
+  for (std::size_t i = 0; i < inputs.size(); ++i) names[body.inputs()[i].index()] = inputs[i];
+  std::vector<std::pair<ir::NodeId, std::string>> copies;
+  for (const ir::Graph::Output& output : body.outputs()) {
+    const auto wanted = outputs.find(output.name);
+    if (wanted == outputs.end()) continue;
+    needed[output.node.index()] = true;
+    std::string& name = names[output.node.index()];
+    if (name.empty() && body.node(output.node).kind == ir::NodeKind::kOperator) {
+      name = wanted->second;
+    } else {
+      copies.emplace_back(output.node, wanted->second);
     }
   }
-  for (const ir::NodeId id : live_nodes(body)) {
-    const ir::Node& node = body.node(id);
+  for (std::size_t i = body.size(); i-- > 0;) {
+    for (const ir::NodeId input : body.node(ir::NodeId(i)).inputs)
+      needed[input.index()] = needed[input.index()] || needed[i];
+  }
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    if (!needed[i]) continue;
+    const ir::Node& node = body.node(ir::NodeId(i));
+    std::string& name = names[i];
+    if (node.kind == ir::NodeKind::kConstant) {
+      name = shared_constant(node.data);
+    } else if (name.empty()) {
+      name = fresh_name(stem);
+    }
     if (node.kind != ir::NodeKind::kOperator) continue;
-    Operation part{*node.op, node.attrs, {}, {}, node.type, names[id.index()]};
+    Operation part{*node.op, node.attrs, {}, {}, node.type, name};
     for (const ir::NodeId input : node.inputs) {
       part.inputs.push_back(names[input.index()]);
       part.input_types.push_back(body.node(input).type);
     }
     EGRET_RETURN_IF_ERROR(write_operation(part));
   }
-  if (passes_through) {
+  for (const auto& [id, wanted] : copies) {
     onnx::NodeProto& node = *graph_.add_node();
     node.set_op_type("Identity");
-    node.add_input(names[result.index()]);
-    node.add_output(operation.output);
-    node.set_name(operation.output);
+    node.add_input(names[id.index()]);
+    node.add_output(wanted);
+    node.set_name(wanted);
   }
   return base::ok();
 }

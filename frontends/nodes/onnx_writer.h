@@ -20,7 +20,8 @@
 
 namespace egret::onnx {
 class GraphProto;
-}
+class NodeProto;
+}  // namespace egret::onnx
 
 namespace egret::frontends {
 
@@ -42,6 +43,8 @@ class OnnxGraphWriter {
   // the given opset, discard the result and write again with that opset.
   base::Status write(const ir::Graph& graph);
 
+  // The ONNX names of the graph's values, by NodeId; empty for dead nodes.
+  const std::vector<std::string>& names() const { return names_; }
   int needed_opset() const { return needed_opset_; }
   const std::string& needed_by() const { return needed_by_; }
   const std::set<std::string>& domains() const { return domains_; }  // other than ai.onnx
@@ -69,11 +72,19 @@ class OnnxGraphWriter {
   base::Status write_nodes(const ir::Graph& graph, const std::vector<std::string>& names);
   void write_split(const SplitGroup& split, const std::vector<std::string>& names);
   void note_sizes(const std::string& name, const ir::TensorType& type);
-  base::Status write_opaque(const ir::Graph& graph, ir::NodeId id,
-                            std::span<const ir::NodeId> outputs,
+  // `outputs`: those of one node that are used.
+  base::Status write_opaque(const ir::Graph& graph, std::span<const ir::NodeId> outputs,
                             const std::vector<std::string>& names);
+  base::Status write_opaque(onnx::NodeProto& proto, const OpaqueNode& opaque,
+                            std::span<const std::string> operands,
+                            const std::map<std::int64_t, std::string>& outputs);
   base::Status write_operation(const Operation& operation);
   base::Status write_body(const Operation& operation);
+  // Operators in the place of one node. `outputs`: the names of those that are used, by their name
+  // in the body.
+  base::Status write_inline(const ir::Graph& body, std::span<const std::string> inputs,
+                            const std::map<std::string, std::string>& outputs,
+                            std::string_view stem);
   std::string shared_constant(const ir::Tensor& tensor);
   // The name of a tensor of rank 1 with the sizes, computed from the graph's inputs.
   base::Result<std::string> computed_sizes(const std::vector<ir::Index>& sizes);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frontends/nodes/opaque_import.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/hash.h"
 #include "frontends/nodes/captured_names.h"
+#include "frontends/nodes/onnx_writer.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/wire/onnx_attributes.h"
 #include "ir/core/symbolic_scope.h"
+#include "ir/graph/graph_text.h"
 #include "ir/ops/opaque.h"
 
 namespace egret::frontends {
@@ -104,8 +108,177 @@ base::Result<std::vector<ir::Value>> OpaqueImport::import(const OnnxImportContex
     made.push_back(context.builder.add(ir::opaque_operator(), operands, ir::opaque_attrs(output)));
     if (!type && made.back().valid()) untyped_.insert(made.back().id);
   }
-  nodes_[output.node] = proto.SerializeAsString();
+  nodes_[output.node] = {
+      .proto = proto.SerializeAsString(),
+      .opset = domain.empty() ? static_cast<int>(context.program.opset(node)) : 0};
   return made;
+}
+
+namespace {
+
+// What the values compute from the operands, with an input for each operand. nullopt if they
+// depend on something else, or compute nothing.
+std::optional<ir::Graph> body_between(const ir::Graph& graph,
+                                      const std::vector<ir::Value>& operands,
+                                      const std::vector<ir::Value>& made) {
+  constexpr std::size_t kMostNodes = 1000;
+  ir::Graph body;
+  std::map<ir::NodeId, ir::NodeId> moved;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const ir::NodeId input = body.append({.kind = ir::NodeKind::kInput,
+                                          .type = graph.node(operands[i].id).type,
+                                          .name = "operand " + std::to_string(i)});
+    moved.emplace(operands[i].id, input);
+  }
+  std::set<ir::NodeId> inner;
+  std::vector<ir::NodeId> open;
+  const auto reach = [&](ir::NodeId id) {
+    if (!moved.contains(id) && inner.insert(id).second) open.push_back(id);
+  };
+  for (const ir::Value value : made) {
+    if (value.valid()) reach(value.id);
+  }
+  while (!open.empty()) {
+    const ir::Node& node = graph.node(open.back());
+    open.pop_back();
+    if (node.kind == ir::NodeKind::kInput || inner.size() > kMostNodes) return std::nullopt;
+    if (node.kind == ir::NodeKind::kOperator && node.op->is_opaque()) return std::nullopt;
+    for (const ir::NodeId input : node.inputs) reach(input);
+  }
+  for (const ir::NodeId id : inner) {  // in topological order, as ids are
+    ir::Node node = graph.node(id);
+    node.name.clear();
+    for (ir::NodeId& input : node.inputs) input = moved.at(input);
+    moved.emplace(id, body.append(std::move(node)));
+  }
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (made[i].valid()) body.add_output(std::to_string(i), moved.at(made[i].id));
+  }
+  return body.operator_count() > 0 ? std::optional(std::move(body)) : std::nullopt;
+}
+
+// Whether export writes the body as one node with the operator of the model's.
+bool is_written_as(const ir::Graph& body, const onnx::NodeProto& node, int opset) {
+  onnx::GraphProto written;
+  OnnxGraphWriter writer(written, opset);
+  const base::Status status = writer.write(body);
+  ir::SymbolicScope* const scope = ir::SymbolicScope::current();
+  const bool undecided = scope != nullptr && scope->take_undecided();
+  return status.ok() && !undecided && writer.needed_opset() <= opset && written.node_size() == 1 &&
+         written.node(0).op_type() == node.op_type() &&
+         canonical_domain(written.node(0).domain()) == canonical_domain(node.domain());
+}
+
+// A key that equal nodes with operands of equal types share.
+std::string key_of(const onnx::NodeProto& node, const std::map<int, FixedInput>& fixed,
+                   const ir::Graph& body) {
+  onnx::NodeProto bare = node;
+  bare.clear_name();
+  bare.clear_doc_string();
+  bare.clear_metadata_props();
+  for (std::string& name : *bare.mutable_input()) name = name.empty() ? "" : "?";
+  for (std::string& name : *bare.mutable_output()) name = name.empty() ? "" : "?";
+  std::string text = bare.SerializeAsString();
+  for (const auto& [input, value] : fixed) {
+    text += ";" + std::to_string(input);
+    if (const auto* tensor = std::get_if<ir::Tensor>(&value))
+      text += tensor->content_hash().to_hex();
+    if (const auto* sizes = std::get_if<std::vector<ir::Index>>(&value)) {
+      for (const ir::Index& size : *sizes) text += "," + to_string(size);
+    }
+  }
+  text += ir::to_text(body);
+  return node.op_type() + "#" + base::content_hash(text).to_hex();
+}
+
+bool has_bodies_or_references(const onnx::NodeProto& node) {
+  return std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
+    return !attribute.ref_attr_name().empty() || attribute.has_g() || attribute.graphs_size() > 0;
+  });
+}
+
+}  // namespace
+
+std::optional<OpaqueImport::Reading> OpaqueImport::reading_of(const OnnxImportContext& context,
+                                                              const OnnxProgramNode& node,
+                                                              const std::vector<ir::Value>& values,
+                                                              const std::vector<ir::Value>& made) {
+  const ir::Graph& graph = context.builder.graph();
+  std::vector<ir::Value> all;  // inputs that are there
+  std::vector<int> place;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.inputs[i].valid()) continue;
+    all.push_back(values[node.inputs[i].index()]);
+    place.push_back(static_cast<int>(i));
+  }
+  Reading reading;
+  auto body = body_between(graph, all, made);
+  if (!body) return std::nullopt;
+  // Inputs that the operators do not read, because import made attributes of them, are fixed.
+  const std::vector<int> uses = ir::use_counts(*body);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto first = std::ranges::find(all, all[i].id, &ir::Value::id);
+    const auto known = static_cast<std::size_t>(first - all.begin());
+    if (uses[body->inputs()[known].index()] > 0) {
+      reading.operands.push_back(all[i]);
+    } else if (auto constant = context.constants.value(all[i].id)) {
+      reading.fixed[place[i]] = *std::move(constant);
+    } else if (auto sizes = context.sizes.elements(all[i].id);
+               sizes && graph.node(all[i].id).type.rank() == 1 &&
+               graph.node(all[i].id).type.dtype == ir::DType::kI64) {
+      reading.fixed[place[i]] = *std::move(sizes);
+    } else {
+      return std::nullopt;
+    }
+  }
+  body = body_between(graph, reading.operands, made);
+  if (!body) return std::nullopt;
+  reading.body = *std::move(body);
+  return reading;
+}
+
+std::vector<ir::Value> OpaqueImport::kept_whole(const OnnxImportContext& context,
+                                                const OnnxProgramNode& node,
+                                                const std::vector<ir::Value>& values,
+                                                const std::vector<ir::Value>& made) {
+  const onnx::NodeProto& proto = *node.proto;
+  if (node.scope != 0 || has_bodies_or_references(proto)) return made;
+  const ir::Graph& graph = context.builder.graph();
+  for (const ir::Value value : made) {
+    if (!value.valid()) continue;
+    const bool shape = graph.node(value.id).kind != ir::NodeKind::kOperator ||
+                       context.constants.is_constant(value.id) ||
+                       context.sizes.elements(value.id).has_value();
+    if (shape) return made;
+  }
+  auto reading = reading_of(context, node, values, made);
+  const int opset = static_cast<int>(context.program.opset(node));
+  if (!reading || is_written_as(reading->body, proto, opset)) return made;
+
+  const std::string domain = canonical_domain(proto.domain());
+  ir::OpaqueOutput output{.node = key_of(proto, reading->fixed, reading->body),
+                          .type = (domain.empty() ? "" : domain + "::") + proto.op_type()};
+  std::vector<ir::Value> whole;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    whole.emplace_back();
+    if (!made[i].valid()) continue;
+    const ir::TensorType& type = graph.node(made[i].id).type;
+    output.output = static_cast<std::int64_t>(i);
+    output.dtype = type.dtype;
+    output.shape.clear();
+    for (const ir::Index& size : type.dims) {
+      ir::SymbolicScope* const scope = ir::SymbolicScope::current();
+      if (!size.is_constant() && scope == nullptr) return made;
+      output.shape.push_back(size.is_constant() ? size.constant() : scope->integer_of(size));
+    }
+    whole.back() =
+        context.builder.add(ir::opaque_operator(), reading->operands, ir::opaque_attrs(output));
+  }
+  nodes_[output.node] = {.proto = proto.SerializeAsString(),
+                         .opset = domain.empty() ? opset : 0,
+                         .fixed = std::move(reading->fixed)};
+  bodies_[output.node] = std::make_shared<const ir::Graph>(std::move(reading->body));
+  return whole;
 }
 
 // In the order of captured_names().

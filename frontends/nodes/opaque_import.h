@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Import of nodes that stay as they are.
+// Import of nodes that stay as they are (ir/ops/opaque.h): those that Egret cannot express, and
+// those that export would not write as one node again.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -36,10 +38,28 @@ class OpaqueImport {
                                               const std::vector<ir::Value>& values,
                                               const std::string& reason);
 
+  // What stands for the outputs `made` of a node that was imported: opaque operators with a body if
+  // export would write other nodes for it, else `made`. Nodes within functions and branches, with
+  // constant or size outputs, and those that disappear (an identity) have none.
+  std::vector<ir::Value> kept_whole(const OnnxImportContext& context, const OnnxProgramNode& node,
+                                    const std::vector<ir::Value>& values,
+                                    const std::vector<ir::Value>& made);
+
   bool is_untyped(ir::Value value) const { return untyped_.contains(value.id); }
   const OpaqueNodes& nodes() const { return nodes_; }
+  // Of the opaque nodes, as in ir::Graph::bodies.
+  const std::map<std::string, std::shared_ptr<const ir::Graph>>& bodies() const { return bodies_; }
 
  private:
+  // How a node that is kept whole reads its inputs.
+  struct Reading {
+    std::vector<ir::Value> operands{};
+    std::map<int, FixedInput> fixed{};
+    ir::Graph body{};
+  };
+  std::optional<Reading> reading_of(const OnnxImportContext& context, const OnnxProgramNode& node,
+                                    const std::vector<ir::Value>& values,
+                                    const std::vector<ir::Value>& made);
   std::optional<ir::TensorType> declared_type(const std::string& value) const;
   base::Result<ir::Integers> shape_of(const ir::TensorType& type);
   base::Result<std::vector<ir::Value>> captured_values(const OnnxProgram& program,
@@ -51,6 +71,7 @@ class OpaqueImport {
   std::map<std::string, ValueId, std::less<>> main_values_;  // the main graph's, by name
   std::set<ir::NodeId> untyped_;
   OpaqueNodes nodes_;
+  std::map<std::string, std::shared_ptr<const ir::Graph>> bodies_;
 };
 
 }  // namespace egret::frontends

@@ -30,8 +30,7 @@ void extend_constant_nodes(const Graph& graph, std::vector<bool>& constant,
 
 Graph with_constants(const Graph& graph, const std::map<NodeId, Tensor>& values) {
   Graph result;
-  result.name = graph.name;
-  result.metadata = graph.metadata;
+  result.copy_header(graph);
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const Node& node = graph.node(NodeId(i));
     const auto value = values.find(NodeId(i));

@@ -58,6 +58,12 @@ base::Status Graph::check_invariants() const {
   return base::ok();
 }
 
+void Graph::copy_header(const Graph& other) {
+  name = other.name;
+  metadata = other.metadata;
+  bodies = other.bodies;
+}
+
 // Nodes come after their inputs, so one backward pass suffices. Graph inputs are always live.
 std::vector<NodeId> live_nodes(const Graph& graph) {
   std::vector<bool> live(graph.size(), false);
@@ -76,8 +82,7 @@ std::vector<NodeId> live_nodes(const Graph& graph) {
 
 Graph without_dead_nodes(const Graph& graph) {
   Graph result;
-  result.name = graph.name;
-  result.metadata = graph.metadata;
+  result.copy_header(graph);
   std::vector<NodeId> map(graph.size());
   for (const NodeId id : live_nodes(graph)) {
     Node node = graph.node(id);
@@ -113,8 +118,7 @@ base::Result<Graph> rebuilt(const Graph& graph, const Make& make) {
   }
   for (const auto& out : graph.outputs()) builder.output(out.name, map[out.node.index()]);
   EGRET_ASSIGN_OR_RETURN(Graph result, builder.finish());
-  result.name = graph.name;
-  result.metadata = graph.metadata;
+  result.copy_header(graph);
   return result;
 }
 

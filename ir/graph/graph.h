@@ -54,6 +54,11 @@ class Graph {
 
   std::string name;
   std::map<std::string, std::string> metadata;  // kept from import to export
+  // What opaque nodes (ir/ops/opaque.h) compute, for those that have a definition, by the node's
+  // key: the body's inputs are the operands, in order, and its output "i" is the node's output i.
+  std::map<std::string, std::shared_ptr<const Graph>> bodies;
+  // Takes the name, the metadata and the bodies.
+  void copy_header(const Graph& other);
 
   // Low-level construction; GraphBuilder is the checked way.
   NodeId append(Node node);

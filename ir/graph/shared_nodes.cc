@@ -14,8 +14,7 @@ Graph with_shared_nodes(const Graph& graph) {
   std::map<std::string, NodeId> constants;
   std::vector<NodeId> moved(graph.size());
   Graph shared;
-  shared.name = graph.name;
-  shared.metadata = graph.metadata;
+  shared.copy_header(graph);
   for (const NodeId id : live_nodes(graph)) {
     Node node = graph.node(id);
     for (NodeId& input : node.inputs) input = moved[input.index()];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -53,11 +54,72 @@ Attrs opaque_attrs(const OpaqueOutput& output) {
 
 bool has_opaque(const Graph& graph) { return std::ranges::any_of(graph.nodes(), is_opaque); }
 
-Graph cut_at_opaque(const Graph& graph) {
-  if (!has_opaque(graph)) return graph;
+bool has_undefined(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
+    return is_opaque(node) && body_of(graph, node) == nullptr;
+  });
+}
+
+const Graph* body_of(const Graph& graph, const Node& node) {
+  if (!is_opaque(node)) return nullptr;
+  const auto found = graph.bodies.find(node.attrs.text("node"));
+  return found != graph.bodies.end() ? found->second.get() : nullptr;
+}
+
+namespace {
+
+// Appends the body and gives its outputs, by their names.
+std::map<std::string, NodeId> append_body(Graph& graph, const Graph& body,
+                                          const std::vector<NodeId>& operands) {
+  EGRET_CHECK(body.inputs().size() == operands.size(), "an operand for each input of the body");
+  std::vector<NodeId> moved(body.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) moved[body.inputs()[i].index()] = operands[i];
+  for (const NodeId id : live_nodes(body)) {
+    if (body.node(id).kind == NodeKind::kInput) continue;
+    Node node = body.node(id);
+    for (NodeId& input : node.inputs) input = moved[input.index()];
+    moved[id.index()] = graph.append(std::move(node));
+  }
+  std::map<std::string, NodeId> outputs;
+  for (const Graph::Output& output : body.outputs())
+    outputs.emplace(output.name, moved[output.node.index()]);
+  return outputs;
+}
+
+}  // namespace
+
+Graph expand_bodies(const Graph& graph) {
+  const auto has_body = [&](const Node& node) { return body_of(graph, node) != nullptr; };
+  if (std::ranges::none_of(graph.nodes(), has_body)) return graph;
   Graph result;
   result.name = graph.name;
   result.metadata = graph.metadata;
+  std::map<std::pair<std::string, std::vector<NodeId>>, std::map<std::string, NodeId>> expanded;
+  std::vector<NodeId> moved(graph.size());
+  for (const NodeId id : live_nodes(graph)) {
+    Node node = graph.node(id);
+    for (NodeId& input : node.inputs) input = moved[input.index()];
+    const Graph* const body = body_of(graph, node);
+    if (body == nullptr) {
+      moved[id.index()] = result.append(std::move(node));
+      continue;
+    }
+    const auto [at, is_new] = expanded.try_emplace({node.attrs.text("node"), node.inputs});
+    if (is_new) at->second = append_body(result, *body, node.inputs);
+    const NodeId value = at->second.at(std::to_string(node.attrs.integer("output")));
+    moved[id.index()] = value;
+    if (result.node(value).kind == NodeKind::kOperator) result.rename(value, node.name);
+  }
+  for (const Graph::Output& output : graph.outputs())
+    result.add_output(output.name, moved[output.node.index()]);
+  return result;
+}
+
+Graph cut_at_opaque(const Graph& with_bodies) {
+  const Graph graph = expand_bodies(with_bodies);
+  if (!has_opaque(graph)) return graph;
+  Graph result;
+  result.copy_header(graph);
   // By name, so that the order depends on the opaque nodes alone.
   std::map<std::pair<std::string, std::int64_t>, NodeId> results;
   std::map<std::string, NodeId> operands;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes of a model whose operator Egret does not define. Each output of such a node is an `opaque`
-// operator: an uninterpreted function of the operands, of a declared type. Rewriting goes on around
-// it; nothing is known about it, and it cannot be run.
+// Nodes of a model that stay as they are. Each output of such a node is an `opaque` operator: an
+// uninterpreted function of the operands, of a declared type.
+//
+// A node whose operator Egret does not define has no body. Rewriting goes on around it; nothing is
+// known about it, and it cannot be run. A node that consists of several operators of Egret has a
+// body (Graph::bodies): rewriting sees these operators too, and the node stays whole where it is
+// the cheapest of the equal values.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +32,18 @@ struct OpaqueOutput {
 Attrs opaque_attrs(const OpaqueOutput& output);
 
 bool has_opaque(const Graph& graph);
+// Without a body.
+bool has_undefined(const Graph& graph);
 
-// The graph cut at its opaque nodes, which can be run: their results become inputs, and what they
-// are applied to becomes outputs, behind the graph's own. Two graphs with the same opaque nodes get
-// the same inputs and outputs, in the same order. The graph itself if it has none.
-Graph cut_at_opaque(const Graph& graph);
+// The body of an opaque node; null if it has none.
+const Graph* body_of(const Graph& graph, const Node& node);
+// The graph with bodies in the place of the opaque nodes that have one.
+Graph expand_bodies(const Graph& graph);
+
+// The graph, its bodies expanded, cut at its other opaque nodes, which can be run: their results
+// become inputs, and what they are applied to becomes outputs, behind the graph's own. Two graphs
+// with the same opaque nodes get the same inputs and outputs, in the same order. The graph itself
+// if it has none.
+Graph cut_at_opaque(const Graph& with_bodies);
 
 }  // namespace egret::ir

@@ -40,8 +40,7 @@ std::int64_t samples_of(const ir::Graph& whole) {
 class Slicer {
  public:
   Slicer(const ir::Graph& whole, std::int64_t count) : whole_(whole), count_(count) {
-    slice_.name = whole.name;
-    slice_.metadata = whole.metadata;
+    slice_.copy_header(whole);
   }
 
   std::optional<BatchSlices> slices() && {

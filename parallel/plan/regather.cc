@@ -42,8 +42,7 @@ ir::Graph with_regathers(const ir::Graph& graph, std::vector<Carried>& carried) 
       (forward[i] ? early : late)[input.index()] = true;
   }
   ir::Graph result;
-  result.name = graph.name;
-  result.metadata = graph.metadata;
+  result.copy_header(graph);
   std::vector<ir::NodeId> first(graph.size());
   std::vector<ir::NodeId> again(graph.size());
   for (std::size_t i = 0; i < graph.size(); ++i) {

@@ -2,6 +2,7 @@
 #include "rules/tensors/open_sizes.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -106,8 +107,11 @@ Result<ir::Graph> at_sizes(const ir::Graph& graph, const ir::SymbolValues& sizes
   for (const auto& output : graph.outputs())
     builder.output(output.name, values[output.node.index()]);
   EGRET_ASSIGN_OR_RETURN(ir::Graph bound, builder.finish());
-  bound.name = graph.name;
-  bound.metadata = graph.metadata;
+  bound.copy_header(graph);
+  for (auto& [key, body] : bound.bodies) {
+    EGRET_ASSIGN_OR_RETURN(ir::Graph bound_body, at_sizes(*body, sizes));
+    body = std::make_shared<const ir::Graph>(std::move(bound_body));
+  }
   return bound;
 }
 

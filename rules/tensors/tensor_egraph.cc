@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/ops/opaque.h"
+
 namespace egret::rules {
 
 using base::Result;
@@ -33,32 +35,65 @@ Result<std::unique_ptr<TensorEGraph>> TensorEGraph::from_graph(const ir::Graph& 
 Status TensorEGraph::add_program(const ir::Graph& graph) {
   name_ = graph.name;
   metadata_ = graph.metadata;
+  bodies_ = graph.bodies;
   std::vector<ClassId>& class_of = program_classes_;
   class_of.resize(graph.size());
   for (const ir::NodeId id : ir::live_nodes(graph)) {
     const ir::Node& node = graph.node(id);
-    OpId op;
     std::vector<ClassId> children;
     for (const ir::NodeId input : node.inputs) children.push_back(class_of[input.index()]);
-    switch (node.kind) {
-      case ir::NodeKind::kInput:
-        op = language_.input(node.name, node.type);
-        inputs_.push_back(op);
-        break;
-      case ir::NodeKind::kConstant: op = language_.constant(node.data, node.name); break;
-      case ir::NodeKind::kOperator:
-        op = language_.operation(*node.op, node.attrs, children.size());
-        break;
-    }
-    auto added = egraph_->add(op, children);
+    if (node.kind == ir::NodeKind::kInput) inputs_.push_back(language_.input(node.name, node.type));
+    auto added = add_node(node, children);
     if (!added.ok()) return added.status().at("value '" + node.name + "'");
     class_of[id.index()] = *added;
+    if (const ir::Graph* body = ir::body_of(graph, node)) {
+      EGRET_RETURN_IF_ERROR(add_body(*body, node.attrs.integer("output"), children, *added));
+    }
     if (node.kind == ir::NodeKind::kOperator && !node.name.empty())
       values_.push_back({*added, node.name});
   }
   for (const auto& output : graph.outputs())
     outputs_.push_back({class_of[output.node.index()], output.name});
   return base::ok();
+}
+
+Result<ClassId> TensorEGraph::add_node(const ir::Node& node, std::span<const ClassId> children) {
+  switch (node.kind) {
+    case ir::NodeKind::kInput: return egraph_->add(language_.input(node.name, node.type), children);
+    case ir::NodeKind::kConstant:
+      return egraph_->add(language_.constant(node.data, node.name), children);
+    case ir::NodeKind::kOperator:
+      return egraph_->add(language_.operation(*node.op, node.attrs, children.size()), children);
+  }
+  return base::internal_error("a node of no kind");
+}
+
+// The operators of an opaque node; one of its outputs equals `whole`.
+Status TensorEGraph::add_body(const ir::Graph& body, std::int64_t output,
+                              std::span<const ClassId> operands, ClassId whole) {
+  std::vector<ClassId> class_of(body.size());
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    class_of[body.inputs()[i].index()] = operands[i];
+  for (const ir::NodeId id : ir::live_nodes(body)) {
+    const ir::Node& node = body.node(id);
+    if (node.kind == ir::NodeKind::kInput) continue;
+    std::vector<ClassId> children;
+    for (const ir::NodeId input : node.inputs) children.push_back(class_of[input.index()]);
+    EGRET_ASSIGN_OR_RETURN(class_of[id.index()], add_node(node, children));
+  }
+  const auto named = [&](const ir::Graph::Output& one) {
+    return one.name == std::to_string(output);
+  };
+  const auto found = std::ranges::find_if(body.outputs(), named);
+  EGRET_CHECK(found != body.outputs().end(), "the body of an opaque node has its outputs");
+  return egraph_->merge(whole, class_of[found->node.index()], "body").status();
+}
+
+const ir::Graph* TensorEGraph::body(OpId op) const {
+  if (language_.kind(op) != ir::NodeKind::kOperator || !language_.op(op).is_opaque())
+    return nullptr;
+  const auto found = bodies_.find(language_.attrs(op).text("node"));
+  return found != bodies_.end() ? found->second.get() : nullptr;
 }
 
 Result<ClassId> TensorEGraph::add(const ir::Operator& op, const ir::Attrs& attrs,
@@ -129,6 +164,7 @@ Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection,
   ir::Graph graph;
   graph.name = name_;
   graph.metadata = metadata_;
+  graph.bodies = bodies_;
   std::vector<ir::NodeId> built(egraph_->id_count());
   for (const OpId op : inputs_) {
     const ClassId id = egraph_->find(egraph_->lookup(op));

@@ -53,6 +53,8 @@ class TensorEGraph {
   const TensorLanguage& language() const { return language_; }
 
   OpenSizes* open_sizes() const { return open_; }
+  // The body of an opaque operator; null if it has none, or for another operator.
+  const ir::Graph* body(egraph::OpId op) const;
 
   const TensorFacts& facts(egraph::ClassId id) const { return analysis_.facts(egraph_->data(id)); }
   const ir::TensorType& type(egraph::ClassId id) const { return facts(id).type; }
@@ -111,6 +113,10 @@ class TensorEGraph {
         egraph_(std::make_unique<egraph::EGraph>(language_.table(), &analysis_)) {}
 
   base::Status add_program(const ir::Graph& graph);
+  base::Result<egraph::ClassId> add_node(const ir::Node& node,
+                                         std::span<const egraph::ClassId> children);
+  base::Status add_body(const ir::Graph& body, std::int64_t output,
+                        std::span<const egraph::ClassId> operands, egraph::ClassId whole);
   base::Result<ir::Node> to_node(egraph::NodeId node) const;
   std::map<egraph::ClassId, std::string> value_names() const;
 
@@ -130,6 +136,7 @@ class TensorEGraph {
 
   std::string name_;
   std::map<std::string, std::string> metadata_;
+  std::map<std::string, std::shared_ptr<const ir::Graph>> bodies_;
   std::vector<egraph::OpId> inputs_;  // in the program's order
   std::vector<Named> outputs_;
   std::vector<Named> values_;  // operators' values that have a name, in the program's order

@@ -31,8 +31,10 @@ class Shrinking {
       for (const auto& [name, number] : numbers) values.insert(number);
       for (const std::int64_t value : values)
         smaller = shrink([&](const auto& one) { return one.second == value; }, value) || smaller;
-      for (const auto& [name, number] : numbers)
-        smaller = shrink([&](const auto& one) { return one.first == name; }, number) || smaller;
+      for (const auto& number : numbers) {
+        const auto is_same = [&](const auto& one) { return one.first == number.first; };
+        smaller = shrink(is_same, number.second) || smaller;
+      }
     }
     return best_;
   }

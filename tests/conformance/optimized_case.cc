@@ -69,8 +69,7 @@ Result<ir::Graph> bound_to(const ir::Graph& graph, std::span<const ir::Tensor> i
 ir::Graph with_weights(const ir::Graph& graph, std::span<const ir::Tensor> inputs,
                        std::size_t kept) {
   ir::Graph result;
-  result.name = graph.name;
-  result.metadata = graph.metadata;
+  result.copy_header(graph);
   std::size_t position = 0;
   for (ir::Node node : graph.nodes()) {
     if (node.kind == ir::NodeKind::kInput && position++ >= kept) {

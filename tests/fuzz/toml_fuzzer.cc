@@ -28,8 +28,10 @@ struct Sample {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace egret::base;
-  const auto entries = parse_toml({reinterpret_cast<const char*>(data), size}, "f.toml");
+  using egret::base::OptionOrigin;
+  using egret::base::OptionSet;
+  const auto entries =
+      egret::base::parse_toml({reinterpret_cast<const char*>(data), size}, "f.toml");
   if (!entries.ok()) {
     EGRET_CHECK(entries.status().message().starts_with("f.toml:"));
     return 0;
@@ -37,7 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Sample sample;
   OptionSet set;
   set.add(sample);
-  const Status status = set.apply_config(*entries, OptionOrigin::kConfigFile, "f.toml", {});
+  const egret::base::Status status =
+      set.apply_config(*entries, OptionOrigin::kConfigFile, "f.toml", {});
   EGRET_CHECK(status.ok() || status.code() == StatusCode::kBadInput);
   return 0;
 }

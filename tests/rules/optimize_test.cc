@@ -21,7 +21,6 @@ using ir::DType;
 using ir::GraphBuilder;
 using ir::Integers;
 using ir::Tensor;
-using ir::TensorType;
 using ir::Value;
 
 class Program {

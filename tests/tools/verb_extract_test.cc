@@ -46,7 +46,8 @@ TEST_F(ExtractVerb, TakesTimeInProportionToTheChoices) {
   for (int i = 0; i < kLeaves; ++i) {
     const std::string name = "\"leaf" + std::to_string(i) + "\"";
     children += (i > 0 ? ", " : "") + name;
-    leaves += ", " + name + R"(: {"op": "leaf", "eclass": )" + name + R"(, "cost": 1})";
+    leaves.append(", ").append(name).append(R"(: {"op": "leaf", "eclass": )");
+    leaves.append(name).append(R"(, "cost": 1})");
   }
   const std::string root = R"("r": {"op": "all", "eclass": "root", "cost": 1, "children": [)";
   ASSERT_TRUE(base::write_file(path("wide.json"), "{\"nodes\": {" + root + children + "]}" +

@@ -71,18 +71,20 @@ std::string bash_script() {
   for (const std::string& first : first_words()) {
     const std::vector<std::string> second = second_words(first);
     if (second.empty()) continue;
-    text += "  if [ \"$verb\" = " + first +
-            " ]; then\n"
-            "    if [ \"$COMP_CWORD\" -eq 2 ]; then\n"
-            "      COMPREPLY=($(compgen -W \"" +
-            joined(second) +
-            "\" -- \"$word\"))\n"
-            "      return\n"
-            "    fi\n"
-            "    verb=\"" +
-            first +
-            " ${COMP_WORDS[2]}\"\n"
-            "  fi\n";
+    text.append("  if [ \"$verb\" = ").append(first);
+    text.append(
+        " ]; then\n"
+        "    if [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+        "      COMPREPLY=($(compgen -W \"");
+    text.append(joined(second));
+    text.append(
+        "\" -- \"$word\"))\n"
+        "      return\n"
+        "    fi\n"
+        "    verb=\"");
+    text.append(first).append(
+        " ${COMP_WORDS[2]}\"\n"
+        "  fi\n");
   }
   text += "  case \"$verb $before\" in\n";
   std::string flags_by_verb;
@@ -131,8 +133,9 @@ std::string fish_script() {
     if (verb != nullptr) text += " -d " + quoted(verb->summary);
     text += "\n";
     for (const std::string& second : second_words(first)) {
-      text += "complete -c egret -n '__fish_seen_subcommand_from " + first + "' -f -a " + second +
-              " -d " + quoted(find_verb(first + " " + second)->summary) + "\n";
+      text.append("complete -c egret -n '__fish_seen_subcommand_from ").append(first);
+      text.append("' -f -a ").append(second).append(" -d ");
+      text.append(quoted(find_verb(first + " " + second)->summary)).append("\n");
     }
   }
   for (const Verb& verb : verbs()) {

@@ -41,7 +41,7 @@ void add_start(Space& space, const std::string& name, int copies,
   }
 }
 
-Step::MakeAttrs always(Attrs attrs) {
+Step::MakeAttrs always(const Attrs& attrs) {
   return [attrs](World, const Types&) -> std::optional<Attrs> { return attrs; };
 }
 

@@ -21,6 +21,7 @@ void run(benchmark::State& state, std::string_view name, const Attrs& given,
   if (!attrs.ok()) return state.SkipWithError(attrs.status().message().c_str());
   base::Random random(1);
   std::vector<Tensor> inputs;
+  inputs.reserve(types.size());
   for (const TensorType& type : types) inputs.push_back(Tensor::random(type, random));
   std::int64_t elements = 0;
   for ([[maybe_unused]] auto _ : state) {
