@@ -49,6 +49,12 @@ struct OnnxModelInfo {
   OpaqueNodes opaque_nodes{};
   // Outputs of unknown type, by name: each as a serialized onnx.ValueInfoProto.
   std::map<std::string, std::string> untyped_outputs{};
+  // Inputs of types that Egret lacks, by their position among all inputs: each as a serialized
+  // onnx.ValueInfoProto. They are opaque nodes of the graph.
+  std::map<int, std::string> foreign_inputs{};
+  // Functions of the model, each as a serialized onnx.FunctionProto, if an opaque node may call
+  // them.
+  std::vector<std::string> functions{};
   NodeHeaders node_headers{};
   std::set<std::string> typed_values{};  // inner values of which the model states the type
 };

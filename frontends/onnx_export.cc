@@ -149,8 +149,16 @@ void fill_model(onnx::ModelProto& model, const ir::Graph& graph, const OnnxModel
 void fill_interface(onnx::GraphProto& proto, const ir::Graph& graph, const OnnxModelInfo& info) {
   proto.set_name(graph.name.empty() ? "graph" : graph.name);
   if (!info.graph_doc_string.empty()) proto.set_doc_string(info.graph_doc_string);
-  for (const ir::NodeId input : graph.inputs())
+  const auto add_foreign = [&] {  // those whose turn it is
+    auto found = info.foreign_inputs.find(proto.input_size());
+    for (; found != info.foreign_inputs.end(); found = info.foreign_inputs.find(proto.input_size()))
+      (void)proto.add_input()->ParseFromString(found->second);
+  };
+  for (const ir::NodeId input : graph.inputs()) {
+    add_foreign();
     fill_type(*proto.add_input(), graph.node(input).name, graph.node(input).type);
+  }
+  add_foreign();
   for (const auto& output : graph.outputs()) {
     onnx::ValueInfoProto& value = *proto.add_output();
     const auto declared = info.untyped_outputs.find(output.name);
@@ -222,6 +230,10 @@ base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelI
     auto& entry = *model.add_opset_import();
     entry.set_domain(domain);
     entry.set_version(version);
+  }
+  for (const std::string& function : info.functions) {
+    if (!model.add_functions()->ParseFromString(function))
+      return base::internal_error("a function of the model cannot be read again");
   }
   fill_model(model, graph, info, options);
   if (static_cast<std::int64_t>(model.ByteSizeLong()) > kMaxModelBytes)

@@ -106,32 +106,38 @@ class InputTypes {
     return ir::symbolic_dim(name);
   }
 
-  // The symbol in the current scope, which must be one for all values.
+  // The symbol in the current scope, which must be one for all values. An import that begins again
+  // finds the symbols of the first.
   ir::Index open_size(const std::string& name, int axis) {
-    const auto [found, is_new] = open_.try_emplace(name);
-    if (!is_new) return found->second;
     const std::int64_t example = example_of_(name, axis);  // it may open the scope
-    found->second = ir::SymbolicScope::current()->symbol(name, example);
-    return found->second;
+    ir::SymbolicScope& scope = *ir::SymbolicScope::current();
+    return scope.examples().contains(name) ? ir::symbolic_dim(name) : scope.symbol(name, example);
   }
 
   const std::map<std::string, std::int64_t>& bind_;
   std::set<std::string, std::less<>> taken_;  // names of dimensions in the file
   std::set<std::string> symbols_;             // of all symbolic dimensions
   const std::function<std::int64_t(std::string_view, int)>& example_of_;
-  std::map<std::string, ir::Index> open_;  // symbols of the current scope
 };
 
 // Imports a model in order of cost: names and operators are checked first, then inputs are typed,
 // weights read, and nodes imported one by one.
 class ModelImport {
  public:
-  ModelImport(onnx::ModelProto& model, std::string folder, const ImportOptions& options)
-      : model_(model), folder_(std::move(folder)), options_(options) {}
+  ModelImport(onnx::ModelProto& model, std::string folder, const ImportOptions& options,
+              std::set<int> closed)
+      : model_(model),
+        folder_(std::move(folder)),
+        options_(options),
+        closed_(std::move(closed)),
+        opaque_(model.graph(), options.example_of) {}
+
+  // After an error: the node that must not be opened, if that would avoid the error.
+  std::optional<int> to_close() const { return opaque_.to_close(); }
 
   base::Result<ImportedModel> run() {
     if (!model_.has_graph()) return base::bad_input("has no graph; is this an ONNX model?");
-    EGRET_ASSIGN_OR_RETURN(program_, make_program(model_, options_.max_nodes));
+    EGRET_RETURN_IF_ERROR(read_program());
     // The cheap refusals first, before gigabytes of weights are read.
     if (!options_.opaque_nodes) EGRET_RETURN_IF_ERROR(check_operators(program_));
     values_.resize(program_.value_names.size());
@@ -139,20 +145,19 @@ class ModelImport {
     ImportedModel result;
     ConstantFolder constants(builder_.graph(), options_.max_folded_elements);
     ShapeValues sizes(builder_.graph(), constants);
-    OpaqueImport opaque(model_.graph(), options_.example_of);
     const OnnxImportContext context{program_,
                                     builder_,
                                     constants,
                                     sizes,
-                                    options_.opaque_nodes ? &opaque : nullptr,
+                                    options_.opaque_nodes ? &opaque_ : nullptr,
                                     folder_,
                                     options_.max_value_bytes};
     EGRET_RETURN_IF_ERROR(initializers());
     if (const base::Status status = import_program(context, values_, result.notes); !status.ok())
       return with_open_inputs(status);
-    EGRET_RETURN_IF_ERROR(outputs(opaque, result.info));
+    EGRET_RETURN_IF_ERROR(outputs(result.info));
     EGRET_ASSIGN_OR_RETURN(ir::Graph graph, builder_.finish());
-    graph.bodies = opaque.bodies();
+    graph.bodies = opaque_.bodies();
     result.graph = without_dead_nodes(graph);
     result.graph.name = model_.graph().name();
     for (const auto& entry : model_.metadata_props())
@@ -160,13 +165,32 @@ class ModelImport {
     note_defaults(result.notes);
     auto untyped = std::move(result.info.untyped_outputs);
     result.info = info_of(model_);
-    result.info.opaque_nodes = opaque.nodes();
+    result.info.opaque_nodes = opaque_.nodes();
     result.info.untyped_outputs = std::move(untyped);
+    result.info.foreign_inputs = std::move(foreign_inputs_);
+    for (const auto& function : model_.functions()) {
+      if (!closed_.empty()) result.info.functions.push_back(function.SerializeAsString());
+    }
     result.data_files = std::move(data_files_);
     return result;
   }
 
  private:
+  // Functions and branches with operators that Egret lacks stay closed: the node that opens them is
+  // opaque.
+  base::Status read_program() {
+    EGRET_ASSIGN_OR_RETURN(program_, make_program(model_, options_.max_nodes, closed_));
+    if (!options_.opaque_nodes) return base::ok();
+    const std::size_t before = closed_.size();
+    for (const OnnxProgramNode& node : program_.nodes) {
+      if (node.scope != 0 && !is_known_operator(*node.proto))
+        closed_.insert(program_.outermost_opener(node.scope));
+    }
+    if (closed_.size() == before) return base::ok();
+    EGRET_ASSIGN_OR_RETURN(program_, make_program(model_, options_.max_nodes, closed_));
+    return base::ok();
+  }
+
   // From IR version 4 on, an initializer that is listed as an input is its default value.
   void note_defaults(std::vector<std::string>& notes) const {
     if (model_.ir_version() < 4) return;
@@ -181,11 +205,17 @@ class ModelImport {
     const onnx::GraphProto& graph = model_.graph();
     InputTypes types(graph, options_);
     std::size_t fixed_count = 0;
+    int kept = 0;  // inputs so far that the result has
     for (int i = 0; i < graph.input_size(); ++i) {
       const ValueId id = program_.inputs[static_cast<std::size_t>(i)];
       if (!id.valid()) continue;
       const onnx::ValueInfoProto& input = graph.input(i);
       auto type = types.type(input);
+      if (type.status().code() == base::StatusCode::kUnsupported && options_.opaque_nodes) {
+        values_[id.index()] = opaque_.foreign(builder_, input.name(), "");
+        foreign_inputs_[kept++] = input.SerializeAsString();
+        continue;
+      }
       if (!type.ok()) return type.status().at("graph input " + in_quotes(input.name()));
       if (!within(*type, options_.max_value_bytes)) {
         return base::bad_input("graph input " + in_quotes(input.name()) + " of type " +
@@ -195,6 +225,7 @@ class ModelImport {
       const auto fixed = options_.fixed_inputs.find(input.name());
       if (fixed == options_.fixed_inputs.end()) {
         values_[id.index()] = builder_.input(input.name(), *std::move(type));
+        ++kept;
         continue;
       }
       ++fixed_count;
@@ -261,6 +292,12 @@ class ModelImport {
     for (const OnnxProgram::Constant& constant : program_.constants) {
       const std::string& name = constant.tensor->name();
       auto tensor = read_tensor(*constant.tensor, folder_, options_.max_value_bytes);
+      if (may_be_foreign(tensor.status(), constant)) {
+        values_[constant.value.index()] =
+            opaque_.foreign(builder_, name, constant.tensor->SerializeAsString());
+        ++released_;
+        continue;
+      }
       if (!tensor.ok()) {
         return tensor.status().at(program_.place_of_scope(constant.scope) + "initializer " +
                                   in_quotes(name));
@@ -274,10 +311,18 @@ class ModelImport {
         data_files_.insert((std::filesystem::path(folder_) / file).string());
       values_[constant.value.index()] =
           builder_.constant(*std::move(tensor), program_.value_names[constant.value.index()]);
-      // A large model is not held twice: the file's copy goes as ours comes.
-      if (constant.scope == 0) release(*constant.tensor);
+      // A large model is not held twice: the file's copy goes as ours comes. Where scopes are open,
+      // the import may have to begin again.
+      const bool may_repeat = options_.opaque_nodes && program_.scopes.size() > 1;
+      if (constant.scope == 0 && !may_repeat) release(*constant.tensor);
     }
     return base::ok();
+  }
+
+  // A tensor of elements that Egret lacks. Its bytes must be in the model.
+  bool may_be_foreign(const base::Status& status, const OnnxProgram::Constant& constant) const {
+    return status.code() == base::StatusCode::kUnsupported && options_.opaque_nodes &&
+           constant.scope == 0 && external_location(*constant.tensor).empty();
   }
 
   void release(const onnx::TensorProto& tensor) {
@@ -297,7 +342,7 @@ class ModelImport {
     google::protobuf::RepeatedField<Element>().Swap(&field);
   }
 
-  base::Status outputs(const OpaqueImport& opaque, OnnxModelInfo& info) {
+  base::Status outputs(OnnxModelInfo& info) {
     const onnx::GraphProto& graph = model_.graph();
     for (int i = 0; i < graph.output_size(); ++i) {
       const onnx::ValueInfoProto& output = graph.output(i);
@@ -305,7 +350,7 @@ class ModelImport {
       const std::string place = "graph output " + in_quotes(output.name());
       if (!value.valid())
         return base::bad_input(place + " is an output that its operator does not have");
-      if (opaque.is_untyped(value)) {
+      if (opaque_.is_untyped(value)) {
         info.untyped_outputs[output.name()] = output.SerializeAsString();
         builder_.output(output.name(), value);
         continue;
@@ -325,6 +370,9 @@ class ModelImport {
   std::string folder_;
   std::set<std::string> data_files_;
   const ImportOptions& options_;
+  std::set<int> closed_;  // nodes of the main graph that are not opened
+  OpaqueImport opaque_;
+  std::map<int, std::string> foreign_inputs_;
   OnnxProgram program_;
   ir::GraphBuilder builder_;
   std::vector<Value> values_;  // by ValueId
@@ -334,7 +382,13 @@ class ModelImport {
 base::Result<ImportedModel> import_parsed(onnx::ModelProto& model, const std::string& folder,
                                           const ImportOptions& options) {
   try {
-    return ModelImport(model, folder, options).run();
+    std::set<int> closed;
+    while (true) {
+      ModelImport import(model, folder, options, closed);
+      auto result = import.run();
+      const std::optional<int> next = import.to_close();
+      if (result.ok() || !next || !closed.insert(*next).second) return result;
+    }
   } catch (const std::bad_alloc&) {
     return base::limit_hit("not enough memory to import the model");
   }

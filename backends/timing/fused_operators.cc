@@ -129,7 +129,9 @@ base::Result<bool> is_written_in_place(const Backend& backend, const Application
   }
   const ir::Value result = builder.add(of.op, inputs, of.attrs);
   // The result gets a reader, as in a graph: an output would have to be copied out.
-  builder.output("y", builder.add("relu", {result}));
+  const bool real = builder.type(result).dtype == ir::DType::kF32;
+  builder.output("y", real ? builder.add("relu", {result})
+                           : builder.add("cast", {result}, {{"to", std::string("f32")}}));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, builder.finish());
   EGRET_ASSIGN_OR_RETURN(const PlanReport report, report_of(backend, graph, options));
   return std::ranges::none_of(report.kernels, [&](const PlanReport::Kernel& kernel) {

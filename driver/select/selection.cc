@@ -68,7 +68,7 @@ class BodyQueries {
   BodyQueries(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
               extract::NodeIndex node) {
     const ir::Graph* const body = tensors.body(view.node_op[node]);
-    if (body == nullptr || tensors.is_constant(view.class_id[view.node_class[node]])) return;
+    if (body == nullptr) return;
     if (tensors.open_sizes() != nullptr) {
       auto bound = rules::at_sizes(*body, tensors.open_sizes()->examples());
       if (!bound.ok()) return;  // the program does not accept these sizes
@@ -80,7 +80,6 @@ class BodyQueries {
     for (const extract::ClassIndex child : view.children_of(node))
       weights.push_back(tensors.is_constant(view.class_id[child]));
     queries_.emplace(graph_, weights);
-    outputs_ = graph_.outputs().size();
   }
   BodyQueries(const BodyQueries&) = delete;  // the queries point into the graph
   BodyQueries& operator=(const BodyQueries&) = delete;
@@ -90,7 +89,6 @@ class BodyQueries {
 
   // A node is priced as one operator: as its dearest one, into which others are taken to be fused,
   // and a little below it, so that among equally fast graphs the one with whole nodes is chosen.
-  // Each output bears an equal part.
   double price(cost::Model& model) const {
     constexpr double kWhole = 0.999;
     double dearest = 0;
@@ -99,13 +97,12 @@ class BodyQueries {
       if (!cost.ok()) return std::numeric_limits<double>::infinity();
       dearest = std::max(dearest, cost->seconds);
     }
-    return kWhole * dearest / static_cast<double>(outputs_);
+    return kWhole * dearest;
   }
 
  private:
   ir::Graph graph_;
   std::optional<GraphQueries> queries_;
-  std::size_t outputs_ = 1;
 };
 
 double price(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,

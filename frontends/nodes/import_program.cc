@@ -82,6 +82,12 @@ base::Status check_version(const OnnxProgram& program, const OnnxProgramNode& no
   return base::ok();
 }
 
+// An If whose branches were not read: their outputs would be further inputs.
+bool is_closed(const OnnxProgramNode& node) {
+  return node.proto->op_type() == "If" && canonical_domain(node.proto->domain()).empty() &&
+         static_cast<int>(node.inputs.size()) <= node.proto->input_size();
+}
+
 // Up to opset 6 the second operand of a binary operator was lined up by attributes: broadcast=1 and
 // the axis of the first operand where the second's axes begin. Size-1 axes put behind it say the
 // same in today's rule.
@@ -150,6 +156,7 @@ class ProgramImport {
 
   base::Status import_known(const OnnxProgramNode& node) {
     if (!is_known_operator(*node.proto)) return base::unsupported("Egret has no such operator");
+    if (is_closed(node)) return base::unsupported("a branch has operators that Egret lacks");
     EGRET_RETURN_IF_ERROR(check_version(context_.program, node));
     EGRET_RETURN_IF_ERROR(check_attributes(*node.proto, context_.program.opset(node)));
     std::vector<Value> inputs;

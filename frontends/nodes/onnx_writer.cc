@@ -148,6 +148,7 @@ void OnnxGraphWriter::choose_names(const ir::Graph& graph) {
     names_[input.index()] = graph.node(input).name;
     reserve(graph.node(input).name);
   }
+  if (opaque_ != nullptr) keep_foreign_names(graph);
   // A node is called like the first output that it makes; further outputs become copies.
   for (const auto& output : graph.outputs()) {
     if (!reserve(output.name)) continue;
@@ -164,6 +165,19 @@ void OnnxGraphWriter::choose_names(const ir::Graph& graph) {
     const ir::Node& node = graph.node(id);
     if (names_[id.index()].empty())
       names_[id.index()] = fresh_name(node.op != nullptr ? node.op->name() : "constant");
+  }
+}
+
+// Inputs and initializers of types that Egret lacks are opaque nodes here; no node of the model may
+// give them another name.
+void OnnxGraphWriter::keep_foreign_names(const ir::Graph& graph) {
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const ir::Node& node = graph.node(ir::NodeId(i));
+    if (node.op != &ir::opaque_output()) continue;
+    const auto found = opaque_->find(graph.node(node.inputs[0]).attrs.text("node"));
+    if (found == opaque_->end() || found->second.value.empty()) continue;
+    names_[i] = found->second.value;
+    reserve(names_[i]);
   }
 }
 
@@ -196,11 +210,10 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
   // The pieces of a split are separate nodes in the graph, but one ONNX node makes them all. It is
   // written at the first piece, because all pieces read the same input.
   std::set<const SplitGroup*> written;
-  std::map<std::pair<std::string, std::vector<ir::NodeId>>, std::vector<ir::NodeId>> opaque;
-  for (const ir::NodeId id : live) {  // the outputs of one node
+  std::map<ir::NodeId, std::vector<ir::NodeId>> opaque;  // the outputs of each node
+  for (const ir::NodeId id : live) {
     const ir::Node& node = graph.node(id);
-    if (node.kind == ir::NodeKind::kOperator && node.op->is_opaque())
-      opaque[{node.attrs.text("node"), node.inputs}].push_back(id);
+    if (node.op == &ir::opaque_output()) opaque[node.inputs[0]].push_back(id);
   }
   for (const ir::NodeId id : live) {
     const ir::Node& node = graph.node(id);
@@ -213,8 +226,8 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
       continue;
     }
     if (node.op->is_opaque()) {
-      const std::vector<ir::NodeId>& outputs = opaque.at({node.attrs.text("node"), node.inputs});
-      if (outputs.front() == id) EGRET_RETURN_IF_ERROR(write_opaque(graph, outputs, names));
+      if (const auto outputs = opaque.find(id); outputs != opaque.end())
+        EGRET_RETURN_IF_ERROR(write_opaque(graph, id, outputs->second, names));
       continue;
     }
     Operation operation{*node.op, node.attrs, {}, {}, node.type, name};
@@ -227,10 +240,10 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
   return base::ok();
 }
 
-base::Status OnnxGraphWriter::write_opaque(const ir::Graph& graph,
+base::Status OnnxGraphWriter::write_opaque(const ir::Graph& graph, ir::NodeId id,
                                            std::span<const ir::NodeId> outputs,
                                            const std::vector<std::string>& names) {
-  const ir::Node& node = graph.node(outputs.front());
+  const ir::Node& node = graph.node(id);
   const std::string& key = node.attrs.text("node");
   std::vector<std::string> operands;
   for (const ir::NodeId input : node.inputs) operands.push_back(names[input.index()]);
@@ -247,9 +260,10 @@ base::Status OnnxGraphWriter::write_opaque(const ir::Graph& graph,
   }
   const auto found = opaque_->find(key);
   onnx::NodeProto proto;
-  if (found == opaque_->end() || !proto.ParseFromString(found->second.proto))
+  if (found == opaque_->end() || !proto.ParsePartialFromString(found->second.proto))
     return base::internal_error("the model does not have the opaque " + key);
   const OpaqueNode& opaque = found->second;
+  if (!opaque.value.empty()) return write_foreign(opaque);
   if (opaque.opset == 0 || has_same_form(proto.op_type(), opaque.opset, opset_))
     return write_opaque(proto, opaque, operands, made);
   const ir::Graph* const body = ir::body_of(graph, node);
@@ -261,6 +275,14 @@ base::Status OnnxGraphWriter::write_opaque(const ir::Graph& graph,
   std::map<std::string, std::string> by_name;
   for (const auto& [output, name] : made) by_name.emplace(std::to_string(output), name);
   return write_inline(*body, operands, by_name, proto.op_type());
+}
+
+// An input is part of the interface. An initializer is written as it was.
+base::Status OnnxGraphWriter::write_foreign(const OpaqueNode& value) {
+  if (value.tensor.empty()) return base::ok();
+  if (!graph_.add_initializer()->ParseFromString(value.tensor))
+    return base::internal_error("the initializer '" + value.value + "' is no tensor");
+  return base::ok();
 }
 
 // The node as it was, with the names that its operands and outputs have now.

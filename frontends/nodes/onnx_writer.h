@@ -66,6 +66,7 @@ class OnnxGraphWriter {
 
   void choose_names(const ir::Graph& graph);
   void reserve_inner_names();
+  void keep_foreign_names(const ir::Graph& graph);
   std::string fresh_name(std::string_view stem);
   bool reserve(const std::string& name) { return used_.insert(name).second; }
   // Every node of `graph` in order; names[id] is the ONNX name of each.
@@ -73,11 +74,13 @@ class OnnxGraphWriter {
   void write_split(const SplitGroup& split, const std::vector<std::string>& names);
   void note_sizes(const std::string& name, const ir::TensorType& type);
   // `outputs`: those of one node that are used.
-  base::Status write_opaque(const ir::Graph& graph, std::span<const ir::NodeId> outputs,
+  base::Status write_opaque(const ir::Graph& graph, ir::NodeId id,
+                            std::span<const ir::NodeId> outputs,
                             const std::vector<std::string>& names);
   base::Status write_opaque(onnx::NodeProto& proto, const OpaqueNode& opaque,
                             std::span<const std::string> operands,
                             const std::map<std::int64_t, std::string>& outputs);
+  base::Status write_foreign(const OpaqueNode& value);
   base::Status write_operation(const Operation& operation);
   base::Status write_body(const Operation& operation);
   // Operators in the place of one node. `outputs`: the names of those that are used, by their name

@@ -38,6 +38,24 @@ std::optional<ir::TensorType> type_of(const onnx::ValueInfoProto& value) {
   return type;
 }
 
+std::string type_name(const onnx::NodeProto& node) {
+  const std::string domain = canonical_domain(node.domain());
+  return (domain.empty() ? "" : domain + "::") + node.op_type();
+}
+
+// Of ai.onnx, which may be raised at export; 0 for a node of another domain.
+int opset_of(const OnnxProgram& program, const OnnxProgramNode& node) {
+  const bool standard = canonical_domain(node.proto->domain()).empty();
+  return standard ? static_cast<int>(program.opset(node)) : 0;
+}
+
+ir::Value add_output(ir::GraphBuilder& builder, ir::Value node, std::size_t output, ir::DType dtype,
+                     ir::Integers shape) {
+  return builder.add(
+      ir::opaque_output(), std::span(&node, 1),
+      ir::opaque_output_attrs(static_cast<std::int64_t>(output), dtype, std::move(shape)));
+}
+
 }  // namespace
 
 OpaqueImport::OpaqueImport(const onnx::GraphProto& graph,
@@ -79,39 +97,49 @@ base::Result<std::vector<ir::Value>> OpaqueImport::import(const OnnxImportContex
                                                           const std::vector<ir::Value>& values,
                                                           const std::string& reason) {
   const onnx::NodeProto& proto = *node.proto;
-  if (node.scope != 0) return base::unsupported(reason);
+  if (node.scope != 0) {
+    to_close_ = context.program.outermost_opener(node.scope);
+    return base::unsupported(reason);
+  }
   std::vector<ir::Value> operands;
-  for (int i = 0; i < proto.input_size(); ++i) {  // not the outputs of If's branches
-    const ValueId input = node.inputs[static_cast<std::size_t>(i)];
-    if (input.valid()) operands.push_back(values[input.index()]);
+  const std::size_t own =
+      std::min(node.inputs.size(), static_cast<std::size_t>(proto.input_size()));
+  for (std::size_t i = 0; i < own; ++i) {  // not the outputs of If's branches
+    if (node.inputs[i].valid()) operands.push_back(values[node.inputs[i].index()]);
   }
   EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Value> captured,
                          captured_values(context.program, proto, values));
   operands.insert(operands.end(), captured.begin(), captured.end());
 
-  const std::string domain = canonical_domain(proto.domain());
-  ir::OpaqueOutput output{.node = "node " + std::to_string(node.index),
-                          .type = (domain.empty() ? "" : domain + "::") + proto.op_type()};
+  const std::string key = "node " + std::to_string(node.index);
+  const ir::Value whole =
+      context.builder.add(ir::opaque_operator(), operands, ir::opaque_attrs(key, type_name(proto)));
   std::vector<ir::Value> made;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (!node.outputs[i].valid()) {
-      made.emplace_back();
-      continue;
-    }
+    made.emplace_back();
+    if (!node.outputs[i].valid()) continue;
     const auto type = declared_type(context.program.value_names[node.outputs[i].index()]);
-    output.output = static_cast<std::int64_t>(i);
-    output.dtype = type ? type->dtype : ir::DType::kF32;
-    output.shape.clear();
+    ir::Integers shape;
     if (type) {
-      EGRET_ASSIGN_OR_RETURN(output.shape, shape_of(*type));
+      EGRET_ASSIGN_OR_RETURN(shape, shape_of(*type));
     }
-    made.push_back(context.builder.add(ir::opaque_operator(), operands, ir::opaque_attrs(output)));
+    made.back() = add_output(context.builder, whole, i, type ? type->dtype : ir::DType::kF32,
+                             std::move(shape));
     if (!type && made.back().valid()) untyped_.insert(made.back().id);
   }
-  nodes_[output.node] = {
-      .proto = proto.SerializeAsString(),
-      .opset = domain.empty() ? static_cast<int>(context.program.opset(node)) : 0};
+  nodes_[key] = {.proto = proto.SerializeAsString(), .opset = opset_of(context.program, node)};
   return made;
+}
+
+ir::Value OpaqueImport::foreign(ir::GraphBuilder& builder, const std::string& name,
+                                std::string tensor) {
+  const ir::Value whole =
+      builder.add(ir::opaque_operator(), std::span<const ir::Value>{}, ir::opaque_attrs(name, ""));
+  const ir::Value value = add_output(builder, whole, 0, ir::DType::kF32, {});
+  builder.set_name(value, name);
+  untyped_.insert(value.id);
+  nodes_[name] = {.value = name, .tensor = std::move(tensor)};
+  return value;
 }
 
 namespace {
@@ -255,29 +283,27 @@ std::vector<ir::Value> OpaqueImport::kept_whole(const OnnxImportContext& context
   const int opset = static_cast<int>(context.program.opset(node));
   if (!reading || is_written_as(reading->body, proto, opset)) return made;
 
-  const std::string domain = canonical_domain(proto.domain());
-  ir::OpaqueOutput output{.node = key_of(proto, reading->fixed, reading->body),
-                          .type = (domain.empty() ? "" : domain + "::") + proto.op_type()};
+  const std::string key = key_of(proto, reading->fixed, reading->body);
+  const ir::Value node_value = context.builder.add(ir::opaque_operator(), reading->operands,
+                                                   ir::opaque_attrs(key, type_name(proto)));
   std::vector<ir::Value> whole;
   for (std::size_t i = 0; i < made.size(); ++i) {
     whole.emplace_back();
     if (!made[i].valid()) continue;
     const ir::TensorType& type = graph.node(made[i].id).type;
-    output.output = static_cast<std::int64_t>(i);
-    output.dtype = type.dtype;
-    output.shape.clear();
+    ir::Integers shape;
     for (const ir::Index& size : type.dims) {
       ir::SymbolicScope* const scope = ir::SymbolicScope::current();
       if (!size.is_constant() && scope == nullptr) return made;
-      output.shape.push_back(size.is_constant() ? size.constant() : scope->integer_of(size));
+      shape.push_back(size.is_constant() ? size.constant() : scope->integer_of(size));
     }
-    whole.back() =
-        context.builder.add(ir::opaque_operator(), reading->operands, ir::opaque_attrs(output));
+    const ir::DType dtype = type.dtype;
+    whole.back() = add_output(context.builder, node_value, i, dtype, std::move(shape));
   }
-  nodes_[output.node] = {.proto = proto.SerializeAsString(),
-                         .opset = domain.empty() ? opset : 0,
-                         .fixed = std::move(reading->fixed)};
-  bodies_[output.node] = std::make_shared<const ir::Graph>(std::move(reading->body));
+  nodes_[key] = {.proto = proto.SerializeAsString(),
+                 .opset = opset_of(context.program, node),
+                 .fixed = std::move(reading->fixed)};
+  bodies_[key] = std::make_shared<const ir::Graph>(std::move(reading->body));
   return whole;
 }
 

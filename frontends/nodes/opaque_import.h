@@ -29,7 +29,7 @@ class OpaqueImport {
   OpaqueImport(const onnx::GraphProto& graph,
                const std::function<std::int64_t(std::string_view, int)>& example_of);
 
-  // The node as opaque operators, one for each named output. An output without a declared type is
+  // The node as an opaque operator, with the named outputs. An output without a declared type is
   // untyped: only opaque nodes may read it. `values` are those of the program, by ValueId; a body
   // reads them by name, and they become operands. Errors: unsupported, with `reason`, within a body
   // or function.
@@ -45,6 +45,12 @@ class OpaqueImport {
                                     const std::vector<ir::Value>& values,
                                     const std::vector<ir::Value>& made);
 
+  // A graph input or initializer of a type that Egret lacks: an opaque node without operands. Only
+  // opaque nodes may read it. `tensor`: of an initializer, a serialized onnx.TensorProto.
+  ir::Value foreign(ir::GraphBuilder& builder, const std::string& name, std::string tensor);
+
+  // The node of the main graph that must not be opened, because import() failed within it.
+  std::optional<int> to_close() const { return to_close_; }
   bool is_untyped(ir::Value value) const { return untyped_.contains(value.id); }
   const OpaqueNodes& nodes() const { return nodes_; }
   // Of the opaque nodes, as in ir::Graph::bodies.
@@ -70,6 +76,7 @@ class OpaqueImport {
   const std::function<std::int64_t(std::string_view, int)>& example_of_;
   std::map<std::string, ValueId, std::less<>> main_values_;  // the main graph's, by name
   std::set<ir::NodeId> untyped_;
+  std::optional<int> to_close_;
   OpaqueNodes nodes_;
   std::map<std::string, std::shared_ptr<const ir::Graph>> bodies_;
 };

@@ -55,6 +55,12 @@ std::string OnnxProgram::place_of_scope(int scope) const {
   }
 }
 
+int OnnxProgram::outermost_opener(int scope) const {
+  const auto at = [&](int id) -> const OnnxScope& { return scopes[static_cast<std::size_t>(id)]; };
+  while (at(scope).opener_scope != 0) scope = at(scope).opener_scope;
+  return at(scope).opener_index;
+}
+
 std::int64_t OnnxProgram::opset(const OnnxProgramNode& node) const {
   const Opsets& known =
       opsets[static_cast<std::size_t>(scopes[static_cast<std::size_t>(node.scope)].opsets)];
@@ -64,8 +70,10 @@ std::int64_t OnnxProgram::opset(const OnnxProgramNode& node) const {
 
 // Reads the main graph, then every scope that nodes open, breadth first.
 // check_expansion has refused recursion and too many nodes before, so the loop ends.
-base::Result<OnnxProgram> make_program(const onnx::ModelProto& model, std::int64_t max_nodes) {
-  EGRET_ASSIGN_OR_RETURN(const ProgramSource source, make_source(model, max_nodes));
+base::Result<OnnxProgram> make_program(const onnx::ModelProto& model, std::int64_t max_nodes,
+                                       const std::set<int>& closed) {
+  EGRET_ASSIGN_OR_RETURN(ProgramSource source, make_source(model, max_nodes));
+  source.closed = closed;
   EGRET_RETURN_IF_ERROR(check_expansion(model, max_nodes));
   ProgramDraft draft;
   EGRET_ASSIGN_OR_RETURN(const std::vector<ScopeToRead> first, read_main_graph(source, draft));

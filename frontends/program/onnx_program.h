@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,11 +76,15 @@ struct OnnxProgram {
   std::string place(const OnnxProgramNode& node) const;
   // The prefix of messages about this scope: "" for the main graph.
   std::string place_of_scope(int scope) const;
+  // The node of the main graph, by index, that opened the scope or one around it. Not of scope 0.
+  int outermost_opener(int scope) const;
   // The opset of the node's domain; 0 when the model does not import that domain.
   std::int64_t opset(const OnnxProgramNode& node) const;
 };
 
-base::Result<OnnxProgram> make_program(const onnx::ModelProto& model, std::int64_t max_nodes);
+// `closed`: nodes of the main graph, by index, whose branches or function body are not read.
+base::Result<OnnxProgram> make_program(const onnx::ModelProto& model, std::int64_t max_nodes,
+                                       const std::set<int>& closed = {});
 
 // The identity of a function, and of the function that a node calls.
 std::string function_key(const onnx::FunctionProto& function);

@@ -6,6 +6,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ struct ProgramSource {
   const onnx::ModelProto& model;
   std::int64_t max_nodes;
   std::map<std::string, const onnx::FunctionProto*> functions;  // by function_key()
+  std::set<int> closed{};  // nodes of the main graph that open no scope
 };
 // Errors: bad_input for a function that is defined twice.
 base::Result<ProgramSource> make_source(const onnx::ModelProto& model, std::int64_t max_nodes);

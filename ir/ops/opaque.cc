@@ -10,7 +10,12 @@
 namespace egret::ir {
 namespace {
 
-void define(Definition& d) {
+void define_node(Definition& d) {
+  d.output(DType::kF32, Dims{});
+  d.value(0);  // never read: denote() refuses opaque operators
+}
+
+void define_output(Definition& d) {
   const auto dtype = parse_dtype(d.text("dtype"));
   if (!dtype) {
     d.fail("there is no element type '" + d.text("dtype") + "'");
@@ -18,50 +23,64 @@ void define(Definition& d) {
   }
   const std::vector<Index> sizes = d.sizes("shape");
   d.output(*dtype, Dims(sizes.begin(), sizes.end()));
-  d.value(0);  // never read: denote() refuses opaque operators
+  d.value(0);
 }
 
-Operator make_opaque() {
-  return Operator(OperatorKind::kOpaque, "opaque", "One output of a node without a definition",
-                  {"operands"})
+Operator make_node() {
+  return Operator(OperatorKind::kOpaque, "opaque", "A node that stays as it is", {"operands"})
       .variadic(0)
       .attr("node", AttrKind::kText, "the node, by a key")
       .attr("type", AttrKind::kText, "the node's operator")
+      .defined_by(define_node);
+}
+
+Operator make_output() {
+  return Operator(OperatorKind::kOpaque, "opaque_output", "One output of an opaque node", {"node"})
       .attr("output", AttrKind::kInteger, "which of its outputs")
       .attr("dtype", AttrKind::kText, "the element type")
       .attr("shape", AttrKind::kIntegers, "the sizes")
-      .defined_by(define);
+      .defined_by(define_output);
 }
 
-bool is_opaque(const Node& node) {
-  return node.kind == NodeKind::kOperator && node.op->is_opaque();
+bool is_node(const Node& node) {
+  return node.kind == NodeKind::kOperator && node.op == &opaque_operator();
+}
+
+bool is_output(const Node& node) {
+  return node.kind == NodeKind::kOperator && node.op == &opaque_output();
 }
 
 }  // namespace
 
 const Operator& opaque_operator() {
-  static const Operator* const made = new Operator(make_opaque());  // immortal, as all are
+  static const Operator* const made = new Operator(make_node());  // immortal, as all are
   return *made;
 }
 
-Attrs opaque_attrs(const OpaqueOutput& output) {
-  return {{"node", output.node},
-          {"type", output.type},
-          {"output", output.output},
-          {"dtype", std::string(to_string(output.dtype))},
-          {"shape", output.shape}};
+const Operator& opaque_output() {
+  static const Operator* const made = new Operator(make_output());
+  return *made;
 }
 
-bool has_opaque(const Graph& graph) { return std::ranges::any_of(graph.nodes(), is_opaque); }
+Attrs opaque_attrs(std::string node, std::string type) {
+  return {{"node", std::move(node)}, {"type", std::move(type)}};
+}
+
+Attrs opaque_output_attrs(std::int64_t output, DType dtype, Integers shape) {
+  return {
+      {"output", output}, {"dtype", std::string(to_string(dtype))}, {"shape", std::move(shape)}};
+}
+
+bool has_opaque(const Graph& graph) { return std::ranges::any_of(graph.nodes(), is_node); }
 
 bool has_undefined(const Graph& graph) {
   return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
-    return is_opaque(node) && body_of(graph, node) == nullptr;
+    return is_node(node) && body_of(graph, node) == nullptr;
   });
 }
 
 const Graph* body_of(const Graph& graph, const Node& node) {
-  if (!is_opaque(node)) return nullptr;
+  if (!is_node(node)) return nullptr;
   const auto found = graph.bodies.find(node.attrs.text("node"));
   return found != graph.bodies.end() ? found->second.get() : nullptr;
 }
@@ -94,19 +113,22 @@ Graph expand_bodies(const Graph& graph) {
   Graph result;
   result.name = graph.name;
   result.metadata = graph.metadata;
-  std::map<std::pair<std::string, std::vector<NodeId>>, std::map<std::string, NodeId>> expanded;
+  std::map<NodeId, std::map<std::string, NodeId>> expanded;  // outputs, by node
   std::vector<NodeId> moved(graph.size());
   for (const NodeId id : live_nodes(graph)) {
     Node node = graph.node(id);
-    for (NodeId& input : node.inputs) input = moved[input.index()];
-    const Graph* const body = body_of(graph, node);
-    if (body == nullptr) {
+    if (const Graph* body = body_of(graph, node)) {
+      for (NodeId& input : node.inputs) input = moved[input.index()];
+      expanded[id] = append_body(result, *body, node.inputs);
+      continue;
+    }
+    const auto whole = is_output(node) ? expanded.find(node.inputs[0]) : expanded.end();
+    if (whole == expanded.end()) {
+      for (NodeId& input : node.inputs) input = moved[input.index()];
       moved[id.index()] = result.append(std::move(node));
       continue;
     }
-    const auto [at, is_new] = expanded.try_emplace({node.attrs.text("node"), node.inputs});
-    if (is_new) at->second = append_body(result, *body, node.inputs);
-    const NodeId value = at->second.at(std::to_string(node.attrs.integer("output")));
+    const NodeId value = whole->second.at(std::to_string(node.attrs.integer("output")));
     moved[id.index()] = value;
     if (result.node(value).kind == NodeKind::kOperator) result.rename(value, node.name);
   }
@@ -123,15 +145,19 @@ Graph cut_at_opaque(const Graph& with_bodies) {
   // By name, so that the order depends on the opaque nodes alone.
   std::map<std::pair<std::string, std::int64_t>, NodeId> results;
   std::map<std::string, NodeId> operands;
+  std::vector<bool> cut(graph.size(), false);
   const std::vector<NodeId> live = live_nodes(graph);
   for (const NodeId id : live) {
     const Node& node = graph.node(id);
-    if (!is_opaque(node)) continue;
-    const std::string& key = node.attrs.text("node");
-    results.emplace(std::pair(key, node.attrs.integer("output")), id);
+    if (is_output(node)) {
+      const std::string& key = graph.node(node.inputs[0]).attrs.text("node");
+      results.emplace(std::pair(key, node.attrs.integer("output")), id);
+    }
+    if (!is_node(node)) continue;
+    cut[id.index()] = true;
     // Also operands that are inputs or constants: they may be computed in an equal graph.
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      operands.emplace(key + "(" + std::to_string(i) + ")", node.inputs[i]);
+      operands.emplace(node.attrs.text("node") + "(" + std::to_string(i) + ")", node.inputs[i]);
   }
   std::vector<NodeId> moved(graph.size());
   for (const NodeId id : graph.inputs()) moved[id.index()] = result.append(graph.node(id));
@@ -141,7 +167,7 @@ Graph cut_at_opaque(const Graph& with_bodies) {
                                        .name = name.first + "#" + std::to_string(name.second)});
   }
   for (const NodeId id : live) {
-    if (moved[id.index()].valid()) continue;
+    if (moved[id.index()].valid() || cut[id.index()]) continue;
     Node node = graph.node(id);
     for (NodeId& input : node.inputs) input = moved[input.index()];
     moved[id.index()] = result.append(std::move(node));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes of a model that stay as they are. Each output of such a node is an `opaque` operator: an
-// uninterpreted function of the operands, of a declared type.
+// Nodes of a model that stay as they are: an `opaque` operator, an uninterpreted function of the
+// operands, whose value stands for all outputs of the node, and an `opaque_output` of it, of a
+// declared type, for each output that is used.
 //
 // A node whose operator Egret does not define has no body. Rewriting goes on around it; nothing is
 // known about it, and it cannot be run. A node that consists of several operators of Egret has a
@@ -17,25 +18,22 @@
 
 namespace egret::ir {
 
-// attributes: node (text), type (text), output (integer), dtype (text), shape (integers).
-// It is not among all_operators(): no rule can name it.
+// Neither is among all_operators(): no rule can name them.
+// opaque: attributes node (a key; equal nodes on equal operands may share it) and type
+// ("com.example::Foo"), any number of operands; its type means nothing.
 const Operator& opaque_operator();
+// opaque_output: attributes output (which one), dtype, shape; its operand is the node.
+const Operator& opaque_output();
 
-// One output of the node `node` (a key that no other node of the model has) of an operator `type`.
-struct OpaqueOutput {
-  std::string node;
-  std::string type;  // "com.example::Foo"
-  std::int64_t output = 0;
-  DType dtype = DType::kF32;
-  Integers shape{};  // may contain symbolic integers (ir/core/symbolic_scope.h)
-};
-Attrs opaque_attrs(const OpaqueOutput& output);
+Attrs opaque_attrs(std::string node, std::string type);
+// The shape may contain symbolic integers (ir/core/symbolic_scope.h).
+Attrs opaque_output_attrs(std::int64_t output, DType dtype, Integers shape);
 
 bool has_opaque(const Graph& graph);
 // Without a body.
 bool has_undefined(const Graph& graph);
 
-// The body of an opaque node; null if it has none.
+// The body of a node; null if it has none, and for other operators than `opaque`.
 const Graph* body_of(const Graph& graph, const Node& node);
 // The graph with bodies in the place of the opaque nodes that have one.
 Graph expand_bodies(const Graph& graph);

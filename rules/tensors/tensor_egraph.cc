@@ -46,8 +46,12 @@ Status TensorEGraph::add_program(const ir::Graph& graph) {
     auto added = add_node(node, children);
     if (!added.ok()) return added.status().at("value '" + node.name + "'");
     class_of[id.index()] = *added;
-    if (const ir::Graph* body = ir::body_of(graph, node)) {
-      EGRET_RETURN_IF_ERROR(add_body(*body, node.attrs.integer("output"), children, *added));
+    if (node.op == &ir::opaque_output()) {
+      const ir::Node& whole = graph.node(node.inputs[0]);
+      children.clear();
+      for (const ir::NodeId input : whole.inputs) children.push_back(class_of[input.index()]);
+      if (const ir::Graph* body = ir::body_of(graph, whole))
+        EGRET_RETURN_IF_ERROR(add_body(*body, node.attrs.integer("output"), children, *added));
     }
     if (node.kind == ir::NodeKind::kOperator && !node.name.empty())
       values_.push_back({*added, node.name});
@@ -90,7 +94,7 @@ Status TensorEGraph::add_body(const ir::Graph& body, std::int64_t output,
 }
 
 const ir::Graph* TensorEGraph::body(OpId op) const {
-  if (language_.kind(op) != ir::NodeKind::kOperator || !language_.op(op).is_opaque())
+  if (language_.kind(op) != ir::NodeKind::kOperator || &language_.op(op) != &ir::opaque_operator())
     return nullptr;
   const auto found = bodies_.find(language_.attrs(op).text("node"));
   return found != bodies_.end() ? found->second.get() : nullptr;

@@ -53,7 +53,7 @@ class TensorEGraph {
   const TensorLanguage& language() const { return language_; }
 
   OpenSizes* open_sizes() const { return open_; }
-  // The body of an opaque operator; null if it has none, or for another operator.
+  // The body of an `opaque` operator; null if it has none, and for other operators.
   const ir::Graph* body(egraph::OpId op) const;
 
   const TensorFacts& facts(egraph::ClassId id) const { return analysis_.facts(egraph_->data(id)); }

@@ -41,6 +41,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   set.add(sample);
   const egret::base::Status status =
       set.apply_config(*entries, OptionOrigin::kConfigFile, "f.toml", {});
-  EGRET_CHECK(status.ok() || status.code() == StatusCode::kBadInput);
+  EGRET_CHECK(status.ok() || status.code() == egret::base::StatusCode::kBadInput);
   return 0;
 }
