@@ -2,6 +2,7 @@
 #include "frontends/nodes/opaque_import.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/hash.h"
@@ -219,6 +220,34 @@ std::string key_of(const onnx::NodeProto& node, const std::map<int, FixedInput>&
   return node.op_type() + "#" + base::content_hash(text).to_hex();
 }
 
+// Whether a node adds or subtracts numbers so large that the sum keeps no fraction: quantizers
+// round so. Real arithmetic would take the numbers to cancel.
+bool rounds_by_size(const OnnxImportContext& context, const OnnxProgramNode& node,
+                    const std::vector<ir::Value>& values) {
+  constexpr std::int64_t kMostElements = 1 << 16;
+  const std::string& op_type = node.proto->op_type();
+  if (op_type != "Add" && op_type != "Sub") return false;
+  for (const ValueId input : node.inputs) {
+    if (!input.valid()) continue;
+    const ir::Value value = values[input.index()];
+    const ir::TensorType& type = context.builder.type(value);
+    const bool wide = type.dtype == ir::DType::kF64;
+    if ((!wide && type.dtype != ir::DType::kF32) || !type.is_concrete()) continue;
+    if (type.elements() == 0 || type.elements() > kMostElements) continue;
+    const auto constant = context.constants.value(value.id);
+    if (!constant) continue;
+    // From half the numbers with a unit of 1 in the last place, to where they are masks.
+    const double least = wide ? 0x1p51 : 0x1p22;
+    bool all = true;
+    for (std::int64_t i = 0; all && i < constant->elements(); ++i) {
+      const double size = std::abs(constant->f64_at(i));
+      all = size >= least && size < least * 0x1p12;
+    }
+    if (all) return true;
+  }
+  return false;
+}
+
 bool has_bodies_or_references(const onnx::NodeProto& node) {
   return std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
     return !attribute.ref_attr_name().empty() || attribute.has_g() || attribute.graphs_size() > 0;
@@ -281,7 +310,9 @@ std::vector<ir::Value> OpaqueImport::kept_whole(const OnnxImportContext& context
   }
   auto reading = reading_of(context, node, values, made);
   const int opset = static_cast<int>(context.program.opset(node));
-  if (!reading || is_written_as(reading->body, proto, opset)) return made;
+  if (!reading) return made;
+  const bool sealed = rounds_by_size(context, node, values);
+  if (!sealed && is_written_as(reading->body, proto, opset)) return made;
 
   const std::string key = key_of(proto, reading->fixed, reading->body);
   const ir::Value node_value = context.builder.add(ir::opaque_operator(), reading->operands,
@@ -303,7 +334,7 @@ std::vector<ir::Value> OpaqueImport::kept_whole(const OnnxImportContext& context
   nodes_[key] = {.proto = proto.SerializeAsString(),
                  .opset = opset_of(context.program, node),
                  .fixed = std::move(reading->fixed)};
-  bodies_[key] = std::make_shared<const ir::Graph>(std::move(reading->body));
+  bodies_[key] = {std::make_shared<const ir::Graph>(std::move(reading->body)), sealed};
   return whole;
 }
 

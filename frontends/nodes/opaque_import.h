@@ -54,7 +54,7 @@ class OpaqueImport {
   bool is_untyped(ir::Value value) const { return untyped_.contains(value.id); }
   const OpaqueNodes& nodes() const { return nodes_; }
   // Of the opaque nodes, as in ir::Graph::bodies.
-  const std::map<std::string, std::shared_ptr<const ir::Graph>>& bodies() const { return bodies_; }
+  const std::map<std::string, ir::OpaqueBody>& bodies() const { return bodies_; }
 
  private:
   // How a node that is kept whole reads its inputs.
@@ -78,7 +78,7 @@ class OpaqueImport {
   std::set<ir::NodeId> untyped_;
   std::optional<int> to_close_;
   OpaqueNodes nodes_;
-  std::map<std::string, std::shared_ptr<const ir::Graph>> bodies_;
+  std::map<std::string, ir::OpaqueBody> bodies_;
 };
 
 }  // namespace egret::frontends

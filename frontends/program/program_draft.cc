@@ -17,8 +17,12 @@ base::Result<Opsets> read_opsets(
       return base::bad_input("imports version " + std::to_string(entry.version()) +
                              " of operator set " + in_quotes(entry.domain()));
     }
-    if (!opsets.emplace(domain, entry.version()).second)
-      return base::bad_input("imports operator set " + in_quotes(entry.domain()) + " twice");
+    // Some exporters list a set twice.
+    const auto [known, is_new] = opsets.emplace(domain, entry.version());
+    if (!is_new && known->second != entry.version()) {
+      return base::bad_input("imports operator set " + in_quotes(entry.domain()) +
+                             " in two versions");
+    }
   }
   return opsets;
 }

@@ -20,6 +20,11 @@ namespace egret::ir {
 // any real. Errors: bad_input that names the input.
 base::Status check_input_types(const Graph& graph, std::span<const TensorType> given, bool wide);
 
+// Whether the values that are alive at the same time, of 8 bytes an element, fit into this
+// machine's memory. Values of open sizes and constants do not count. Errors: limit_hit that names
+// the value at which they do not. O(n).
+base::Status check_memory(const Graph& graph);
+
 // `constant(node)` gives a constant's value, `evaluate(op, attrs, types, arguments, node index)` a
 // Result<T>. The types have the declared element types and the arguments' shapes.
 template <typename T, typename Constant, typename Evaluate>

@@ -87,6 +87,7 @@ base::Result<std::vector<Tensor>> interpret(const Graph& graph, std::span<const 
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) types.push_back(input.type());
   EGRET_RETURN_IF_ERROR(check_input_types(graph, types, /*wide=*/true));
+  EGRET_RETURN_IF_ERROR(check_memory(graph));
   return run(graph, inputs, options);
 }
 

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "ir/graph/body.h"
 #include "ir/nest/term_graph.h"
@@ -46,6 +49,14 @@ struct Need {
   }
 };
 
+double largest_finite(DType dtype) {
+  switch (dtype) {
+    case DType::kF16: return 65504;
+    case DType::kF64: return std::numeric_limits<double>::max();
+    default: return static_cast<double>(std::numeric_limits<float>::max());
+  }
+}
+
 ValueDemand at_least(double low) { return {.low = low}; }
 
 // The demand on x, given the demand d on x + c for all c of the span.
@@ -72,8 +83,15 @@ class ElementDemands {
  public:
   using Known = std::function<std::optional<Span>(std::size_t)>;  // an operand's values
 
-  ElementDemands(const TermGraph& graph, std::size_t operands, const Known& known)
-      : graph_(graph), known_(known), needs_(graph.terms.size()), operands_(operands) {
+  // `largest`: the largest finite value of the output's element type.
+  ElementDemands(const TermGraph& graph, std::span<const TensorType> types, double largest,
+                 const Known& known)
+      : graph_(graph),
+        types_(types),
+        largest_(largest),
+        known_(known),
+        needs_(graph.terms.size()),
+        operands_(types.size()) {
     for (const Term& term : graph_.terms) {
       const bool below =
           std::ranges::any_of(term.kids, [&](TermId kid) { return from_data_[index(kid)]; });
@@ -121,6 +139,8 @@ class ElementDemands {
     switch (term.op) {
       case ExprOp::kRead: {
         operands_[static_cast<std::size_t>(term.integer)].add(d, need.sure);
+        for (std::size_t axis = 0; axis < term.kids.size(); ++axis)
+          index_in(term.kids[axis], types_[static_cast<std::size_t>(term.integer)].dims[axis]);
         return ask_all(term, need.sure);
       }
       case ExprOp::kNeg: return ask(term.kids[0], {-d.high, -d.low, d.zero}, need.sure);
@@ -147,6 +167,30 @@ class ElementDemands {
 
   void ask_all(const Term& term, bool sure) {
     for (const TermId kid : term.kids) ask(kid, {}, sure);
+  }
+
+  // An integer element that is the index along an axis is within it. One that the index is computed
+  // from, such as the length of a sequence that is read from its end, is from 1 to the axis' size.
+  void index_in(TermId index_term, const Index& size) {
+    if (!size.is_constant() || size.constant() < 1) return;
+    const auto axis = static_cast<double>(size.constant());
+    if (graph_[index_term].op == ExprOp::kIndexOf)
+      return ask(graph_[index_term].kids[0], {.low = 0, .high = axis - 1}, false);
+    std::vector<TermId> open{index_term};
+    while (!open.empty()) {
+      const Term& term = graph_[open.back()];
+      open.pop_back();
+      if (term.op == ExprOp::kIndexOf) ask(term.kids[0], {.low = 1, .high = axis}, false);
+      if (term.op == ExprOp::kIndexAdd) open.insert(open.end(), term.kids.begin(), term.kids.end());
+    }
+  }
+
+  // A product with a constant near the largest value, as masks are made, must be finite.
+  ValueDemand finite_times(const Span& c) const {
+    constexpr double kNear = 16;
+    const double most = std::max(std::abs(c.low), std::abs(c.high));
+    if (most < largest_ / kNear) return {};
+    return {.low = -largest_ / most, .high = largest_ / most};
   }
 
   void sum(TermId a, TermId b, const ValueDemand& d, bool sure) {
@@ -182,8 +226,14 @@ class ElementDemands {
   void product(TermId a, TermId b, const ValueDemand& d, bool sure) {
     ValueDemand of_a{.zero = d.zero};
     ValueDemand of_b{.zero = d.zero};
-    if (const auto c = constant(a)) of_b = without_factor(d, *c);
-    if (const auto c = constant(b)) of_a = without_factor(d, *c);
+    if (const auto c = constant(a)) {
+      of_b = without_factor(d, *c);
+      of_b.meet(finite_times(*c));
+    }
+    if (const auto c = constant(b)) {
+      of_a = without_factor(d, *c);
+      of_a.meet(finite_times(*c));
+    }
     ask(a, of_a, sure);
     ask(b, of_b, sure);
   }
@@ -219,6 +269,8 @@ class ElementDemands {
   }
 
   const TermGraph& graph_;
+  std::span<const TensorType> types_;  // of the operands
+  double largest_;
   const Known& known_;
   std::vector<Need> needs_;      // by term
   std::vector<Need> operands_;   // the result
@@ -287,7 +339,7 @@ class GraphDemands {
     const TermGraph* terms = terms_of(id, types);
     if (terms == nullptr) return all;
     const ElementDemands::Known known = [&](std::size_t i) { return values_of(node.inputs[i]); };
-    return ElementDemands(*terms, node.inputs.size(), known).run(output);
+    return ElementDemands(*terms, types, largest_finite(node.type.dtype), known).run(output);
   }
 
   const TermGraph* terms_of(NodeId id, std::span<const TensorType> types) {

@@ -38,6 +38,11 @@ struct Node {
   std::string name{};  // name in the source model; may be empty for operators
 };
 
+struct OpaqueBody {
+  std::shared_ptr<const class Graph> graph;
+  bool sealed = false;  // what it computes is known, but no rule may look into it
+};
+
 class Graph {
  public:
   struct Output {
@@ -56,7 +61,7 @@ class Graph {
   std::map<std::string, std::string> metadata;  // kept from import to export
   // What opaque nodes (ir/ops/opaque.h) compute, for those that have a definition, by the node's
   // key: the body's inputs are the operands, in order, and its output "i" is the node's output i.
-  std::map<std::string, std::shared_ptr<const Graph>> bodies;
+  std::map<std::string, OpaqueBody> bodies;
   // Takes the name, the metadata and the bodies.
   void copy_header(const Graph& other);
 

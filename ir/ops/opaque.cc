@@ -82,7 +82,7 @@ bool has_undefined(const Graph& graph) {
 const Graph* body_of(const Graph& graph, const Node& node) {
   if (!is_node(node)) return nullptr;
   const auto found = graph.bodies.find(node.attrs.text("node"));
-  return found != graph.bodies.end() ? found->second.get() : nullptr;
+  return found != graph.bodies.end() ? found->second.graph.get() : nullptr;
 }
 
 namespace {

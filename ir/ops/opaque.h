@@ -6,7 +6,8 @@
 // A node whose operator Egret does not define has no body. Rewriting goes on around it; nothing is
 // known about it, and it cannot be run. A node that consists of several operators of Egret has a
 // body (Graph::bodies): rewriting sees these operators too, and the node stays whole where it is
-// the cheapest of the equal values.
+// the cheapest of the equal values. The body of a node that means something else than its real
+// arithmetic says is sealed: (x + 12582912) - 12582912 rounds x.
 #pragma once
 
 #include <cstdint>

@@ -109,8 +109,8 @@ Result<ir::Graph> at_sizes(const ir::Graph& graph, const ir::SymbolValues& sizes
   EGRET_ASSIGN_OR_RETURN(ir::Graph bound, builder.finish());
   bound.copy_header(graph);
   for (auto& [key, body] : bound.bodies) {
-    EGRET_ASSIGN_OR_RETURN(ir::Graph bound_body, at_sizes(*body, sizes));
-    body = std::make_shared<const ir::Graph>(std::move(bound_body));
+    EGRET_ASSIGN_OR_RETURN(ir::Graph bound_body, at_sizes(*body.graph, sizes));
+    body.graph = std::make_shared<const ir::Graph>(std::move(bound_body));
   }
   return bound;
 }

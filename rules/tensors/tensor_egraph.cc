@@ -50,7 +50,8 @@ Status TensorEGraph::add_program(const ir::Graph& graph) {
       const ir::Node& whole = graph.node(node.inputs[0]);
       children.clear();
       for (const ir::NodeId input : whole.inputs) children.push_back(class_of[input.index()]);
-      if (const ir::Graph* body = ir::body_of(graph, whole))
+      const ir::Graph* const body = ir::body_of(graph, whole);
+      if (body != nullptr && !graph.bodies.at(whole.attrs.text("node")).sealed)
         EGRET_RETURN_IF_ERROR(add_body(*body, node.attrs.integer("output"), children, *added));
     }
     if (node.kind == ir::NodeKind::kOperator && !node.name.empty())
@@ -97,7 +98,7 @@ const ir::Graph* TensorEGraph::body(OpId op) const {
   if (language_.kind(op) != ir::NodeKind::kOperator || &language_.op(op) != &ir::opaque_operator())
     return nullptr;
   const auto found = bodies_.find(language_.attrs(op).text("node"));
-  return found != bodies_.end() ? found->second.get() : nullptr;
+  return found != bodies_.end() ? found->second.graph.get() : nullptr;
 }
 
 Result<ClassId> TensorEGraph::add(const ir::Operator& op, const ir::Attrs& attrs,

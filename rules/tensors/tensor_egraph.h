@@ -136,7 +136,7 @@ class TensorEGraph {
 
   std::string name_;
   std::map<std::string, std::string> metadata_;
-  std::map<std::string, std::shared_ptr<const ir::Graph>> bodies_;
+  std::map<std::string, ir::OpaqueBody> bodies_;
   std::vector<egraph::OpId> inputs_;  // in the program's order
   std::vector<Named> outputs_;
   std::vector<Named> values_;  // operators' values that have a name, in the program's order

@@ -26,15 +26,16 @@ struct Input {
 
 // Layouts with blocks of channels pad the last block. Kernels rely on zeros there, and an operator
 // such as exp would leave others.
-void zero_channel_padding(float* data, const Layout& layout, const ir::Shape& shape) {
+template <typename T>
+void zero_channel_padding(T* data, const Layout& layout, const ir::Shape& shape) {
   const StridedView view = strided_view(layout, shape);
   std::int64_t positions = 1;
   for (std::size_t axis = 2; axis < shape.size(); ++axis) positions *= shape[axis];
   const std::int64_t tail = shape[1] % layout.block;
   for (std::int64_t n = 0; n < shape[0]; ++n) {
-    float* last = data + n * view.strides[0] + (view.shape[1] - 1) * view.strides[1];
+    T* last = data + n * view.strides[0] + (view.shape[1] - 1) * view.strides[1];
     for (std::int64_t p = 0; p < positions; ++p, last += layout.block)
-      std::fill(last + tail, last + layout.block, 0.0F);
+      std::fill(last + tail, last + layout.block, T{0});
   }
 }
 
@@ -88,8 +89,12 @@ class PointwiseStep : public Step {
       run_part(addresses, static_cast<int>(part), blocks * part / parts,
                blocks * (part + 1) / parts);
     });
-    if (is_padded(output_.layout, output_.shape()))
+    if (!is_padded(output_.layout, output_.shape())) return base::ok();
+    if (output_.type.dtype == ir::DType::kBool) {
+      zero_channel_padding(addresses.at<std::uint8_t>(output_), output_.layout, output_.shape());
+    } else {
       zero_channel_padding(addresses.at(output_), output_.layout, output_.shape());
+    }
     return base::ok();
   }
 

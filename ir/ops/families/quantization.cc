@@ -22,6 +22,12 @@ Value along_axis(GraphBuilder& b, Value vector, std::int64_t axis, int rank) {
   return b.add("reshape", {vector}, {{"shape", shape}});
 }
 
+Value one_for_all(GraphBuilder& b, Value vector) {
+  const TensorType& type = b.type(vector);
+  const bool one = type.rank() == 1 && type.dims[0].is_constant() && type.dims[0].constant() == 1;
+  return one ? b.add("reshape", {vector}, {{"shape", Integers{}}}) : vector;
+}
+
 Value centered_integers(GraphBuilder& b, Value integer, Value zero, std::int64_t axis) {
   const Value wide = converted(b, integer, DType::kI32);
   if (!zero.valid()) return wide;

@@ -13,6 +13,9 @@ Value converted(GraphBuilder& b, Value x, DType type);  // cast where x has anot
 // scalar stays as it is.
 Value along_axis(GraphBuilder& b, Value vector, std::int64_t axis, int rank);
 
+// A scale or zero point with one element as a scalar: quantizers write [1] for a whole tensor.
+Value one_for_all(GraphBuilder& b, Value vector);
+
 // integer - zero as i32, along `axis` where zero is a vector; `zero` may be absent (invalid).
 Value centered_integers(GraphBuilder& b, Value integer, Value zero, std::int64_t axis);
 

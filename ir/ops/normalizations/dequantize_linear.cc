@@ -15,10 +15,11 @@ Value build(Body& b) {
 
 base::Result<std::vector<Value>> import(OnnxNode& node) {
   if (node.integer("block_size", 0) != 0) return base::unsupported("quantization by blocks");
-  std::vector<Value> inputs{node.input(0), node.input(1)};
-  if (node.has_input(2)) inputs.push_back(node.input(2));
+  GraphBuilder& b = node.builder();
+  std::vector<Value> inputs{node.input(0), one_for_all(b, node.input(1))};
+  if (node.has_input(2)) inputs.push_back(one_for_all(b, node.input(2)));
   const int rank = node.type(node.input(0)).rank();
-  const bool by_axis = node.type(node.input(1)).rank() > 0;
+  const bool by_axis = node.type(inputs[1]).rank() > 0;
   const std::int64_t axis = by_axis ? node.axis(node.integer("axis", 1), rank) : 0;
   return only_output(node.builder().add("dequantize_linear", inputs, {{"axis", axis}}));
 }
