@@ -106,14 +106,49 @@ base::Result<RaceResult> race_against(const ir::Graph& original, ExecutablePlan&
   return race(racers, racing);
 }
 
-base::Status decide_by_race(const ir::Graph& original, PlanPointer plan,
+// With several profiles: the fastest candidate that is no slower than the program at any of them,
+// or 0, the original.
+base::Result<std::size_t> winner_at_profiles(const ir::Graph& program, const rules::OpenSizes& open,
+                                             const std::vector<Candidate>& candidates,
+                                             const Setup& setup, const OptimizeOptions& options,
+                                             Decision& decision) {
+  const std::vector<rules::SizeProfile>& profiles = open.profiles();
+  std::vector<std::size_t> order;
+  for (std::size_t i = 1; i < decision.timings.size(); ++i) order.push_back(i);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return decision.timings[i].median_s; });
+  for (const std::size_t i : order) {
+    const Candidate& candidate = candidates[i - 1];
+    std::vector<ProfileTimes> times{{.sizes = to_string(profiles.front().sizes),
+                                     .weight = profiles.front().weight,
+                                     .before_s = decision.timings.front().median_s,
+                                     .after_s = decision.timings[i].median_s}};
+    for (std::size_t k = 1; k < profiles.size() && is_no_slower(times); ++k) {
+      EGRET_ASSIGN_OR_RETURN(ProfileTimes one,
+                             race_at(profiles[k], program, candidate.written, *setup.backend,
+                                     setup.plan, race_options(setup, options)));
+      times.push_back(std::move(one));
+    }
+    if (!is_no_slower(times)) continue;
+    decision.profiles = std::move(times);
+    return i;
+  }
+  return 0;
+}
+
+base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original, PlanPointer plan,
                             std::vector<Candidate>& candidates, const Setup& setup,
-                            const OptimizeOptions& options, Decision& decision) {
+                            const OptimizeOptions& options, const rules::OpenSizes* open,
+                            Decision& decision) {
   EGRET_ASSIGN_OR_RETURN(RaceResult result,
                          race_against(original, *plan, candidates, setup, options, decision));
   decision.measured = true;
   decision.timings = std::move(result.timings);
   decision.winner = options.allow_slower ? 1 : result.winner;
+  if (decision.winner != 0 && !options.allow_slower && open != nullptr &&
+      open->profiles().size() > 1) {
+    EGRET_ASSIGN_OR_RETURN(
+        decision.winner, winner_at_profiles(program, *open, candidates, setup, options, decision));
+  }
   // The original won, but it exceeds the memory limit or contains a forbidden operator.
   if (decision.winner == 0 && !may_be_written(original, *plan, setup)) {
     const auto times = std::span(decision.timings).subspan(1);
@@ -135,7 +170,8 @@ base::Status decide_by_race(const ir::Graph& original, PlanPointer plan,
 
 base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& original,
                               std::vector<Candidate>& candidates, const Setup& setup,
-                              const OptimizeOptions& options, base::ProgressSink* progress) {
+                              const OptimizeOptions& options, base::ProgressSink* progress,
+                              const rules::OpenSizes* open) {
   Decision decision;
   EGRET_ASSIGN_OR_RETURN(decision.operators_before, frontends::count_onnx_operators(program));
   auto compiled = compile_batch(*setup.backend, original, setup.plan);
@@ -151,11 +187,12 @@ base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& origina
   if (options.no_measure) {
     EGRET_RETURN_IF_ERROR(compile(candidates.front(), *setup.backend, setup.plan));
     take(candidates.front(), decision);
+    decision.plan_before = std::move(plan);
     return decision;
   }
   const base::Progress measuring(progress, "measure");
-  EGRET_RETURN_IF_ERROR(
-      decide_by_race(original, std::move(plan), candidates, setup, options, decision));
+  EGRET_RETURN_IF_ERROR(decide_by_race(program, original, std::move(plan), candidates, setup,
+                                       options, open, decision));
   return decision;
 }
 

@@ -12,6 +12,7 @@
 #include "backends/timing/measure.h"
 #include "base/progress.h"
 #include "base/status.h"
+#include "driver/measure/profile_race.h"
 #include "driver/optimize.h"
 #include "driver/select/candidate.h"
 #include "driver/setup.h"
@@ -22,6 +23,7 @@ namespace egret::driver {
 struct Decision {
   ir::Graph graph;
   std::unique_ptr<backends::ExecutablePlan> plan;  // of the graph; null: it cannot be run here
+  std::unique_ptr<backends::ExecutablePlan> plan_before;  // of the original, with --no-measure
   const Candidate* chosen = nullptr;      // of the candidates given, moved from; null: the original
   bool measured = false;                  // the times below are
   std::vector<backends::Timing> timings;  // the original's, then one a candidate
@@ -30,12 +32,14 @@ struct Decision {
   std::map<std::string, int> operators_before;
   std::int64_t arena_before = 0;  // bytes of activations and scratch space
   std::int64_t arena_after = 0;
-  bool out_of_memory = false;  // the original's plan does not fit into memory
+  bool out_of_memory = false;          // the original's plan does not fit into memory
+  std::vector<ProfileTimes> profiles;  // of the result, where open sizes have several profiles
   std::vector<std::string> notes;
 };
 
-// `original` is `program` as it is run: runnable() of it. It is always in the race. Where its plan
-// does not fit into memory nothing can be measured or checked: the graph stays as it is, unless
+// `original` is `program` as it is run: runnable() of it. With several profiles of open sizes a
+// result must be no slower at any of them. It is always in the race. Where its plan does not fit
+// into memory nothing can be measured or checked: the graph stays as it is, unless
 // --no-check or --forbid ask for another. Errors: of compiling and measuring; limit_hit where a
 // forbidden operator would have to stay.
 base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& original,

@@ -45,6 +45,7 @@ struct OptimizeOptions {
   double alternative_spread = 1.1;
   double alternative_kept = 0;
   std::vector<std::string> forbid;  // operators that the result must not have
+  bool quick = false;
   bool no_check = false;
   bool no_measure = false;
   bool allow_slower = false;
@@ -52,6 +53,9 @@ struct OptimizeOptions {
 
   static const base::OptionTable<OptimizeOptions>& table();
 };
+
+// What --quick sets: nothing is measured, costs are estimated, and short limits hold.
+OptimizeOptions quick(OptimizeOptions options);
 
 struct OptimizeResult {
   ir::Graph graph;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "backends/option_help.h"
 #include "cost/database.h"
 #include "cost/model.h"
@@ -75,6 +77,9 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
         "share is random",
         base::range(0, 1)},
        {"forbid", &O::forbid, extract::kForbidHelp},
+       {"quick", &O::quick,
+        "Measure nothing: estimated costs, short limits, only rewrites that gain clearly. The "
+        "result is checked"},
        {"no-check", &O::no_check, "Do not compare outputs with the original (unsafe)"},
        {"no-measure", &O::no_measure,
         "Do not measure the result against the original; trust the cost model"},
@@ -82,6 +87,16 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
         "Write the result even if it is measured slower than the original"},
        {"allow", &O::allow, std::string(rules::kAllowHelp), base::one_of(rules::allow_names())}}};
   return rows;
+}
+
+OptimizeOptions quick(OptimizeOptions options) {
+  if (options.cost == "profiled") options.cost = "roofline";
+  options.no_measure = true;
+  options.profile_time = 0;
+  options.limit_time = std::min(options.limit_time, 0.2);
+  options.limit_nodes = std::min<std::int64_t>(options.limit_nodes, 10'000);
+  options.extract_time = std::min(options.extract_time, 0.05);
+  return options;
 }
 
 }  // namespace egret::driver

@@ -92,14 +92,18 @@ std::string certainty_text(const Report::Rules& rules) {
 
 double gap(const Report::Extraction& e) { return e.cost_s > 0 ? 1 - e.bound_s / e.cost_s : 0; }
 
-std::string sizes_text(const Report::Sizes& s) {
-  std::string text = s.at + " when measured";
-  for (const std::string& sizes : s.checked) text += "; also checked at " + sizes;
-  for (const std::string& guard : s.assumed) text += "; assumed: " + guard;
+void add_sizes(base::TextTable& table, const Report::Sizes& s) {
+  const auto row = [&](const std::string& label, const std::vector<std::string>& items) {
+    std::string text;
+    for (const std::string& item : items) text += (text.empty() ? "" : "; ") + item;
+    if (!text.empty()) table.row({label, text});
+  };
+  table.row({"open sizes", "measured at " + s.at});
+  for (const std::string& profile : s.profiles) table.row({"", profile});
+  row("also at", s.checked);
+  row("assumed", s.assumed);
   if (s.undecided > 0)
-    text +=
-        "; " + base::format_count(s.undecided) + " matches depend on the sizes and were skipped";
-  return text;
+    table.row({"skipped", base::format_count(s.undecided) + " matches that depend on the sizes"});
 }
 
 std::string check_text(const Report& r) {
@@ -177,8 +181,8 @@ const base::ReportTable<Report::Rules>& Report::Rules::table() {
 const base::ReportTable<Report::Sizes>& Report::Sizes::table() {
   using S = Sizes;
   static const base::ReportTable<S> rows{
-      {{"sizes_at", "the values of open sizes at which candidates are priced and measured", &S::at,
-        "sizes", sizes_text},
+      {{"sizes_at", "the values of open sizes at which candidates are priced and measured", &S::at},
+       {"sizes_profiles", "times before and after at each of several profiles", &S::profiles},
        {"sizes_checked", "further values at which the outputs agree", &S::checked},
        {"sizes_assumed", "relations of open sizes without which the model has no meaning",
         &S::assumed},
@@ -275,7 +279,7 @@ std::string Report::summary() const {
   Extraction::table().add_to(table, extraction);
   for (const std::string& note : extraction.notes) table.row({"note", note});
   Rules::table().add_to(table, rules);
-  if (!sizes.at.empty()) Sizes::table().add_to(table, sizes);
+  if (!sizes.at.empty()) add_sizes(table, sizes);
   table.row({"check", check_text(*this)});
   table.row({"result", result_text(*this)});
   std::string phases;

@@ -89,9 +89,10 @@ struct OptimizeReport {
 
   // Of a model with open sizes; empty otherwise.
   struct Sizes {
-    std::string at;                    // "batch=1, seq=128"
-    std::vector<std::string> checked;  // likewise
-    std::vector<std::string> assumed;  // "N == M"
+    std::string at;                     // "batch=1, seq=128"
+    std::vector<std::string> profiles;  // times at each, where there are several
+    std::vector<std::string> checked;   // further sizes
+    std::vector<std::string> assumed;   // "N == M"
     std::uint64_t undecided = 0;
     static const base::ReportTable<Sizes>& table();
   };

@@ -7,14 +7,12 @@
 //
 // A search over whole graphs (driver/search/graph_search.h), where one is asked for, replaces the
 // e-graph and the extraction.
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "driver/decide.h"
-#include "driver/measure/output_check.h"
-#include "driver/measure/size_check.h"
+#include "driver/measure/final_check.h"
 #include "driver/optimize.h"
 #include "driver/phase_times.h"
 #include "driver/report_steps.h"
@@ -60,6 +58,7 @@ ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
           .extract_seconds = options.extract_time,
           .seed = static_cast<std::uint64_t>(options.seed),
           .only_cheapest = options.no_measure || options.allow_slower,
+          .only_clear_gains = options.quick,
           .alternatives = options.alternatives,
           .alternative_spread = options.alternative_spread,
           .alternative_kept = options.alternative_kept,
@@ -97,49 +96,12 @@ base::Result<std::vector<Candidate>> search(const ir::Graph& graph, const Setup&
   return std::move(pool.candidates());
 }
 
-base::Result<Report::Check> check(const ir::Graph& original, Decision& decision, const Setup& setup,
-                                  const OptimizeOptions& options, base::ProgressSink* progress) {
-  Report::Check result;
-  if (options.no_check || decision.plan == nullptr) return result;
-  const base::Progress checking(progress, "check");
-  const CheckOptions how{.samples = static_cast<int>(options.check_samples),
-                         .seed = static_cast<std::uint64_t>(options.seed),
-                         .roundoff = roundoff(setup.execution.precision)};
-  EGRET_ASSIGN_OR_RETURN(const OutputCheck expected, OutputCheck::of(original, how));
-  const auto run = [&](std::span<const ir::Tensor> inputs) { return decision.plan->run(inputs); };
-  EGRET_ASSIGN_OR_RETURN(result.outputs, expected.check(run));
-  if (!result.outputs.passed) return mismatch_of(result.outputs);
-  result.made = true;
-  return result;
-}
-
-// With open sizes: the check again at other sizes than the measured ones.
-base::Result<Report::Sizes> check_sizes(const ir::Graph& program, const Decision& decision,
-                                        const rules::OpenSizes& open, const Setup& setup,
-                                        const OptimizeOptions& options, bool checked) {
-  constexpr std::size_t kSizes = 3;
-  Report::Sizes result;
-  result.at = to_string(open.examples());
-  result.undecided = static_cast<std::uint64_t>(open.undecided());
-  for (const ir::Guard& guard : open.assumptions()) result.assumed.push_back(ir::to_string(guard));
-  if (!checked || decision.chosen == nullptr) return result;
-  const CheckOptions how{.samples = 1,
-                         .seed = static_cast<std::uint64_t>(options.seed),
-                         .roundoff = roundoff(setup.execution.precision)};
-  EGRET_ASSIGN_OR_RETURN(const auto sizes, further_sizes(program, open, kSizes));
-  for (const ir::SymbolValues& one : sizes) {
-    EGRET_RETURN_IF_ERROR(
-        check_at_sizes(program, decision.graph, one, *setup.backend, setup.plan, how));
-    result.checked.push_back(to_string(one));
-  }
-  return result;
-}
-
 }  // namespace
 
-base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOptions& options,
+base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOptions& given,
                                       base::ProgressSink* progress, rules::OpenSizes* open) {
   PhaseTimes times;
+  const OptimizeOptions options = given.quick ? quick(given) : given;
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, runnable(program, open));
   EGRET_ASSIGN_OR_RETURN(const Setup setup, prepare(options));
   if (setup.search != nullptr && (open != nullptr || ir::has_undefined(program))) {
@@ -169,10 +131,11 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   times.end(setup.search != nullptr ? "search" : "extract", "profile", profiler.spent_s);
 
   EGRET_ASSIGN_OR_RETURN(Decision decision,
-                         decide(program, graph, candidates, setup, options, progress));
+                         decide(program, graph, candidates, setup, options, progress, open));
   times.end("measure");
 
-  EGRET_ASSIGN_OR_RETURN(Report::Check checked, check(graph, decision, setup, options, progress));
+  EGRET_ASSIGN_OR_RETURN(Report::Check checked,
+                         check_outputs(graph, decision, setup, options, progress));
   Report::Sizes sizes;
   if (decision.chosen == nullptr && (open != nullptr || ir::has_opaque(program)))
     decision.graph = program;

@@ -11,9 +11,6 @@
 namespace egret::driver {
 namespace {
 
-// What two runs of one plan differ by.
-constexpr double kNoise = 0.02;
-
 std::vector<std::string> keys_of(std::span<const Racer> racers) {
   std::vector<std::string> names;
   std::string all;
@@ -80,7 +77,7 @@ std::size_t winner_of(std::span<const double> medians, std::span<const int> oper
   for (std::size_t turn = 1; turn <= medians.size(); ++turn) {
     const std::size_t i = turn % medians.size();
     // All racers within the noise count as equally fast. Among them the fewest operators win.
-    if (medians[i] > fastest * (1 + kNoise)) continue;
+    if (medians[i] > fastest * (1 + kRaceNoise)) continue;
     if (!winner || operators[i] < operators[*winner]) winner = i;
   }
   return *winner;

@@ -28,6 +28,9 @@ namespace egret::driver {
 // Names a graph in the database: equal graphs have equal identities. O(nodes and weights).
 std::string identity_of(const ir::Graph& graph);
 
+// Two runs of one graph differ by so much of their time.
+inline constexpr double kRaceNoise = 0.02;
+
 struct Racer {
   backends::ExecutablePlan* plan = nullptr;
   std::string identity;

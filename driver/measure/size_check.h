@@ -21,10 +21,12 @@ base::Result<std::vector<ir::SymbolValues>> further_sizes(const ir::Graph& progr
 // "batch=1, seq=128".
 std::string to_string(const ir::SymbolValues& sizes);
 
-// Runs the result at these sizes and compares it with the program. Errors: internal_error if they
+// Runs the result at these sizes and compares it with the program; with `quick`, first as
+// compare_closely() does. Errors: internal_error if they
 // differ; what the backend reports.
 base::Status check_at_sizes(const ir::Graph& program, const ir::Graph& result,
                             const ir::SymbolValues& sizes, const backends::Backend& backend,
-                            const backends::CompileOptions& plan, const CheckOptions& options);
+                            const backends::CompileOptions& plan, const CheckOptions& options,
+                            bool quick = false);
 
 }  // namespace egret::driver

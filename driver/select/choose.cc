@@ -45,7 +45,7 @@ class Chooser {
     // The candidates of a race: the cheapest graph by prices, one whose rewrites must gain clearly,
     // and one with the program's own operators only. Prices are sums over operators and therefore
     // inexact, so the race decides.
-    EGRET_RETURN_IF_ERROR(add("cheapest", own_factor(1)));
+    EGRET_RETURN_IF_ERROR(add("cheapest", own_factor(options_.only_clear_gains ? kClearGain : 1)));
     if (!options_.only_cheapest) {
       EGRET_RETURN_IF_ERROR(add("conservative", own_factor(kClearGain)));
       EGRET_RETURN_IF_ERROR(add("simplified", own_factor(std::numeric_limits<double>::infinity())));

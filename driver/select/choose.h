@@ -27,6 +27,8 @@ struct ChooseOptions {
   double extract_seconds = 2;  // each time the extractor runs
   std::uint64_t seed = 1;
   bool only_cheapest = false;  // no conservative and no simplified candidate
+  bool only_clear_gains =
+      false;  // the cheapest candidate has those rewrites alone that gain clearly
   std::int64_t alternatives = 0;
   double alternative_spread = 1.1;  // SelectionOptions::spread and ::kept of alternatives
   double alternative_kept = 0;

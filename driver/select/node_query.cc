@@ -15,12 +15,13 @@ std::vector<egraph::ClassId> children_of(const egraph::EGraphView& view,
 }  // namespace
 
 NodeQuery::NodeQuery(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
-                     egraph::EGraphView::Index node)
+                     egraph::EGraphView::Index node, std::size_t profile)
     : NodeQuery(tensors, view.node_op[node], children_of(view, node),
-                view.class_id[view.node_class[node]]) {}
+                view.class_id[view.node_class[node]], profile) {}
 
 NodeQuery::NodeQuery(const rules::TensorEGraph& tensors, egraph::OpId op,
-                     std::span<const egraph::ClassId> children, egraph::ClassId of) {
+                     std::span<const egraph::ClassId> children, egraph::ClassId of,
+                     std::size_t profile) {
   const rules::TensorLanguage& language = tensors.language();
   free_ = language.kind(op) != ir::NodeKind::kOperator || tensors.is_constant(of);
   if (language.kind(op) != ir::NodeKind::kOperator) return;
@@ -36,10 +37,10 @@ NodeQuery::NodeQuery(const rules::TensorEGraph& tensors, egraph::OpId op,
   query_.inputs = types_;
   query_.constant = {constant_.get(), children.size()};
   query_.output = &tensors.type(of);
-  if (tensors.open_sizes() != nullptr) set_sizes(tensors.open_sizes()->examples());
+  if (const rules::OpenSizes* open = tensors.open_sizes())
+    set_sizes(open->profiles()[profile].sizes);
 }
 
-// Costs are those of the examples of open sizes.
 void NodeQuery::set_sizes(const ir::SymbolValues& sizes) {
   for (ir::TensorType& type : types_) type = rules::at_sizes(type, sizes);
   output_ = rules::at_sizes(*query_.output, sizes);

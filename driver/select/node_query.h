@@ -15,12 +15,12 @@ namespace egret::driver {
 
 class NodeQuery {
  public:
-  // The node op(children) of the class `of`.
+  // The node op(children) of the class `of`. With open sizes: at those of a profile.
   NodeQuery(const rules::TensorEGraph& tensors, egraph::OpId op,
-            std::span<const egraph::ClassId> children, egraph::ClassId of);
+            std::span<const egraph::ClassId> children, egraph::ClassId of, std::size_t profile = 0);
   // A node of a view of the e-graph.
   NodeQuery(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
-            egraph::EGraphView::Index node);
+            egraph::EGraphView::Index node, std::size_t profile = 0);
   // The query holds addresses of its own members.
   NodeQuery(const NodeQuery&) = delete;
   NodeQuery& operator=(const NodeQuery&) = delete;

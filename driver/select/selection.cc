@@ -62,15 +62,15 @@ GraphQueries::GraphQueries(const ir::Graph& graph, const std::vector<bool>& weig
   }
 }
 
-// The operators of an opaque node that has a body, at the examples of open sizes.
+// The operators of an opaque node that has a body, at a profile of open sizes.
 class BodyQueries {
  public:
   BodyQueries(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
-              extract::NodeIndex node) {
+              extract::NodeIndex node, std::size_t profile) {
     const ir::Graph* const body = tensors.body(view.node_op[node]);
     if (body == nullptr) return;
     if (tensors.open_sizes() != nullptr) {
-      auto bound = rules::at_sizes(*body, tensors.open_sizes()->examples());
+      auto bound = rules::at_sizes(*body, tensors.open_sizes()->profiles()[profile].sizes);
       if (!bound.ok()) return;  // the program does not accept these sizes
       graph_ = *std::move(bound);
     } else {
@@ -105,15 +105,33 @@ class BodyQueries {
   std::optional<GraphQueries> queries_;
 };
 
-double price(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
-             extract::NodeIndex node, cost::Model& model) {
-  const NodeQuery query(tensors, view, node);
+// Sizes have one profile where they are known.
+std::vector<double> weights_of(const rules::TensorEGraph& tensors) {
+  std::vector<double> weights;
+  if (tensors.open_sizes() == nullptr) return {1};
+  for (const rules::SizeProfile& one : tensors.open_sizes()->profiles())
+    weights.push_back(one.weight);
+  return weights;
+}
+
+double price_at(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+                extract::NodeIndex node, std::size_t profile, cost::Model& model) {
+  const NodeQuery query(tensors, view, node, profile);
   if (query.free()) {
-    const BodyQueries body(tensors, view, node);
+    const BodyQueries body(tensors, view, node, profile);
     return body.empty() ? 0 : body.price(model);
   }
   const auto cost = model.cost(query.query());
   return cost.ok() ? cost->seconds : std::numeric_limits<double>::infinity();
+}
+
+// The weighted sum over the profiles.
+double price(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+             extract::NodeIndex node, std::span<const double> weights, cost::Model& model) {
+  double sum = 0;
+  for (std::size_t profile = 0; profile < weights.size(); ++profile)
+    sum += weights[profile] * price_at(tensors, view, node, profile, model);
+  return sum;
 }
 
 // Per node, what its price is multiplied by.
@@ -186,10 +204,10 @@ base::Status Profiler::profile_all(std::span<const cost::Query> queries,
 
 base::Result<std::vector<double>> price_nodes(const rules::TensorEGraph& tensors,
                                               const egraph::EGraphView& view, cost::Model& model) {
+  const std::vector<double> weights = weights_of(tensors);
   std::vector<double> costs(view.node_count());
-  for (extract::NodeIndex node = 0; node < view.node_count(); ++node) {
-    costs[node] = price(tensors, view, node, model);
-  }
+  for (extract::NodeIndex node = 0; node < view.node_count(); ++node)
+    costs[node] = price(tensors, view, node, weights, model);
   return costs;
 }
 
@@ -235,6 +253,7 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
   };
 
   EGRET_ASSIGN_OR_RETURN(std::vector<double> costs, prices());
+  const std::size_t profiles = weights_of(tensors).size();
   SelectionResult result;
   // Extract, measure the operators chosen, and extract again with the new prices. An unmeasured
   // operator is chosen only with its estimate, so the choice becomes stable when all chosen
@@ -250,16 +269,18 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
     std::vector<std::unique_ptr<NodeQuery>> owners;
     std::deque<BodyQueries> bodies;
     std::vector<cost::Query> chosen;
-    for (const extract::NodeIndex node : result.solution.choice) {
-      if (node == extract::kNoNode) continue;
-      auto query = std::make_unique<NodeQuery>(tensors, view, node);
-      if (query->free()) {
-        const BodyQueries& body = bodies.emplace_back(tensors, view, node);
-        if (!body.empty()) chosen.insert(chosen.end(), body.all().begin(), body.all().end());
-        continue;
+    for (std::size_t profile = 0; profile < profiles; ++profile) {
+      for (const extract::NodeIndex node : result.solution.choice) {
+        if (node == extract::kNoNode) continue;
+        auto query = std::make_unique<NodeQuery>(tensors, view, node, profile);
+        if (query->free()) {
+          const BodyQueries& body = bodies.emplace_back(tensors, view, node, profile);
+          if (!body.empty()) chosen.insert(chosen.end(), body.all().begin(), body.all().end());
+          continue;
+        }
+        chosen.push_back(query->query());
+        owners.push_back(std::move(query));
       }
-      chosen.push_back(query->query());
-      owners.push_back(std::move(query));
     }
     const std::int64_t before = profiler.measured;
     if (result.rounds < options.max_rounds) {

@@ -49,11 +49,12 @@ const Attributes* attributes_of(const onnx::NodeProto& node) {
   return found == table->end() ? nullptr : &found->second;
 }
 
+// It may belong to a later version of the operator.
 base::Status unknown(const std::string& name, const Attributes& known) {
   std::vector<std::string> names;
   for (const Attribute& attribute : known) names.push_back(attribute.name);
-  return base::bad_input("has no attribute " + in_quotes(name) +
-                         base::did_you_mean(name.substr(0, 80), names));
+  return base::unsupported("has no attribute " + in_quotes(name) +
+                           base::did_you_mean(name.substr(0, 80), names));
 }
 
 }  // namespace

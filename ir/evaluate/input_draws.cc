@@ -101,6 +101,12 @@ std::vector<Tensor> random_inputs(const Graph& graph, base::Random& random,
   return inputs;
 }
 
+void add_draws(Graph& graph, const std::map<std::string, Draw>& draws) {
+  std::map<std::string, Draw> all = stated_draws(graph);
+  for (const auto& [name, draw] : draws) all[name] = draw;
+  graph.metadata[std::string(kDrawsKey)] = draws_text(all);
+}
+
 std::string draws_text(const std::map<std::string, Draw>& draws) {
   std::vector<base::Json::Member> members;
   for (const auto& [name, draw] : draws)

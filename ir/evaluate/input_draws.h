@@ -39,6 +39,8 @@ std::vector<Tensor> random_inputs(const Graph& graph, base::Random& random,
 
 // The metadata key of the ranges of inputs.
 inline constexpr std::string_view kDrawsKey = "egret.inputs";
+// Adds ranges to those in the metadata, or replaces them.
+void add_draws(Graph& graph, const std::map<std::string, Draw>& draws);
 std::string draws_text(const std::map<std::string, Draw>& draws);
 
 }  // namespace egret::ir

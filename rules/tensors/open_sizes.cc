@@ -47,6 +47,17 @@ bool OpenSizes::same(const ir::TensorType& a, const ir::TensorType& b) {
          });
 }
 
+const std::vector<SizeProfile>& OpenSizes::profiles() const {
+  if (profiles_.empty()) profiles_.push_back({examples(), 1});
+  return profiles_;
+}
+
+void OpenSizes::assume_range(std::string_view symbol, std::int64_t low, std::int64_t high) {
+  const ir::Index size = ir::symbolic_dim(symbol);
+  prover_.assume(ir::Index(low) <= size);
+  prover_.assume(size <= ir::Index(high));
+}
+
 bool OpenSizes::take_undecided() {
   const bool undecided = scope_.take_undecided();
   undecided_ += undecided ? 1 : 0;

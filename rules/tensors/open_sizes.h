@@ -11,6 +11,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -21,6 +23,12 @@
 #include "verifier/index/size_prover.h"
 
 namespace egret::rules {
+
+// Values of all symbols, and how much they count in costs.
+struct SizeProfile {
+  ir::SymbolValues sizes;
+  double weight = 1;
+};
 
 class OpenSizes {
  public:
@@ -39,6 +47,13 @@ class OpenSizes {
   const std::vector<ir::Guard>& assumptions() const { return prover_.assumptions(); }
   // The values of the symbols that stand for all others where a number is needed: in costs.
   const ir::SymbolValues& examples() const { return scope_.examples(); }
+  // The sizes at which results are priced and measured: the examples, and further ones. Their
+  // weights sum to 1.
+  const std::vector<SizeProfile>& profiles() const;
+  // To be called when all symbols are known; the first profile has the examples.
+  void set_profiles(std::vector<SizeProfile> profiles) { profiles_ = std::move(profiles); }
+  // Restricts a symbol: what is decided need not hold beyond.
+  void assume_range(std::string_view symbol, std::int64_t low, std::int64_t high);
   std::int64_t undecided() const { return undecided_; }
   ir::SymbolicScope& scope() { return scope_; }
 
@@ -46,6 +61,7 @@ class OpenSizes {
   verifier::SizeProver prover_;
   ir::SymbolicScope scope_;
   std::int64_t undecided_ = 0;
+  mutable std::vector<SizeProfile> profiles_;  // filled with the examples when first asked for
 };
 
 // The program for these values of the symbols: sizes and attributes become numbers. Errors: sizes

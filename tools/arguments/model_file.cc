@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/arguments/model_file.h"
 
+#include <algorithm>
 #include <cctype>
+#include <map>
 #include <utility>
+
+#include "base/formats/units.h"
+#include "ir/evaluate/input_draws.h"
 
 namespace egret::tools {
 const base::OptionTable<ModelOptions>& ModelOptions::table() {
   using M = ModelOptions;
   static const base::OptionTable<M> rows{
-      "model", {{"bind", &M::bind, "Set the size of a symbolic dimension, as NAME=SIZE"}}};
+      "model",
+      {{"bind", &M::bind, "Set the size of a symbolic dimension, as NAME=SIZE"},
+       {"input-range", &M::input_range,
+        "Random values of an input lie in this range, as NAME=LOW..HIGH: a mask=0..1, for "
+        "example"}}};
   return rows;
 }
 
@@ -20,18 +29,6 @@ base::Result<frontends::ImportedModel> read_model(const std::string& path,
   return read_model(path, std::move(bytes), options, console, names);
 }
 
-const base::OptionTable<SizeOptions>& SizeOptions::table() {
-  using S = SizeOptions;
-  static const base::OptionTable<S> rows{"sizes",
-                                         {{"at", &S::at,
-                                           "Size of a symbolic dimension at which to measure, as "
-                                           "NAME=SIZE; the result keeps it open"}}};
-  return rows;
-}
-
-namespace {
-
-// A usual number for a size of this name that first occurs at this axis.
 std::int64_t usual_size(std::string_view name, int axis) {
   std::string lower;
   for (const char letter : name)
@@ -45,6 +42,33 @@ std::int64_t usual_size(std::string_view name, int axis) {
   return 64;
 }
 
+namespace {
+
+// The ranges go into the graph's metadata, beside those that the model has.
+base::Status set_input_ranges(ir::Graph& graph, const std::vector<std::string>& texts) {
+  std::map<std::string, ir::Draw> ranges;
+  for (const std::string& text : texts) {
+    const auto equals = text.find('=');
+    const auto dots = text.find("..", equals == std::string::npos ? 0 : equals);
+    if (equals == std::string::npos || dots == std::string::npos)
+      return base::usage_error("--input-range takes NAME=LOW..HIGH, not '" + text + "'");
+    const std::string name = text.substr(0, equals);
+    const auto low = base::parse_real(std::string_view(text).substr(equals + 1, dots - equals - 1));
+    const auto high = base::parse_real(std::string_view(text).substr(dots + 2));
+    if (!low.ok()) return low.status().at("--input-range " + text);
+    if (!high.ok()) return high.status().at("--input-range " + text);
+    if (*high < *low) return base::usage_error("--input-range " + text + ": no number is in it");
+    const bool known = std::ranges::any_of(
+        graph.inputs(), [&](ir::NodeId id) { return graph.node(id).name == name; });
+    if (!known) return base::usage_error("--input-range: the model has no input '" + name + "'");
+    ranges[name] = {*low, *high};
+  }
+  if (!ranges.empty()) ir::add_draws(graph, ranges);
+  return base::ok();
+}
+
+}  // namespace
+
 base::Result<frontends::ImportedModel> import_model(const std::string& path,
                                                     const std::optional<std::string>& bytes,
                                                     const ModelOptions& options, Console& console,
@@ -55,36 +79,9 @@ base::Result<frontends::ImportedModel> import_model(const std::string& path,
                      : frontends::import_onnx(path, import);
   if (!model.ok()) return model.status();
   for (const std::string& note : model->notes) console.detail(note);
+  EGRET_RETURN_IF_ERROR(set_input_ranges(model->graph, options.input_range));
   return model;
 }
-
-}  // namespace
-
-base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
-                                                       const ModelOptions& options,
-                                                       const SizeOptions& sizes,
-                                                       std::optional<rules::OpenSizes>& open,
-                                                       Console& console) {
-  EGRET_ASSIGN_OR_RETURN(const auto at, frontends::parse_bindings(sizes.at));
-  std::optional<std::string> bytes;
-  if (path == "-") {
-    EGRET_ASSIGN_OR_RETURN(bytes, read_input(path, kMostModelBytes));
-  }
-  frontends::ImportOptions import;
-  import.opaque_nodes = true;
-  import.example_of = [&](std::string_view name, int axis) { if (!open) open.emplace();
-  const auto given = at.find(std::string(name));
-  return given != at.end() ? given->second : usual_size(name, axis);
-};
-EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
-                       import_model(path, bytes, options, console, import));
-for (const auto& [name, size] : at) {
-  if (!open || !open->examples().contains(name))
-    return base::usage_error("--at: the model has no open size '" + name + "'");
-  if (size < 1) return base::usage_error("--at: " + name + " must be at least 1");
-}
-return model;
-}  // namespace egret::tools
 
 base::Result<frontends::ImportedModel> read_model(const std::string& path,
                                                   const std::optional<std::string>& bytes,

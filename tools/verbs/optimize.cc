@@ -6,6 +6,7 @@
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "tools/arguments/model_file.h"
+#include "tools/arguments/open_model.h"
 #include "tools/arguments/output_file.h"
 #include "tools/frame/allocator.h"
 #include "tools/frame/build_info.h"

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/measure/final_check.h"
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/measure/close_check.h"
+#include "driver/measure/output_check.h"
+#include "driver/measure/size_check.h"
+
+namespace egret::driver {
+namespace {
+
+using Report = OptimizeReport;
+
+}  // namespace
+
+base::Result<Report::Check> check_outputs(const ir::Graph& original, Decision& decision,
+                                          const Setup& setup, const OptimizeOptions& options,
+                                          base::ProgressSink* progress) {
+  Report::Check result;
+  if (options.no_check || decision.plan == nullptr) return result;
+  const base::Progress checking(progress, "check");
+  const CheckOptions how{.samples = static_cast<int>(options.check_samples),
+                         .seed = static_cast<std::uint64_t>(options.seed),
+                         .roundoff = roundoff(setup.execution.precision)};
+  if (options.quick && decision.plan_before != nullptr) {
+    EGRET_ASSIGN_OR_RETURN(auto close,
+                           close_outputs(original, *decision.plan_before, *decision.plan, how));
+    if (close) {
+      result.outputs = *std::move(close);
+      result.made = true;
+      return result;
+    }
+  }
+  EGRET_ASSIGN_OR_RETURN(const OutputCheck expected, OutputCheck::of(original, how));
+  const auto run = [&](std::span<const ir::Tensor> inputs) { return decision.plan->run(inputs); };
+  EGRET_ASSIGN_OR_RETURN(result.outputs, expected.check(run));
+  if (!result.outputs.passed) return mismatch_of(result.outputs);
+  result.made = true;
+  return result;
+}
+
+base::Result<Report::Sizes> check_sizes(const ir::Graph& program, const Decision& decision,
+                                        const rules::OpenSizes& open, const Setup& setup,
+                                        const OptimizeOptions& options, bool checked) {
+  const std::size_t further = options.quick ? 1 : 3;
+  const std::vector<rules::SizeProfile>& profiles = open.profiles();
+  Report::Sizes result;
+  result.at = to_string(profiles.front().sizes);
+  for (const ProfileTimes& times : decision.profiles) result.profiles.push_back(to_string(times));
+  result.undecided = static_cast<std::uint64_t>(open.undecided());
+  for (const ir::Guard& guard : open.assumptions()) result.assumed.push_back(ir::to_string(guard));
+  if (!checked || decision.chosen == nullptr) return result;
+  const CheckOptions how{.samples = 1,
+                         .seed = static_cast<std::uint64_t>(options.seed),
+                         .roundoff = roundoff(setup.execution.precision)};
+  std::vector<ir::SymbolValues> sizes;
+  for (std::size_t i = 1; i < profiles.size(); ++i) sizes.push_back(profiles[i].sizes);
+  EGRET_ASSIGN_OR_RETURN(const auto others, further_sizes(program, open, further));
+  sizes.insert(sizes.end(), others.begin(), others.end());
+  for (const ir::SymbolValues& one : sizes) {
+    EGRET_RETURN_IF_ERROR(check_at_sizes(program, decision.graph, one, *setup.backend, setup.plan,
+                                         how, options.quick));
+    result.checked.push_back(to_string(one));
+  }
+  return result;
+}
+
+}  // namespace egret::driver

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models with open sizes as arguments: the sizes at which they are priced and measured, and the
+// ranges that they have.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/options/option_table.h"
+#include "base/status.h"
+#include "frontends/onnx.h"
+#include "rules/tensors/open_sizes.h"
+#include "tools/arguments/model_file.h"
+#include "tools/console/console.h"
+
+namespace egret::tools {
+
+struct SizeOptions {
+  std::vector<std::string> at;     // NAME=SIZE or NAME=SIZE*WEIGHT
+  std::vector<std::string> range;  // NAME=LOW..HIGH
+
+  static const base::OptionTable<SizeOptions>& table();
+};
+
+// The profiles that `at` gives, in order. A profile ends with a weight, and where a name would be
+// set again; a weight that is not given is 1. Errors: usage that quotes the text.
+base::Result<std::vector<rules::SizeProfile>> parse_profiles(const std::vector<std::string>& at);
+
+// Reads a model with its open sizes kept, and operators that Egret lacks. `open` is made, and
+// becomes the current scope, if the model has any open size; it must outlive the model. Sizes that
+// no option gives have usual numbers. Errors: usage for a size in `sizes` that the model lacks.
+base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
+                                                       const ModelOptions& options,
+                                                       const SizeOptions& sizes,
+                                                       std::optional<rules::OpenSizes>& open,
+                                                       Console& console);
+
+}  // namespace egret::tools
