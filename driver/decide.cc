@@ -7,6 +7,7 @@
 
 #include "driver/measure/batch_plan.h"
 #include "driver/measure/race.h"
+#include "driver/measure/size_check.h"
 #include "driver/select/kernel_costs.h"
 #include "frontends/onnx.h"
 
@@ -29,6 +30,13 @@ void keep_original(const ir::Graph& original, PlanPointer plan, Decision& decisi
   decision.graph = ir::without_dead_nodes(original);
   decision.plan = std::move(plan);
   decision.arena_after = decision.arena_before;
+}
+
+// Whether a candidate runs as the original does, and is not written with fewer nodes.
+bool is_the_original(const ir::Graph& original, const Candidate& candidate,
+                     const Decision& decision) {
+  return candidate.identity == identity_of(original) &&
+         operator_count(candidate.operators) >= operator_count(decision.operators_before);
 }
 
 void take(Candidate& candidate, Decision& decision) {
@@ -155,6 +163,10 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
     const auto fastest = std::ranges::min_element(times, {}, &backends::Timing::median_s);
     decision.winner = 1 + static_cast<std::size_t>(fastest - times.begin());
   }
+  if (decision.winner != 0 &&
+      is_the_original(original, candidates[decision.winner - 1], decision)) {
+    decision.winner = 0;
+  }
   if (decision.winner == 0) {
     keep_original(original, std::move(plan), decision);
     return base::ok();
@@ -185,6 +197,10 @@ base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& origina
   EGRET_ASSIGN_OR_RETURN(PlanPointer plan, std::move(compiled));
   decision.arena_before = plan->report().arena_bytes;
   if (options.no_measure) {
+    if (is_the_original(original, candidates.front(), decision)) {
+      keep_original(original, std::move(plan), decision);
+      return decision;
+    }
     EGRET_RETURN_IF_ERROR(compile(candidates.front(), *setup.backend, setup.plan));
     take(candidates.front(), decision);
     decision.plan_before = std::move(plan);

@@ -44,6 +44,7 @@ struct Decision {
 // forbidden operator would have to stay.
 base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& original,
                               std::vector<Candidate>& candidates, const Setup& setup,
-                              const OptimizeOptions& options, base::ProgressSink* progress);
+                              const OptimizeOptions& options, base::ProgressSink* progress,
+                              const rules::OpenSizes* open = nullptr);
 
 }  // namespace egret::driver

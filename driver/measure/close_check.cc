@@ -41,7 +41,8 @@ base::Result<std::optional<CheckReport>> compare_closely(const ir::Graph& origin
   const std::vector<ir::Tensor> inputs = ir::random_inputs(original, random);
   EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> expected, before.run(inputs));
   EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> got, after.run(inputs));
-  CheckReport report{.passed = true};
+  CheckReport report;
+  report.passed = true;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const ir::DType dtype = expected[i].dtype();
     const double roundoff = dtype == ir::DType::kF16    ? 0x1p-11

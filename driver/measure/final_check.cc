@@ -28,7 +28,7 @@ base::Result<Report::Check> check_outputs(const ir::Graph& original, Decision& d
                          .roundoff = roundoff(setup.execution.precision)};
   if (options.quick && decision.plan_before != nullptr) {
     EGRET_ASSIGN_OR_RETURN(auto close,
-                           close_outputs(original, *decision.plan_before, *decision.plan, how));
+                           compare_closely(original, *decision.plan_before, *decision.plan, how));
     if (close) {
       result.outputs = *std::move(close);
       result.made = true;
