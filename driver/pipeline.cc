@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "driver/decide.h"
-#include "driver/measure/final_check.h"
+#include "driver/final_check.h"
 #include "driver/optimize.h"
 #include "driver/phase_times.h"
 #include "driver/report_steps.h"

@@ -248,9 +248,14 @@ bool rounds_by_size(const OnnxImportContext& context, const OnnxProgramNode& nod
   return false;
 }
 
-bool has_bodies_or_references(const onnx::NodeProto& node) {
-  return std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
-    return !attribute.ref_attr_name().empty() || attribute.has_g() || attribute.graphs_size() > 0;
+bool is_if(const onnx::NodeProto& node) {
+  return node.op_type() == "If" && canonical_domain(node.domain()).empty();
+}
+
+bool may_stay_whole(const onnx::NodeProto& node) {
+  return std::ranges::none_of(node.attribute(), [&](const onnx::AttributeProto& attribute) {
+    const bool has_body = attribute.has_g() || attribute.graphs_size() > 0;
+    return !attribute.ref_attr_name().empty() || (has_body && !is_if(node));
   });
 }
 
@@ -261,13 +266,17 @@ std::optional<OpaqueImport::Reading> OpaqueImport::reading_of(const OnnxImportCo
                                                               const std::vector<ir::Value>& values,
                                                               const std::vector<ir::Value>& made) {
   const ir::Graph& graph = context.builder.graph();
-  std::vector<ir::Value> all;  // inputs that are there
+  std::vector<ir::Value> all;  // inputs that are there, and values that branches read
   std::vector<int> place;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+  const auto own = static_cast<std::size_t>(node.proto->input_size());
+  for (std::size_t i = 0; i < std::min(own, node.inputs.size()); ++i) {
     if (!node.inputs[i].valid()) continue;
     all.push_back(values[node.inputs[i].index()]);
     place.push_back(static_cast<int>(i));
   }
+  const auto captured = captured_values(context.program, *node.proto, values);
+  if (!captured.ok()) return std::nullopt;
+  all.insert(all.end(), captured->begin(), captured->end());
   Reading reading;
   auto body = body_between(graph, all, made);
   if (!body) return std::nullopt;
@@ -276,8 +285,10 @@ std::optional<OpaqueImport::Reading> OpaqueImport::reading_of(const OnnxImportCo
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto first = std::ranges::find(all, all[i].id, &ir::Value::id);
     const auto known = static_cast<std::size_t>(first - all.begin());
-    if (uses[body->inputs()[known].index()] > 0) {
+    if (uses[body->inputs()[known].index()] > 0 || i >= place.size()) {
       reading.operands.push_back(all[i]);
+    } else if (is_if(*node.proto)) {
+      return std::nullopt;  // the condition is known
     } else if (auto constant = context.constants.value(all[i].id)) {
       reading.fixed[place[i]] = *std::move(constant);
     } else if (auto sizes = context.sizes.elements(all[i].id);
@@ -299,7 +310,7 @@ std::vector<ir::Value> OpaqueImport::kept_whole(const OnnxImportContext& context
                                                 const std::vector<ir::Value>& values,
                                                 const std::vector<ir::Value>& made) {
   const onnx::NodeProto& proto = *node.proto;
-  if (node.scope != 0 || has_bodies_or_references(proto)) return made;
+  if (node.scope != 0 || !may_stay_whole(proto)) return made;
   const ir::Graph& graph = context.builder.graph();
   for (const ir::Value value : made) {
     if (!value.valid()) continue;
@@ -311,7 +322,8 @@ std::vector<ir::Value> OpaqueImport::kept_whole(const OnnxImportContext& context
   auto reading = reading_of(context, node, values, made);
   const int opset = static_cast<int>(context.program.opset(node));
   if (!reading) return made;
-  const bool sealed = rounds_by_size(context, node, values);
+  // Rewriting the branches of an If would compute both.
+  const bool sealed = is_if(proto) || rounds_by_size(context, node, values);
   if (!sealed && is_written_as(reading->body, proto, opset)) return made;
 
   const std::string key = key_of(proto, reading->fixed, reading->body);

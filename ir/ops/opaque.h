@@ -6,8 +6,9 @@
 // A node whose operator Egret does not define has no body. Rewriting goes on around it; nothing is
 // known about it, and it cannot be run. A node that consists of several operators of Egret has a
 // body (Graph::bodies): rewriting sees these operators too, and the node stays whole where it is
-// the cheapest of the equal values. The body of a node that means something else than its real
-// arithmetic says is sealed: (x + 12582912) - 12582912 rounds x.
+// the cheapest of the equal values. A body is sealed, and rewriting sees none of it, if the node
+// means something else than its real arithmetic says, as (x + 12582912) - 12582912 rounds x, or if
+// it is an If: its body computes both branches.
 #pragma once
 
 #include <cstdint>

@@ -144,7 +144,7 @@ Verb optimize_verb() {
       "apply where they hold for all "
       "sizes, and the result is checked at several. --at sets the sizes at which costs and the "
       "race "
-      "are measured; --bind fixes a size (docs/open_sizes.md).\n\n--extractor backtracking and "
+      "are measured; --bind fixes a size (docs/models.md).\n\n--extractor backtracking and "
       "backtracking-split search "
       "over whole graphs instead of extracting from an e-graph. --limit-time and --limit-memory "
       "then limit this search, and --forbid and --limit-arena cannot be used.\n\n--forbid NAME "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/measure/final_check.h"
+#include "driver/final_check.h"
 
 #include <span>
 #include <string>
