@@ -16,6 +16,9 @@
 // left out that move as far then: each by itself, so that a wrong element is not excused by what
 // another one does.
 //
+// Where reals are quantized on the way, a step of one value moves many elements a little, and each
+// run makes other steps: there an element may move as far as any does in a disturbed run.
+//
 // A bound as large as the output itself would accept anything: a saturated softmax behind a network
 // that amplifies its input moves by its whole range. The spread of such an output is taken from the
 // original's own f32 execution instead of the disturbed one, which is stricter than rounding alone
@@ -113,6 +116,7 @@ class OutputCheck {
 
   ir::Graph reference_;
   CheckOptions options_;
+  bool quantizes_ = false;  // reals are rounded to integers on the way
   std::vector<Sample> samples_;
   std::vector<OutputInfo> outputs_;
 };

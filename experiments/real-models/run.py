@@ -166,7 +166,7 @@ def row_of(model, path, folder, config):
         try:
             sessions[name] = session(file, threads=config["threads"])
         except Exception:  # a peer's file
-            row[f"{name}_nodes"] += " (not loaded)"
+            row[f"{name}_nodes"] = "not loaded"
     ratios = {name: [] for name in sessions}
     errors, before = [], []
     for seed, sizes in enumerate(model["sizes"]):
