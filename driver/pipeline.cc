@@ -102,6 +102,7 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
                                       base::ProgressSink* progress, rules::OpenSizes* open) {
   PhaseTimes times;
   const OptimizeOptions options = given.quick ? quick(given) : given;
+  if (open != nullptr) EGRET_RETURN_IF_ERROR(open->settle(program));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, runnable(program, open));
   EGRET_ASSIGN_OR_RETURN(const Setup setup, prepare(options));
   if (setup.search != nullptr && (open != nullptr || ir::has_undefined(program))) {

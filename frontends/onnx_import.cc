@@ -34,7 +34,7 @@ class InputTypes {
       : bind_(options.bind), example_of_(options.example_of) {
     for (const auto& input : graph.input()) {
       for (const auto& dim : input.type().tensor_type().shape().dim()) {
-        if (!dim.dim_param().empty()) taken_.insert(dim.dim_param());
+        if (!is_unnamed(dim)) taken_.insert(dim.dim_param());
       }
     }
   }
@@ -82,7 +82,8 @@ class InputTypes {
  private:
   base::Result<ir::Index> dimension(const onnx::TensorShapeProto::Dimension& dim,
                                     const std::string& input, int axis) {
-    if (dim.has_dim_value()) {
+    // Some exporters write -1 or "?" for a size that they do not know.
+    if (dim.has_dim_value() && dim.dim_value() != -1) {
       const std::int64_t size = dim.dim_value();
       if (size < 0 || size > kMaxSize)
         return base::bad_input("axis " + std::to_string(axis) + " has size " +
@@ -90,7 +91,7 @@ class InputTypes {
       return ir::Index(size);
     }
     std::string name = dim.dim_param();
-    if (name.empty()) {
+    if (is_unnamed(dim)) {
       name = input.substr(0, 80) + "_" + std::to_string(axis);
       while (!taken_.insert(name).second) name += "_";
     }

@@ -52,6 +52,7 @@ class Chooser {
     }
     for (std::int64_t i = 1; i <= options_.alternatives; ++i)
       EGRET_RETURN_IF_ERROR(add("alternative " + std::to_string(i), alternative(i)));
+    if (pool_.candidates().empty() && forbidden_.empty()) EGRET_RETURN_IF_ERROR(add_original());
     if (pool_.candidates().empty()) return nothing_without_forbidden();
     if (options_.plan.limit_arena > 0) EGRET_RETURN_IF_ERROR(keep_to_arena());
     return std::move(pool_.candidates());
@@ -96,7 +97,20 @@ class Chooser {
           {use.name, use.applied, rules_.status_of(use.name), rules_.limit_of(use.name)});
     candidate.solution = selected.solution;
     candidate.estimated = selected.estimated;
-    return pool_.add(std::move(candidate), extracted);
+    return add_to_pool(std::move(candidate), extracted);
+  }
+
+  // A graph that cannot be written as ONNX, such as one that needs a size which no value has where
+  // it is needed, is no candidate.
+  base::Status add_to_pool(Candidate candidate, const ir::Graph& graph) {
+    base::Status added = pool_.add(std::move(candidate), graph);
+    return added.code() == base::StatusCode::kUnsupported ? base::ok() : added;
+  }
+
+  // The program itself.
+  base::Status add_original() {
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph program, tensors().to_graph(tensors().original()));
+    return pool_.add({.name = "original"}, program);
   }
 
   base::Status nothing_without_forbidden() const {

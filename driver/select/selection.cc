@@ -5,6 +5,7 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,6 +16,8 @@
 #include "base/timer.h"
 #include "driver/select/extraction_cache.h"
 #include "driver/select/node_query.h"
+#include "ir/analysis/elementwise.h"
+#include "ir/graph/body.h"
 
 namespace egret::driver {
 namespace {
@@ -62,6 +65,53 @@ GraphQueries::GraphQueries(const ir::Graph& graph, const std::vector<bool>& weig
   }
 }
 
+struct Prices {
+  double sum = 0;
+  double dearest = 0;
+};
+
+Prices prices_of(std::span<const cost::Query> queries, cost::Model& model) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  Prices prices;
+  for (const cost::Query& query : queries) {
+    const auto cost = model.cost(query);
+    if (!cost.ok()) return {kNone, kNone};
+    prices.sum += cost->seconds;
+    prices.dearest = std::max(prices.dearest, cost->seconds);
+  }
+  return prices;
+}
+
+// A node that computes what several operators do is a little cheaper than these: among equally fast
+// graphs the one with fewer, larger nodes is chosen, which engines have kernels for.
+constexpr double kWhole = 0.999;
+
+// Whether the operator is elementwise; remembered, because that takes up to 200 us.
+bool is_one_pass(const cost::Query& query) {
+  thread_local std::map<std::string, bool> known;
+  std::string key = query.op->name() + to_string(*query.attrs);
+  std::vector<ir::DType> dtypes;
+  for (const ir::TensorType& type : query.inputs) {
+    dtypes.push_back(type.dtype);
+    key += to_string(type.dtype);
+  }
+  const auto [found, is_new] = known.try_emplace(std::move(key));
+  if (is_new) found->second = ir::is_elementwise(*query.op, *query.attrs, dtypes);
+  return found->second;
+}
+
+// A composite costs at most what its body does, because a backend without a kernel for it runs
+// that. An elementwise one is fused into one pass, as costly as its dearest operator.
+double price_of_composite(const cost::Query& query, double price, cost::Model& model) {
+  const std::vector<ir::TensorType> types(query.inputs.begin(), query.inputs.end());
+  const auto body = ir::body_graph(*query.op, *query.attrs, types);
+  if (!body.ok()) return price;
+  const GraphQueries queries(*body, {query.constant.begin(), query.constant.end()});
+  const Prices prices = prices_of(queries.all(), model);
+  const bool one_pass = is_one_pass(query);
+  return std::min(price, kWhole * (one_pass ? prices.dearest : prices.sum));
+}
+
 // The operators of an opaque node that has a body, at a profile of open sizes.
 class BodyQueries {
  public:
@@ -87,18 +137,8 @@ class BodyQueries {
   bool empty() const { return !queries_; }
   std::span<const cost::Query> all() const { return queries_->all(); }
 
-  // A node is priced as one operator: as its dearest one, into which others are taken to be fused,
-  // and a little below it, so that among equally fast graphs the one with whole nodes is chosen.
-  double price(cost::Model& model) const {
-    constexpr double kWhole = 0.999;
-    double dearest = 0;
-    for (const cost::Query& query : all()) {
-      const auto cost = model.cost(query);
-      if (!cost.ok()) return std::numeric_limits<double>::infinity();
-      dearest = std::max(dearest, cost->seconds);
-    }
-    return kWhole * dearest;
-  }
+  // A node is priced as its dearest operator, into which the others are taken to be fused.
+  double price(cost::Model& model) const { return kWhole * prices_of(all(), model).dearest; }
 
  private:
   ir::Graph graph_;
@@ -122,13 +162,35 @@ double price_at(const rules::TensorEGraph& tensors, const egraph::EGraphView& vi
     return body.empty() ? 0 : body.price(model);
   }
   const auto cost = model.cost(query.query());
-  return cost.ok() ? cost->seconds : std::numeric_limits<double>::infinity();
+  const double price = cost.ok() ? cost->seconds : std::numeric_limits<double>::infinity();
+  return query.query().op->is_composite() ? price_of_composite(query.query(), price, model) : price;
+}
+
+// What a written model spends to compute the open sizes of a reshape or broadcast: some nodes for
+// each size that is neither that of the operand's axis nor inferred.
+double price_of_sizes(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+                      extract::NodeIndex node) {
+  constexpr double kComputed = 3e-6;  // seconds; about four small nodes
+  const rules::TensorLanguage& language = tensors.language();
+  const egraph::OpId op = view.node_op[node];
+  if (tensors.open_sizes() == nullptr || language.kind(op) != ir::NodeKind::kOperator) return 0;
+  const bool reshapes = language.op(op).name() == "reshape";
+  if (!reshapes && language.op(op).name() != "broadcast") return 0;
+  const ir::Dims& made = tensors.type(view.class_id[view.node_class[node]]).dims;
+  const ir::Dims& given = tensors.type(view.class_id[view.children_of(node)[0]]).dims;
+  int computed = 0;
+  for (std::size_t axis = 0; axis < made.size(); ++axis) {
+    const bool copied = axis < given.size() && made[axis].same(given[axis]);
+    computed += made[axis].is_constant() || copied ? 0 : 1;
+  }
+  if (reshapes && computed > 0) --computed;  // -1
+  return kComputed * computed;
 }
 
 // The weighted sum over the profiles.
 double price(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
              extract::NodeIndex node, std::span<const double> weights, cost::Model& model) {
-  double sum = 0;
+  double sum = price_of_sizes(tensors, view, node);
   for (std::size_t profile = 0; profile < weights.size(); ++profile)
     sum += weights[profile] * price_at(tensors, view, node, profile, model);
   return sum;

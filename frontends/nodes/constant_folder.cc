@@ -23,8 +23,11 @@ bool is_affordable(const ir::Graph& graph, const ir::Node& node, std::int64_t ma
   const auto out = ir::element_count(node.type.shape());
   if (!out || *out > max_elements) return false;
   std::int64_t read = 1;
-  for (const ir::NodeId input : node.inputs)
-    read = std::max(read, graph.node(input).type.elements());
+  for (const ir::NodeId input : node.inputs) {
+    const ir::TensorType& type = graph.node(input).type;
+    if (!type.is_concrete()) return false;  // a range up to an open size
+    read = std::max(read, type.elements());
+  }
   // What has one input reads each of its elements a few times at most (a reduction once).
   const std::int64_t work = max_elements * kWorkPerElement * (node.inputs.size() <= 1 ? 64 : 1);
   return *out <= work / read;

@@ -180,17 +180,28 @@ class ProgramImport {
     if (scope != nullptr) scope->take_undecided();
     const auto outputs = call(imported, *node.proto);
     // What a getter noticed comes first: the rest may follow from it.
-    EGRET_RETURN_IF_ERROR(imported.status());
-    if (!outputs.ok()) return outputs.status();
-    EGRET_RETURN_IF_ERROR(context_.builder.status());
-    if (scope != nullptr && scope->take_undecided())
-      return base::unsupported("needs a number where a size is open");
+    base::Status status = imported.status();
+    if (status.ok()) status = outputs.status();
+    if (status.ok()) status = context_.builder.status();
+    const bool undecided = scope != nullptr && scope->take_undecided();
+    if (undecided) return base::unsupported("needs a number where a size is open");
+    // What an operator asks of a size may hold though it does not follow.
+    if (status.code() == base::StatusCode::kBadInput && scope != nullptr && reads_open_sizes(node))
+      return base::unsupported(std::string(status.message()));
+    EGRET_RETURN_IF_ERROR(status);
     EGRET_RETURN_IF_ERROR(check_sizes(context_.builder.graph(), first, context_.max_value_bytes));
     note_ignored(imported, node);
     if (context_.opaque == nullptr) return bind_outputs(node, *outputs, first);
     const auto whole = context_.opaque->kept_whole(context_, node, values_, *outputs);
     EGRET_RETURN_IF_ERROR(context_.builder.status());
     return bind_outputs(node, whole, first);
+  }
+
+  bool reads_open_sizes(const OnnxProgramNode& node) const {
+    return std::ranges::any_of(node.inputs, [&](ValueId input) {
+      const bool known = input.valid() && values_[input.index()].valid();
+      return known && !context_.builder.graph().node(values_[input.index()].id).type.is_concrete();
+    });
   }
 
   static base::Result<std::vector<Value>> call(ImportedNode& node, const onnx::NodeProto& proto) {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "frontends/nodes/captured_names.h"
 #include "frontends/nodes/form_changes.h"
 #include "frontends/nodes/split_groups.h"
 #include "frontends/onnx.pb.h"
+#include "frontends/program/captured_names.h"
 #include "frontends/wire/onnx_tensor.h"
 #include "ir/core/symbolic_scope.h"
 #include "ir/graph/body.h"

@@ -6,18 +6,26 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "frontends/nodes/captured_names.h"
 #include "frontends/nodes/onnx_writer.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/wire/onnx_attributes.h"
 #include "ir/core/symbolic_scope.h"
 #include "ir/graph/graph_text.h"
+#include "ir/graph/open_sizes.h"
 #include "ir/ops/opaque.h"
 
 namespace egret::frontends {
 namespace {
 
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
+
+}  // namespace
+
+bool is_unnamed(const onnx::TensorShapeProto::Dimension& dim) {
+  return dim.dim_param().empty() || dim.dim_param() == "?";
+}
+
+namespace {
 
 // A type whose sizes without a number are symbols. nullopt for what is no tensor of a known element
 // type and rank.
@@ -29,12 +37,12 @@ std::optional<ir::TensorType> type_of(const onnx::ValueInfoProto& value) {
   ir::TensorType type(*dtype, ir::Dims{});
   for (int axis = 0; axis < tensor.shape().dim_size(); ++axis) {
     const auto& dim = tensor.shape().dim(axis);
-    if (dim.has_dim_value() && (dim.dim_value() < 0 || dim.dim_value() > kLargestSize))
-      return std::nullopt;
+    const bool known = dim.has_dim_value() && dim.dim_value() != -1;
+    if (known && (dim.dim_value() < 0 || dim.dim_value() > kLargestSize)) return std::nullopt;
     // A size without a name differs from all others.
     const std::string name =
-        dim.dim_param().empty() ? value.name() + "_" + std::to_string(axis) : dim.dim_param();
-    type.dims.push_back(dim.has_dim_value() ? ir::Index(dim.dim_value()) : ir::symbolic_dim(name));
+        is_unnamed(dim) ? value.name() + "_" + std::to_string(axis) : dim.dim_param();
+    type.dims.push_back(known ? ir::Index(dim.dim_value()) : ir::symbolic_dim(name));
   }
   return type;
 }
@@ -108,8 +116,7 @@ base::Result<std::vector<ir::Value>> OpaqueImport::import(const OnnxImportContex
   for (std::size_t i = 0; i < own; ++i) {  // not the outputs of If's branches
     if (node.inputs[i].valid()) operands.push_back(values[node.inputs[i].index()]);
   }
-  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Value> captured,
-                         captured_values(context.program, proto, values));
+  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Value> captured, captured_values(node, values));
   operands.insert(operands.end(), captured.begin(), captured.end());
 
   const std::string key = "node " + std::to_string(node.index);
@@ -248,6 +255,22 @@ bool rounds_by_size(const OnnxImportContext& context, const OnnxProgramNode& nod
   return false;
 }
 
+// Whether export can compute the sizes from the shapes of the graph's inputs.
+bool can_be_computed(const std::vector<ir::Index>& sizes, const ir::Graph& graph) {
+  const std::set<std::string> known = ir::open_sizes(graph);
+  std::vector<const ir::ExprNode*> open;
+  for (const ir::Index& size : sizes) {
+    if (!size.is_constant()) open.push_back(size.node());
+  }
+  while (!open.empty()) {
+    const ir::ExprNode* const node = open.back();
+    open.pop_back();
+    if (node->op == ir::ExprOp::kSymbol && !known.contains(std::string(node->name))) return false;
+    open.insert(open.end(), node->kids.begin(), node->kids.end());
+  }
+  return true;
+}
+
 bool is_if(const onnx::NodeProto& node) {
   return node.op_type() == "If" && canonical_domain(node.domain()).empty();
 }
@@ -274,7 +297,7 @@ std::optional<OpaqueImport::Reading> OpaqueImport::reading_of(const OnnxImportCo
     all.push_back(values[node.inputs[i].index()]);
     place.push_back(static_cast<int>(i));
   }
-  const auto captured = captured_values(context.program, *node.proto, values);
+  const auto captured = captured_values(node, values);
   if (!captured.ok()) return std::nullopt;
   all.insert(all.end(), captured->begin(), captured->end());
   Reading reading;
@@ -293,10 +316,11 @@ std::optional<OpaqueImport::Reading> OpaqueImport::reading_of(const OnnxImportCo
       reading.fixed[place[i]] = *std::move(constant);
     } else if (auto sizes = context.sizes.elements(all[i].id);
                sizes && graph.node(all[i].id).type.rank() == 1 &&
-               graph.node(all[i].id).type.dtype == ir::DType::kI64) {
+               graph.node(all[i].id).type.dtype == ir::DType::kI64 &&
+               can_be_computed(*sizes, graph)) {
       reading.fixed[place[i]] = *std::move(sizes);
     } else {
-      return std::nullopt;
+      reading.operands.push_back(all[i]);  // the value stays, though no operator reads it
     }
   }
   body = body_between(graph, reading.operands, made);
@@ -312,12 +336,16 @@ std::vector<ir::Value> OpaqueImport::kept_whole(const OnnxImportContext& context
   const onnx::NodeProto& proto = *node.proto;
   if (node.scope != 0 || !may_stay_whole(proto)) return made;
   const ir::Graph& graph = context.builder.graph();
+  if (ir::SymbolicScope::current() != nullptr) context.sizes.extend();
   for (const ir::Value value : made) {
     if (!value.valid()) continue;
-    const bool shape = graph.node(value.id).kind != ir::NodeKind::kOperator ||
-                       context.constants.is_constant(value.id) ||
-                       context.sizes.elements(value.id).has_value();
-    if (shape) return made;
+    // A range up to an open size depends on no input, but is no constant of the written model.
+    const bool constant =
+        context.constants.is_constant(value.id) && graph.node(value.id).type.is_concrete();
+    if (graph.node(value.id).kind != ir::NodeKind::kOperator || constant ||
+        context.sizes.elements(value.id).has_value()) {
+      return made;
+    }
   }
   auto reading = reading_of(context, node, values, made);
   const int opset = static_cast<int>(context.program.opset(node));
@@ -350,19 +378,13 @@ std::vector<ir::Value> OpaqueImport::kept_whole(const OnnxImportContext& context
   return whole;
 }
 
-// In the order of captured_names().
 base::Result<std::vector<ir::Value>> OpaqueImport::captured_values(
-    const OnnxProgram& program, const onnx::NodeProto& node, const std::vector<ir::Value>& values) {
+    const OnnxProgramNode& node, const std::vector<ir::Value>& values) {
   std::vector<ir::Value> captured;
-  for (const std::string& name : captured_names(node)) {
-    if (main_values_.empty()) {
-      for (std::size_t i = 0; i < program.value_names.size(); ++i)
-        main_values_.try_emplace(program.value_names[i], ValueId(i));
-    }
-    const auto found = main_values_.find(name);
-    const bool known = found != main_values_.end() && values[found->second.index()].valid();
-    if (!known) return base::unsupported("its body reads " + in_quotes(name));
-    captured.push_back(values[found->second.index()]);
+  for (const ValueId value : node.captured) {
+    if (!value.valid() || !values[value.index()].valid())
+      return base::unsupported("its body reads a value that nothing defines");
+    captured.push_back(values[value.index()]);
   }
   return captured;
 }

@@ -18,9 +18,13 @@
 
 namespace egret::onnx {
 class GraphProto;
-}
+class TensorShapeProto_Dimension;
+}  // namespace egret::onnx
 
 namespace egret::frontends {
+
+// Whether a size of unknown value has no name that says which others are equal.
+bool is_unnamed(const onnx::TensorShapeProto_Dimension& dim);
 
 class OpaqueImport {
  public:
@@ -68,13 +72,12 @@ class OpaqueImport {
                                     const std::vector<ir::Value>& made);
   std::optional<ir::TensorType> declared_type(const std::string& value) const;
   base::Result<ir::Integers> shape_of(const ir::TensorType& type);
-  base::Result<std::vector<ir::Value>> captured_values(const OnnxProgram& program,
-                                                       const onnx::NodeProto& node,
-                                                       const std::vector<ir::Value>& values);
+  // In the order of captured_names().
+  static base::Result<std::vector<ir::Value>> captured_values(const OnnxProgramNode& node,
+                                                              const std::vector<ir::Value>& values);
 
   std::map<std::string, ir::TensorType, std::less<>> declared_;  // sizes without a name: -1
   const std::function<std::int64_t(std::string_view, int)>& example_of_;
-  std::map<std::string, ValueId, std::less<>> main_values_;  // the main graph's, by name
   std::set<ir::NodeId> untyped_;
   std::optional<int> to_close_;
   OpaqueNodes nodes_;

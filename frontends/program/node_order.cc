@@ -9,6 +9,12 @@
 namespace egret::frontends {
 namespace {
 
+std::vector<ValueId> read_by(const OnnxProgramNode& node) {
+  std::vector<ValueId> values = node.inputs;
+  values.insert(values.end(), node.captured.begin(), node.captured.end());
+  return values;
+}
+
 // The node that defines each value; -1: none does.
 std::vector<int> producers_of(const OnnxProgram& program) {
   std::vector<int> producer(program.value_names.size(), -1);
@@ -31,7 +37,7 @@ const OnnxProgramNode& node_on_cycle(const OnnxProgram& program, const std::vect
                                      missing.begin());
   while (!seen[at]) {
     seen[at] = true;
-    for (const ValueId input : program.nodes[at].inputs) {
+    for (const ValueId input : read_by(program.nodes[at])) {
       if (!input.valid() || producer[input.index()] < 0) continue;
       const auto back = static_cast<std::size_t>(producer[input.index()]);
       if (missing[back] == 0) continue;
@@ -54,7 +60,7 @@ base::Status sort_nodes(OnnxProgram& program) {
   std::vector<int> missing(count, 0);  // inputs of each node that are not defined yet
   std::vector<std::vector<int>> readers(count);
   for (std::size_t i = 0; i < count; ++i) {
-    for (const ValueId input : program.nodes[i].inputs) {
+    for (const ValueId input : read_by(program.nodes[i])) {
       if (!input.valid() || producer[input.index()] < 0) continue;
       readers[static_cast<std::size_t>(producer[input.index()])].push_back(static_cast<int>(i));
       ++missing[i];

@@ -34,6 +34,7 @@ void resolve_aliases(ProgramDraft& draft) {
   for (OnnxProgramNode& node : program.nodes) {
     for (ValueId& input : node.inputs) input = resolved(draft, input);
     while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
+    for (ValueId& value : node.captured) value = resolved(draft, value);
   }
   for (ValueId& output : program.outputs) output = resolved(draft, output);
   std::erase_if(program.nodes, [](const OnnxProgramNode& node) { return node.proto == nullptr; });

@@ -54,6 +54,9 @@ struct OnnxProgramNode {
   int index;                     // in its scope
   std::vector<ValueId> inputs;   // invalid: absent. If: the condition, then each branch's outputs
   std::vector<ValueId> outputs;  // invalid: unnamed
+  // Of a node of the main graph: the values that its bodies read, in the order of captured_names().
+  // They are operands of a node that stays as it is.
+  std::vector<ValueId> captured{};
 };
 
 struct OnnxProgram {

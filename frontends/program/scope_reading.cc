@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "frontends/onnx.pb.h"
+#include "frontends/program/captured_names.h"
 #include "frontends/program/scope_opening.h"
 
 namespace egret::frontends {
@@ -120,6 +121,10 @@ base::Result<std::vector<ScopeToRead>> read_nodes(const ProgramSource& source, i
   std::vector<ScopeToRead> opened;
   for (int i = first; i < first + protos.size(); ++i) {
     EGRET_ASSIGN_OR_RETURN(draft.node(i).inputs, resolve_inputs(draft.node(i), draft));
+    if (scope == 0) {
+      for (const std::string& name : captured_names(*draft.node(i).proto))
+        draft.node(i).captured.push_back(draft.names.find(scope, name));
+    }
     EGRET_ASSIGN_OR_RETURN(const std::vector<ScopeToRead> inner, open_scopes(source, i, draft));
     opened.insert(opened.end(), inner.begin(), inner.end());
   }

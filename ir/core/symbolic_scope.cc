@@ -36,6 +36,12 @@ Index SymbolicScope::symbol(std::string_view name, std::int64_t example) {
   return symbolic_dim(name);
 }
 
+void SymbolicScope::set_example(std::string_view name, std::int64_t example) {
+  const auto found = examples_.find(name);
+  EGRET_CHECK(found != examples_.end(), "a symbol of this scope");
+  found->second = example;
+}
+
 // Encodes an expression as an integer that attributes can hold. index_of_integer() decodes it.
 std::int64_t SymbolicScope::integer_of(Index value) {
   if (value.is_constant()) return value.constant();

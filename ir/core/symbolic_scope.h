@@ -65,6 +65,8 @@ class SymbolicScope {
 
   // A new symbol, in symbol_pool(). Names must be new in this scope.
   Index symbol(std::string_view name, std::int64_t example);
+  // Another example for a symbol of this scope. Nothing that was decided may rest on the old one.
+  void set_example(std::string_view name, std::int64_t example);
   // The integer that stands for the expression; a constant is itself. Equal expressions, by
   // structure, have equal integers.
   std::int64_t integer_of(Index value);

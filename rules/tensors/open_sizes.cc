@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "ir/graph/body.h"
 #include "ir/graph/builder.h"
+#include "ir/graph/open_sizes.h"
+#include "ir/ops/opaque.h"
 
 namespace egret::rules {
 
@@ -50,6 +54,42 @@ bool OpenSizes::same(const ir::TensorType& a, const ir::TensorType& b) {
 const std::vector<SizeProfile>& OpenSizes::profiles() const {
   if (profiles_.empty()) profiles_.push_back({examples(), 1});
   return profiles_;
+}
+
+base::Status OpenSizes::require_all(const ir::Graph& program) {
+  for (const ir::NodeId id : ir::live_nodes(program)) {
+    const ir::Node& node = program.node(id);
+    if (node.kind != ir::NodeKind::kOperator) continue;
+    std::vector<ir::TensorType> operands;
+    for (const ir::NodeId input : node.inputs) operands.push_back(program.node(input).type);
+    const Status required = require(*node.op, node.attrs, operands, Of::kProgram);
+    if (!required.ok()) return required.at("'" + node.name + "'");
+    const ir::Graph* const body = ir::body_of(program, node);
+    if (body != nullptr && !program.bodies.at(node.attrs.text("node")).sealed)
+      EGRET_RETURN_IF_ERROR(require_all(*body));
+  }
+  return base::ok();
+}
+
+base::Status OpenSizes::settle(const ir::Graph& program) {
+  EGRET_RETURN_IF_ERROR(require_all(program));
+  // The sizes of inputs first; others, such as those of opaque results, follow from them.
+  std::vector<std::string> order;
+  const std::set<std::string> of_inputs = ir::open_sizes(program);
+  for (const bool inputs : {true, false}) {
+    for (const auto& [name, size] : examples()) {
+      if (of_inputs.contains(name) == inputs) order.push_back(name);
+    }
+  }
+  std::vector<SizeProfile> all = profiles();
+  for (SizeProfile& profile : all) {
+    profile.sizes.insert(examples().begin(), examples().end());
+    if (auto values = prover_.values_near(profile.sizes, order)) profile.sizes = *std::move(values);
+  }
+  for (const auto& [name, size] : all.front().sizes) scope_.set_example(name, size);
+  set_profiles(std::move(all));
+  scope_.take_undecided();
+  return base::ok();
 }
 
 void OpenSizes::assume_range(std::string_view symbol, std::int64_t low, std::int64_t high) {
@@ -119,9 +159,12 @@ Result<ir::Graph> at_sizes(const ir::Graph& graph, const ir::SymbolValues& sizes
     builder.output(output.name, values[output.node.index()]);
   EGRET_ASSIGN_OR_RETURN(ir::Graph bound, builder.finish());
   bound.copy_header(graph);
-  for (auto& [key, body] : bound.bodies) {
-    EGRET_ASSIGN_OR_RETURN(ir::Graph bound_body, at_sizes(*body.graph, sizes));
-    body.graph = std::make_shared<const ir::Graph>(std::move(bound_body));
+  // Both branches of an If need not have a meaning at the same sizes; such a node cannot be run.
+  bound.bodies.clear();
+  for (const auto& [key, body] : graph.bodies) {
+    auto made = at_sizes(*body.graph, sizes);
+    if (made.ok())
+      bound.bodies[key] = {std::make_shared<const ir::Graph>(*std::move(made)), body.sealed};
   }
   return bound;
 }

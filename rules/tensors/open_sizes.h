@@ -52,12 +52,18 @@ class OpenSizes {
   const std::vector<SizeProfile>& profiles() const;
   // To be called when all symbols are known; the first profile has the examples.
   void set_profiles(std::vector<SizeProfile> profiles) { profiles_ = std::move(profiles); }
+  // Examples and profiles that meet the requirements of the program, where those given do not: the
+  // sizes of its inputs stay as they are, if possible. Examples that cannot be met stay, too.
+  // Errors: bad_input for a requirement that no sizes meet.
+  base::Status settle(const ir::Graph& program);
   // Restricts a symbol: what is decided need not hold beyond.
   void assume_range(std::string_view symbol, std::int64_t low, std::int64_t high);
   std::int64_t undecided() const { return undecided_; }
   ir::SymbolicScope& scope() { return scope_; }
 
  private:
+  base::Status require_all(const ir::Graph& program);
+
   verifier::SizeProver prover_;
   ir::SymbolicScope scope_;
   std::int64_t undecided_ = 0;

@@ -119,5 +119,21 @@ TEST_F(OpenProgram, ProductsThatShareAnOperandAreJoined) {
   expect_equal_at(result, {{"n", 9}});
 }
 
+// y = x[N] + x[M] needs N == M, and a window of 5 needs at least 5 elements: the examples follow.
+TEST_F(OpenProgram, ExamplesAreSettledByWhatTheProgramRequires) {
+  GraphBuilder b;
+  const Value x = b.input("x", TensorType(DType::kF32, ir::Dims{size("N", 7), Index(3)}));
+  const Value y = b.input("y", TensorType(DType::kF32, ir::Dims{size("M", 2), Index(3)}));
+  b.output("sum", b.add("add", {x, y}));
+  const auto program = b.finish();
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_FALSE(at_sizes(*program, sizes_.examples()).ok());
+  ASSERT_TRUE(sizes_.settle(*program).ok());
+  EXPECT_TRUE(at_sizes(*program, sizes_.examples()).ok());
+  EXPECT_EQ(sizes_.examples().find("N")->second, sizes_.examples().find("M")->second);
+  ASSERT_EQ(sizes_.profiles().size(), 1U);
+  EXPECT_EQ(sizes_.profiles()[0].sizes, sizes_.examples());
+}
+
 }  // namespace
 }  // namespace egret::rules

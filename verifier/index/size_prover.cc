@@ -79,12 +79,84 @@ std::vector<ir::SymbolValues> SizeProver::samples(ir::Guard guard) const {
       const auto range = ranges_.find(symbol);
       values[symbol] = draw(range != ranges_.end() ? range->second : SizeRange(), sample, random);
     }
-    const bool meets = std::ranges::all_of(assumptions_, [&](const ir::Guard& assumption) {
-      return ir::evaluate(assumption, values).value_or(false);
-    });
-    if (meets) result.push_back(std::move(values));
+    if (meets(values)) result.push_back(std::move(values));
   }
   return result;
+}
+
+bool SizeProver::meets(const ir::SymbolValues& values) const {
+  return std::ranges::all_of(assumptions_, [&](const ir::Guard& assumption) {
+    return ir::evaluate(assumption, values).value_or(false);
+  });
+}
+
+// Follows equations: a symbol alone on one side takes the value of the other. Later symbols of the
+// order give way to earlier ones.
+ir::SymbolValues SizeProver::propagated(ir::SymbolValues values,
+                                        const std::vector<std::string>& order) const {
+  constexpr int kRounds = 16;
+  const auto rank_of = [&](const ir::ExprNode* side) {
+    if (side->op != ir::ExprOp::kSymbol) return std::ptrdiff_t{-1};
+    const auto found = std::ranges::find(order, side->name);
+    return found != order.end() ? found - order.begin() : std::ptrdiff_t{-1};
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    bool changed = false;
+    for (const ir::Guard& assumption : assumptions_) {
+      if (assumption.is_constant() || assumption.node()->op != ir::ExprOp::kIndexEq) continue;
+      const ir::ExprNode* a = assumption.node()->kids[0];
+      const ir::ExprNode* b = assumption.node()->kids[1];
+      if (rank_of(a) < rank_of(b)) std::swap(a, b);
+      if (rank_of(a) < 0) continue;
+      const auto value = ir::evaluate(ir::Index(b), values);
+      auto& own = values.find(a->name)->second;
+      if (!value || *value < 1 || *value == own) continue;
+      own = *value;
+      changed = true;
+    }
+    if (!changed) break;
+  }
+  return values;
+}
+
+std::optional<ir::SymbolValues> SizeProver::values_near(const ir::SymbolValues& given,
+                                                        const std::vector<std::string>& order) {
+  const ir::SymbolValues wanted = propagated(given, order);
+  if (meets(wanted)) return wanted;
+  constexpr std::int64_t kLarge = 2048;  // no free symbol should need more
+  const auto found_with = [&](const ir::SymbolValues& fixed) -> std::optional<ir::SymbolValues> {
+    GuardQuery query;
+    for (const ir::Guard& assumption : assumptions_) query.add(assumption);
+    for (const std::string& symbol : order) {
+      const auto range = ranges_.find(symbol);
+      const SizeRange bounds = range != ranges_.end() ? range->second : SizeRange();
+      const auto set = fixed.find(symbol);
+      query.at_least(symbol, set != fixed.end() ? set->second : bounds.least);
+      query.at_most(
+          symbol, set != fixed.end() ? set->second : std::clamp(kLarge, bounds.least, bounds.most));
+    }
+    const SolverSession::Finding finding = session_.find(query.query(), kWork, /*proves=*/false);
+    ir::SymbolValues values = wanted;
+    for (const auto& [symbol, number] : finding.numbers) {
+      if (values.contains(symbol)) values.insert_or_assign(symbol, number);
+    }
+    return finding.answer == Answer::kSatisfiable && meets(values) ? std::optional(values)
+                                                                   : std::nullopt;
+  };
+  ir::SymbolValues fixed;
+  std::optional<ir::SymbolValues> best = found_with(fixed);
+  if (!best) return std::nullopt;
+  for (const std::string& symbol : order) {
+    const std::int64_t number = wanted.at(symbol);
+    fixed[symbol] = number;
+    if (best->at(symbol) == number) continue;
+    if (auto more = found_with(fixed)) {
+      best = std::move(more);
+    } else {
+      fixed.erase(symbol);
+    }
+  }
+  return best;
 }
 
 bool SizeProver::is_contradictory(ir::Guard guard) {

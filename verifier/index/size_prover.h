@@ -35,12 +35,20 @@ class SizeProver {
   // between two of them needs no solver.
   std::optional<bool> holds(ir::Guard guard);
 
+  // Values of the symbols that satisfy all assumptions: those wanted, as many of them as the solver
+  // finds possible one after the other in the order of `order`, and numbers of its choice for the
+  // rest. nullopt: none were found. At most a query for each symbol.
+  std::optional<ir::SymbolValues> values_near(const ir::SymbolValues& given,
+                                              const std::vector<std::string>& order);
+
   const std::vector<ir::Guard>& assumptions() const { return assumptions_; }
 
  private:
   // Values of the symbols that satisfy all assumptions.
   std::vector<ir::SymbolValues> samples(ir::Guard guard) const;
   bool is_contradictory(ir::Guard guard);
+  bool meets(const ir::SymbolValues& values) const;
+  ir::SymbolValues propagated(ir::SymbolValues values, const std::vector<std::string>& order) const;
 
   std::map<std::string, SizeRange, std::less<>> ranges_;
   std::vector<ir::Guard> assumptions_;

@@ -163,7 +163,8 @@ OnnxOutputs import_squeeze(OnnxNode& node) {
   for (int axis = 0; axis < type.rank(); ++axis) {
     const auto at = static_cast<std::size_t>(axis);
     const bool one = is_one(type.dims[at]);
-    if (axes && (*axes)[at] && !one) {
+    // An open size is required to be 1 by the reshape.
+    if (axes && (*axes)[at] && type.dims[at].is_constant() && !one) {
       return base::bad_input("axis " + std::to_string(axis) + " of " + to_string(type) +
                              " cannot be squeezed because its size is not 1");
     }

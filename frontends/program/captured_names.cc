@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/nodes/captured_names.h"
+#include "frontends/program/captured_names.h"
 
 #include <functional>
 
