@@ -8,20 +8,24 @@
 #
 # --no-python leaves .venv out; --cuda adds scripts/requirements-cuda.txt to it (90 MB: the compiler
 # for GPU kernels and headers, which only tests use); --peers adds scripts/packages-peers.txt (250 MB:
-# engines that experiments compare with and that come from Debian); --check only says what is missing
-# (exit code 1).
+# engines that experiments compare with and that come from Debian) and experiments/requirements-peers.txt
+# (50 MB: optimizers); --check only says what is missing (exit code 1).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=yes
 cuda=no
+peers=no
 lists=(scripts/packages.txt)
 check=no
 for argument in "$@"; do
   case $argument in
     --no-python) python=no ;;
     --cuda) cuda=yes ;;
-    --peers) lists+=(scripts/packages-peers.txt) ;;
+    --peers)
+      peers=yes
+      lists+=(scripts/packages-peers.txt)
+      ;;
     --check) check=yes ;;
     *)
       echo "setup.sh: unknown argument $argument; known are --no-python, --cuda, --peers and --check" >&2
@@ -113,5 +117,9 @@ fi
 if [ $cuda = yes ] && [ "$python" = yes ]; then
   .venv/bin/pip install --quiet --disable-pip-version-check --retries 5 \
     -r scripts/requirements-cuda.txt
+fi
+if [ $peers = yes ] && [ "$python" = yes ]; then
+  .venv/bin/pip install --quiet --disable-pip-version-check --retries 5 --no-deps \
+    -r experiments/requirements-peers.txt
 fi
 echo "setup.sh: everything is installed"
