@@ -85,6 +85,8 @@ Prices prices_of(std::span<const cost::Query> queries, cost::Model& model) {
 // A node that computes what several operators do is a little cheaper than these: among equally fast
 // graphs the one with fewer, larger nodes is chosen, which engines have kernels for.
 constexpr double kWhole = 0.999;
+constexpr double kLeastOfWhole = 1e-9;  // seconds; where the backend pays nothing
+constexpr double kLeast = 2e-9;
 
 // Whether the operator is elementwise; remembered, because that takes up to 200 us.
 bool is_one_pass(const cost::Query& query) {
@@ -159,11 +161,12 @@ double price_at(const rules::TensorEGraph& tensors, const egraph::EGraphView& vi
   const NodeQuery query(tensors, view, node, profile);
   if (query.free()) {
     const BodyQueries body(tensors, view, node, profile);
-    return body.empty() ? 0 : body.price(model);
+    return body.empty() ? 0 : std::max(body.price(model), kLeastOfWhole);
   }
   const auto cost = model.cost(query.query());
   const double price = cost.ok() ? cost->seconds : std::numeric_limits<double>::infinity();
-  return query.query().op->is_composite() ? price_of_composite(query.query(), price, model) : price;
+  const bool composite = query.query().op->is_composite();
+  return std::max(composite ? price_of_composite(query.query(), price, model) : price, kLeast);
 }
 
 // What a written model spends to compute the open sizes of a reshape or broadcast: some nodes for
