@@ -168,6 +168,22 @@ TEST_F(WholeNodes, InputsThatAreNoTensorsOfNumbersKeepTheirPlaces) {
   EXPECT_THAT(operators(result), Not(Contains("Neg")));
 }
 
+TEST_F(WholeNodes, StrictRefusesWhatEgretCannotExpress) {
+  ASSERT_TRUE(base::write_file(path("q.onnx"), quantized().bytes()).ok());
+  const std::string rest = " -o " + path("o.onnx") + " --strict --quick --cost-db " + path("costs");
+  EXPECT_EQ(run_program("optimize " + path("q.onnx") + rest).code, 0) << "it has a definition";
+  OnnxModel model(13);
+  model.opset_import("com.example", 1);
+  model.input("x", {4});
+  model.node("Mystery", {"x"}, {"y"});
+  model.graph().mutable_node(0)->set_domain("com.example");
+  model.output("y");
+  ASSERT_TRUE(base::write_file(path("m.onnx"), model.bytes()).ok());
+  const ProgramRun run = run_program("optimize " + path("m.onnx") + rest);
+  EXPECT_EQ(run.code, 4);
+  EXPECT_THAT(run.err, HasSubstr("--strict: Egret cannot express com.example::Mystery"));
+}
+
 TEST_F(WholeNodes, RoundingByALargeNumberStays) {
   OnnxModel model(13);
   model.input("x", {4});

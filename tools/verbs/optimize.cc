@@ -2,9 +2,11 @@
 #include "driver/optimize.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "ir/ops/opaque.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/open_model.h"
 #include "tools/arguments/output_file.h"
@@ -18,6 +20,7 @@ namespace {
 struct OutputOptions {
   std::string output;
   std::string external_data;
+  bool strict = false;
 
   static const base::OptionTable<OutputOptions>& table() {
     using O = OutputOptions;
@@ -28,10 +31,27 @@ struct OutputOptions {
          {"external-data", &O::external_data,
           "File for the weights of a model above 2 GiB, in the output's folder (default: "
           "OUTPUT.data)",
-          base::output_file()}}};
+          base::output_file()},
+         {"strict", &O::strict,
+          "Refuse a model with nodes that would stay as they are because Egret cannot express "
+          "them"}}};
     return rows;
   }
 };
+
+// That nothing in the graph is without a definition.
+base::Status check_defined(const ir::Graph& graph) {
+  std::set<std::string> types;
+  for (const ir::Node& node : graph.nodes()) {
+    const bool undefined = node.op == &ir::opaque_operator() && ir::body_of(graph, node) == nullptr;
+    if (undefined) types.insert(node.attrs.text("type"));
+  }
+  if (types.empty()) return base::ok();
+  std::string text;
+  for (const std::string& type : types)
+    text += (text.empty() ? "" : ", ") + (type.empty() ? "a value that is no known tensor" : type);
+  return base::unsupported("--strict: Egret cannot express " + text + " (-v gives the reasons)");
+}
 
 std::string operators_text(const driver::OptimizeReport& r) {
   base::TextTable table(
@@ -97,6 +117,7 @@ class Optimize final : public Command {
     std::optional<rules::OpenSizes> open;
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_open_model(path_, model_, sizes_, open, console));
+    if (output_.strict) EGRET_RETURN_IF_ERROR(check_defined(model.graph));
     EGRET_RETURN_IF_ERROR(check_weights_stay(output_.output, external, path_, model));
     EGRET_ASSIGN_OR_RETURN(
         const driver::OptimizeResult result,
