@@ -17,7 +17,7 @@ KNOWN = {
     # Clear errors.
     "ssa_violation": ("refused: exit 3", "a name that is defined twice"),
     "expand_huge": ("refused: exit 5", "a value of 40 GB"),
-    # Differences that remain (docs/verification.md, "What equality means").
+    # Differences that remain (docs/verification.md, "Differences in floating-point numbers").
     "dup_squeeze_f16": ("outputs", "ONNX Runtime keeps f32 inside f16, and elsewhere in the result"),
     "neg_zero": ("outputs", "x + 0 becomes x, also for x = -0"),
     "layernorm_negvar": ("outputs", "ONNX Runtime's LayerNormalization cancels at large offsets"),
