@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A check of a new verb, from one file and one row: the verb is listed and explained, runs with its
 // option and under --json, and rejects a misspelt option. Exits with 1 at the first failure.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -17,13 +21,24 @@ struct Printed {
   std::string out;
 };
 
-// Runs `egret ARGUMENTS` in this process, with standard output caught.
+// Runs `egret ARGUMENTS` in this process, with standard output in a file.
 Printed run(const std::vector<std::string>& arguments) {
-  std::ostringstream caught;
-  std::streambuf* const before = std::cout.rdbuf(caught.rdbuf());
+  const std::string file = std::filesystem::temp_directory_path() / "egret_recipe_verb.out";
+  std::cout.flush();
+  std::fflush(stdout);
+  const int before = ::dup(STDOUT_FILENO);
+  const int caught = ::open(file.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  ::dup2(caught, STDOUT_FILENO);
   const int code = egret::tools::run_egret(arguments);
-  std::cout.rdbuf(before);
-  return {code, caught.str()};
+  std::cout.flush();
+  std::fflush(stdout);
+  ::dup2(before, STDOUT_FILENO);
+  ::close(before);
+  ::close(caught);
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  std::filesystem::remove(file);
+  return {code, text.str()};
 }
 
 bool has(const Printed& printed, const std::string& text) {
