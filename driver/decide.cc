@@ -157,15 +157,15 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
     EGRET_ASSIGN_OR_RETURN(
         decision.winner, winner_at_profiles(program, *open, candidates, setup, options, decision));
   }
+  if (decision.winner != 0 &&
+      is_the_original(original, candidates[decision.winner - 1], decision)) {
+    decision.winner = 0;
+  }
   // The original won, but it exceeds the memory limit or contains a forbidden operator.
   if (decision.winner == 0 && !may_be_written(original, *plan, setup)) {
     const auto times = std::span(decision.timings).subspan(1);
     const auto fastest = std::ranges::min_element(times, {}, &backends::Timing::median_s);
     decision.winner = 1 + static_cast<std::size_t>(fastest - times.begin());
-  }
-  if (decision.winner != 0 &&
-      is_the_original(original, candidates[decision.winner - 1], decision)) {
-    decision.winner = 0;
   }
   if (decision.winner == 0) {
     keep_original(original, std::move(plan), decision);
@@ -203,7 +203,7 @@ base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& origina
     }
     EGRET_RETURN_IF_ERROR(compile(candidates.front(), *setup.backend, setup.plan));
     take(candidates.front(), decision);
-    decision.plan_before = std::move(plan);
+    if (options.quick) decision.plan_before = std::move(plan);
     return decision;
   }
   const base::Progress measuring(progress, "measure");

@@ -23,7 +23,7 @@ namespace egret::driver {
 struct Decision {
   ir::Graph graph;
   std::unique_ptr<backends::ExecutablePlan> plan;  // of the graph; null: it cannot be run here
-  std::unique_ptr<backends::ExecutablePlan> plan_before;  // of the original, with --no-measure
+  std::unique_ptr<backends::ExecutablePlan> plan_before;  // of the original, with --quick
   const Candidate* chosen = nullptr;      // of the candidates given, moved from; null: the original
   bool measured = false;                  // the times below are
   std::vector<backends::Timing> timings;  // the original's, then one a candidate

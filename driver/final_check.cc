@@ -15,6 +15,12 @@ namespace {
 
 using Report = OptimizeReport;
 
+CheckOptions check_options(const Setup& setup, const OptimizeOptions& options, int samples) {
+  return {.samples = samples,
+          .seed = static_cast<std::uint64_t>(options.seed),
+          .roundoff = roundoff(setup.execution.precision)};
+}
+
 }  // namespace
 
 base::Result<Report::Check> check_outputs(const ir::Graph& original, Decision& decision,
@@ -23,10 +29,8 @@ base::Result<Report::Check> check_outputs(const ir::Graph& original, Decision& d
   Report::Check result;
   if (options.no_check || decision.plan == nullptr) return result;
   const base::Progress checking(progress, "check");
-  const CheckOptions how{.samples = static_cast<int>(options.check_samples),
-                         .seed = static_cast<std::uint64_t>(options.seed),
-                         .roundoff = roundoff(setup.execution.precision)};
-  if (options.quick && decision.plan_before != nullptr) {
+  const CheckOptions how = check_options(setup, options, static_cast<int>(options.check_samples));
+  if (decision.plan_before != nullptr) {
     EGRET_ASSIGN_OR_RETURN(auto close,
                            compare_closely(original, *decision.plan_before, *decision.plan, how));
     if (close) {
@@ -54,9 +58,7 @@ base::Result<Report::Sizes> check_sizes(const ir::Graph& program, const Decision
   result.undecided = static_cast<std::uint64_t>(open.undecided());
   for (const ir::Guard& guard : open.assumptions()) result.assumed.push_back(ir::to_string(guard));
   if (!checked || decision.chosen == nullptr) return result;
-  const CheckOptions how{.samples = 1,
-                         .seed = static_cast<std::uint64_t>(options.seed),
-                         .roundoff = roundoff(setup.execution.precision)};
+  const CheckOptions how = check_options(setup, options, 1);
   std::vector<ir::SymbolValues> sizes;
   for (std::size_t i = 1; i < profiles.size(); ++i) sizes.push_back(profiles[i].sizes);
   EGRET_ASSIGN_OR_RETURN(const auto others, further_sizes(program, open, further));

@@ -84,8 +84,7 @@ base::Status check_version(const OnnxProgram& program, const OnnxProgramNode& no
 
 // An If whose branches were not read: their outputs would be further inputs.
 bool is_closed(const OnnxProgramNode& node) {
-  return node.proto->op_type() == "If" && canonical_domain(node.proto->domain()).empty() &&
-         static_cast<int>(node.inputs.size()) <= node.proto->input_size();
+  return is_if(*node.proto) && static_cast<int>(node.inputs.size()) <= node.proto->input_size();
 }
 
 // Up to opset 6 the second operand of a binary operator was lined up by attributes: broadcast=1 and

@@ -82,6 +82,13 @@ std::optional<ir::TensorType> OpaqueImport::declared_type(const std::string& val
   return found != declared_.end() ? std::optional(found->second) : std::nullopt;
 }
 
+// A size that no input has is a symbol of its own.
+void OpaqueImport::declare(std::string_view name, int axis) {
+  const std::int64_t example = example_of_(name, axis);  // it may open the scope
+  ir::SymbolicScope& scope = *ir::SymbolicScope::current();
+  if (!scope.examples().contains(name)) scope.symbol(name, example);
+}
+
 base::Result<ir::Integers> OpaqueImport::shape_of(const ir::TensorType& type) {
   ir::Integers shape;
   for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
@@ -90,13 +97,9 @@ base::Result<ir::Integers> OpaqueImport::shape_of(const ir::TensorType& type) {
       shape.push_back(size.constant());
       continue;
     }
-    const std::string_view name = size.node()->name;
-    if (!example_of_) return base::unsupported("a result of the open size " + std::string(name));
-    const std::int64_t example =
-        example_of_(name, static_cast<int>(axis));  // it may open the scope
-    ir::SymbolicScope& scope = *ir::SymbolicScope::current();
-    if (!scope.examples().contains(name)) scope.symbol(name, example);
-    shape.push_back(scope.integer_of(size));
+    if (!example_of_) return base::unsupported("a result of the open size " + to_string(size));
+    if (size.node()->op == ir::ExprOp::kSymbol) declare(size.node()->name, static_cast<int>(axis));
+    shape.push_back(ir::SymbolicScope::current()->integer_of(size));
   }
   return shape;
 }
@@ -141,12 +144,13 @@ base::Result<std::vector<ir::Value>> OpaqueImport::import(const OnnxImportContex
 
 ir::Value OpaqueImport::foreign(ir::GraphBuilder& builder, const std::string& name,
                                 std::string tensor) {
+  const std::string key = "value " + name;
   const ir::Value whole =
-      builder.add(ir::opaque_operator(), std::span<const ir::Value>{}, ir::opaque_attrs(name, ""));
+      builder.add(ir::opaque_operator(), std::span<const ir::Value>{}, ir::opaque_attrs(key, ""));
   const ir::Value value = add_output(builder, whole, 0, ir::DType::kF32, {});
   builder.set_name(value, name);
   untyped_.insert(value.id);
-  nodes_[name] = {.value = name, .tensor = std::move(tensor)};
+  nodes_[key] = {.value = name, .tensor = std::move(tensor)};
   return value;
 }
 
@@ -257,22 +261,7 @@ bool rounds_by_size(const OnnxImportContext& context, const OnnxProgramNode& nod
 
 // Whether export can compute the sizes from the shapes of the graph's inputs.
 bool can_be_computed(const std::vector<ir::Index>& sizes, const ir::Graph& graph) {
-  const std::set<std::string> known = ir::open_sizes(graph);
-  std::vector<const ir::ExprNode*> open;
-  for (const ir::Index& size : sizes) {
-    if (!size.is_constant()) open.push_back(size.node());
-  }
-  while (!open.empty()) {
-    const ir::ExprNode* const node = open.back();
-    open.pop_back();
-    if (node->op == ir::ExprOp::kSymbol && !known.contains(std::string(node->name))) return false;
-    open.insert(open.end(), node->kids.begin(), node->kids.end());
-  }
-  return true;
-}
-
-bool is_if(const onnx::NodeProto& node) {
-  return node.op_type() == "If" && canonical_domain(node.domain()).empty();
+  return std::ranges::includes(ir::open_sizes(graph), ir::symbols_of(sizes));
 }
 
 bool may_stay_whole(const onnx::NodeProto& node) {
@@ -362,14 +351,10 @@ std::vector<ir::Value> OpaqueImport::kept_whole(const OnnxImportContext& context
     whole.emplace_back();
     if (!made[i].valid()) continue;
     const ir::TensorType& type = graph.node(made[i].id).type;
-    ir::Integers shape;
-    for (const ir::Index& size : type.dims) {
-      ir::SymbolicScope* const scope = ir::SymbolicScope::current();
-      if (!size.is_constant() && scope == nullptr) return made;
-      shape.push_back(size.is_constant() ? size.constant() : scope->integer_of(size));
-    }
+    auto shape = shape_of(type);
+    if (!shape.ok()) return made;
     const ir::DType dtype = type.dtype;
-    whole.back() = add_output(context.builder, node_value, i, dtype, std::move(shape));
+    whole.back() = add_output(context.builder, node_value, i, dtype, *std::move(shape));
   }
   nodes_[key] = {.proto = proto.SerializeAsString(),
                  .opset = opset_of(context.program, node),

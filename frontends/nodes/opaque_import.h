@@ -71,6 +71,7 @@ class OpaqueImport {
                                     const std::vector<ir::Value>& values,
                                     const std::vector<ir::Value>& made);
   std::optional<ir::TensorType> declared_type(const std::string& value) const;
+  void declare(std::string_view name, int axis);
   base::Result<ir::Integers> shape_of(const ir::TensorType& type);
   // In the order of captured_names().
   static base::Result<std::vector<ir::Value>> captured_values(const OnnxProgramNode& node,

@@ -102,6 +102,10 @@ std::string function_key(const onnx::NodeProto& node) {
   return canonical_domain(node.domain()) + '\n' + node.op_type() + '\n' + node.overload();
 }
 
+bool is_if(const onnx::NodeProto& node) {
+  return node.op_type() == "If" && canonical_domain(node.domain()).empty();
+}
+
 std::string in_quotes(std::string_view name) {
   constexpr std::size_t kShown = 100;
   std::string text = "'";

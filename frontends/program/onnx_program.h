@@ -93,6 +93,9 @@ base::Result<OnnxProgram> make_program(const onnx::ModelProto& model, std::int64
 std::string function_key(const onnx::FunctionProto& function);
 std::string function_key(const onnx::NodeProto& node);
 
+// ONNX's conditional.
+bool is_if(const onnx::NodeProto& node);
+
 // A name from a file, in quotes, made printable and cut, for messages.
 std::string in_quotes(std::string_view name);
 // "ai.onnx" is written as "".

@@ -83,9 +83,8 @@ base::Result<std::vector<ScopeToRead>> open_scopes(const ProgramSource& source, 
   const auto& functions = source.functions;
   const auto function =
       functions.empty() ? functions.end() : functions.find(function_key(*opener.proto));
-  const bool is_if = opener.proto->op_type() == "If" && opener.proto->domain().empty();
   std::vector<ScopeToRead> opened;
-  if (function == functions.end() && !is_if) return opened;
+  if (function == functions.end() && !is_if(*opener.proto)) return opened;
   if (opener.scope == 0 && source.closed.contains(opener.index)) return opened;
   if (draft.scope(opener.scope).depth >= kMaxDepth) {
     return base::bad_input(draft.program.place(opener) + ": calls and branches nest deeper than " +

@@ -136,7 +136,7 @@ Value copy_node(GraphBuilder& builder, const Node& node, std::span<const Value> 
 // Only the inputs' types change; all other types are inferred again.
 base::Result<Graph> bind_symbols(const Graph& graph,
                                  const std::map<std::string, std::int64_t>& sizes) {
-  const std::set<std::string> present = open_sizes(graph);
+  const SymbolNames present = open_sizes(graph);
   std::map<std::string, Index, std::less<>> bindings;
   for (const auto& [symbol, size] : sizes) {
     if (!present.contains(symbol)) {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/graph/open_sizes.h"
 
+#include <unordered_set>
+#include <utility>
+
 namespace egret::ir {
 namespace {
-
-void collect_symbols(const ExprNode* node, std::set<std::string>& names) {
-  if (node->op == ExprOp::kSymbol) names.emplace(node->name);
-  for (const ExprNode* kid : node->kids) collect_symbols(kid, names);
-}
 
 // Names as they are in the model, without the quotes of the text form.
 std::string size_text(const Index& size) {
@@ -17,14 +15,35 @@ std::string size_text(const Index& size) {
 
 }  // namespace
 
-std::set<std::string> open_sizes(const Graph& graph) {
-  std::set<std::string> names;
-  for (const NodeId id : graph.inputs()) {
-    for (const Index& size : graph.node(id).type.dims) {
-      if (!size.is_constant()) collect_symbols(size.node(), names);
+SymbolNames symbols_of(std::vector<const ExprNode*> roots) {
+  SymbolNames names;
+  std::unordered_set<const ExprNode*> seen(roots.begin(), roots.end());
+  while (!roots.empty()) {
+    const ExprNode* const node = roots.back();
+    roots.pop_back();
+    if (node->op == ExprOp::kSymbol) names.emplace(node->name);
+    for (const ExprNode* kid : node->kids) {
+      if (seen.insert(kid).second) roots.push_back(kid);
     }
   }
   return names;
+}
+
+SymbolNames symbols_of(std::span<const Index> sizes) {
+  std::vector<const ExprNode*> roots;
+  for (const Index& size : sizes) {
+    if (!size.is_constant()) roots.push_back(size.node());
+  }
+  return symbols_of(std::move(roots));
+}
+
+SymbolNames open_sizes(const Graph& graph) {
+  std::vector<Index> sizes;
+  for (const NodeId id : graph.inputs()) {
+    const Dims& dims = graph.node(id).type.dims;
+    sizes.insert(sizes.end(), dims.begin(), dims.end());
+  }
+  return symbols_of(sizes);
 }
 
 std::string open_inputs(const Graph& graph) {

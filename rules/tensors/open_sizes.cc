@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -75,7 +74,7 @@ base::Status OpenSizes::settle(const ir::Graph& program) {
   EGRET_RETURN_IF_ERROR(require_all(program));
   // The sizes of inputs first; others, such as those of opaque results, follow from them.
   std::vector<std::string> order;
-  const std::set<std::string> of_inputs = ir::open_sizes(program);
+  const ir::SymbolNames of_inputs = ir::open_sizes(program);
   for (const bool inputs : {true, false}) {
     for (const auto& [name, size] : examples()) {
       if (of_inputs.contains(name) == inputs) order.push_back(name);

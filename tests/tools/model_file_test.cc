@@ -5,11 +5,9 @@
 
 #include <algorithm>
 
-#include "base/system/file.h"
 #include "frontends/onnx.h"
 #include "ir/graph/builder.h"
-#include "tests/frontends/onnx_model.h"
-#include "tests/tools/folder_test.h"
+#include "tests/tools/optimized_model.h"
 
 namespace egret::tools {
 namespace {
@@ -19,31 +17,15 @@ using ::testing::HasSubstr;
 
 using frontends::OnnxModel;
 
-class ModelFile : public FolderTest {
+class ModelFile : public OptimizedModel {
  protected:
-  // Optimizes the model quickly and reads the result.
   onnx::ModelProto optimized(const OnnxModel& model, const std::string& options = "") {
-    EXPECT_TRUE(base::write_file(path("m.onnx"), model.bytes()).ok());
-    run_ = run_program("optimize " + path("m.onnx") + " -o " + path("o.onnx") + " --cost-db " +
-                       path("costs") + " --no-measure --profile-time 0 " + options);
-    EXPECT_EQ(run_.code, 0) << run_.err;
-    onnx::ModelProto result;
-    const auto bytes = base::read_file(path("o.onnx"), std::int64_t{1} << 30);
-    EXPECT_TRUE(bytes.ok() && result.ParseFromString(*bytes));
-    return result;
-  }
-
-  static std::vector<std::string> operators(const onnx::ModelProto& model) {
-    std::vector<std::string> types;
-    for (const auto& node : model.graph().node()) types.push_back(node.op_type());
-    return types;
+    return OptimizedModel::optimized(model, "--no-measure --profile-time 0 " + options);
   }
 
   static void open_axis(onnx::TensorShapeProto* shape, int axis, const std::string& name) {
     shape->mutable_dim(axis)->set_dim_param(name);
   }
-
-  ProgramRun run_;
 };
 
 TEST_F(ModelFile, OpenSizesAreSetToUsualNumbersThatANoteStates) {

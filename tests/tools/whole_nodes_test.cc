@@ -5,9 +5,7 @@
 
 #include <algorithm>
 
-#include "base/system/file.h"
-#include "tests/frontends/onnx_model.h"
-#include "tests/tools/folder_test.h"
+#include "tests/tools/optimized_model.h"
 #include "tools/arguments/open_model.h"
 
 namespace egret::tools {
@@ -25,23 +23,10 @@ using frontends::OnnxModel;
 constexpr int kBoolCode = 9;
 constexpr int kStringCode = 8;
 
-class WholeNodes : public FolderTest {
+class WholeNodes : public OptimizedModel {
  protected:
   onnx::ModelProto optimized(const OnnxModel& model, const std::string& options = "") {
-    EXPECT_TRUE(base::write_file(path("m.onnx"), model.bytes()).ok());
-    run_ = run_program("optimize " + path("m.onnx") + " -o " + path("o.onnx") + " --cost-db " +
-                       path("costs") + " --quick " + options);
-    EXPECT_EQ(run_.code, 0) << run_.err;
-    onnx::ModelProto result;
-    const auto bytes = base::read_file(path("o.onnx"), std::int64_t{1} << 30);
-    EXPECT_TRUE(bytes.ok() && result.ParseFromString(*bytes));
-    return result;
-  }
-
-  static std::vector<std::string> operators(const onnx::ModelProto& model) {
-    std::vector<std::string> types;
-    for (const auto& node : model.graph().node()) types.push_back(node.op_type());
-    return types;
+    return OptimizedModel::optimized(model, "--quick " + options);
   }
 
   static const onnx::NodeProto& node(const onnx::ModelProto& model, const std::string& type) {
@@ -62,8 +47,6 @@ class WholeNodes : public FolderTest {
     for (const char* name : {"q", "scale", "zero"}) model.output(name);
     return model;
   }
-
-  ProgramRun run_;
 };
 
 TEST_F(WholeNodes, AreWrittenAsOneNodeWithAllTheirOutputs) {

@@ -2,9 +2,10 @@
 #include "verifier/index/size_prover.h"
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "base/random.h"
+#include "ir/graph/open_sizes.h"
 #include "verifier/index/guard_query.h"
 
 namespace egret::verifier {
@@ -13,21 +14,12 @@ namespace {
 constexpr unsigned kWork = 500'000;  // of the solver, a query
 constexpr std::uint64_t kSamples = 12;
 
-void collect_symbols(const ir::ExprNode& node, std::set<std::string, std::less<>>& symbols,
-                     std::set<const ir::ExprNode*>& seen) {
-  if (!seen.insert(&node).second) return;
-  if (node.op == ir::ExprOp::kSymbol) symbols.emplace(node.name);
-  for (const ir::ExprNode* kid : node.kids) collect_symbols(*kid, symbols, seen);
-}
-
-// The symbols of the guards. Expressions are shared, so the walk is linear in their nodes.
-std::set<std::string, std::less<>> symbols_of(const std::vector<ir::Guard>& guards) {
-  std::set<std::string, std::less<>> symbols;
-  std::set<const ir::ExprNode*> seen;
+ir::SymbolNames symbols_of(const std::vector<ir::Guard>& guards) {
+  std::vector<const ir::ExprNode*> roots;
   for (const ir::Guard& guard : guards) {
-    if (!guard.is_constant()) collect_symbols(*guard.node(), symbols, seen);
+    if (!guard.is_constant()) roots.push_back(guard.node());
   }
-  return symbols;
+  return ir::symbols_of(std::move(roots));
 }
 
 // Small numbers, powers of two, primes, and any others.
