@@ -9,7 +9,7 @@
 # --no-python leaves .venv out; --cuda adds scripts/requirements-cuda.txt to it (90 MB: the compiler
 # for GPU kernels and headers, which only tests use); --peers adds scripts/packages-peers.txt (250 MB:
 # engines that experiments compare with and that come from Debian) and experiments/requirements-peers.txt
-# (50 MB: optimizers); --check only says what is missing (exit code 1).
+# (140 MB: optimizers); --check only says what is missing (exit code 1).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

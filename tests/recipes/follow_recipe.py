@@ -40,31 +40,37 @@ class Registration:
 @dataclasses.dataclass(frozen=True)
 class Recipe:
     needed: list[str]  # folders that the program is built from
+    libraries: list[str]  # that the program uses
     registration: Registration | None = None  # None: the page marks its blocks
+    options: list[str] = dataclasses.field(default_factory=list)  # of CMake
 
 
 PARALLEL = ["base", "ir", "egraph", "verifier", "cost", "rules", "extract", "parallel"]
 
 RECIPES = {
     "adding_an_operator": Recipe(
-        ["base", "ir", "frontends"],
+        ["base", "ir", "frontends"], ["frontends", "ir"],
         Registration("Operator", "ir/ops/reductions", "ir/ops/operators.def", "EGRET_OPERATOR")),
     "adding_a_scheduler": Recipe(
-        ["base", "egraph"],
+        ["base", "egraph"], ["egraph"],
         Registration("SchedulerRow", "egraph/schedulers", "egraph/schedulers/schedulers.def",
                      "EGRET_SCHEDULER")),
     "adding_an_extractor": Recipe(
-        ["base", "egraph", "extract"],
+        ["base", "egraph", "extract"], ["extract"],
         Registration("ExtractorRow", "extract/extractors", "extract/extractors/extractors.def",
-                     "EGRET_EXTRACTOR")),
+                     "EGRET_EXTRACTOR"),
+        # Without a solver of integer programs, which Egret must do without as well.
+        ["-DHIGHS_LIBRARY=", "-DCBC_LIBRARY="]),
     "adding_a_verb": Recipe(
         [*PARALLEL, "backends", "frontends", "runtime", "zoo", "driver", "tools", "LICENSE"],
+        ["tools"],
         Registration("Verb", "tools/verbs", "tools/frame/verbs.def", "EGRET_VERB", "_verb")),
-    "adding_a_kernel": Recipe(["base", "ir", "backends"]),
-    "adding_a_fusion": Recipe(["base", "ir", "backends"]),
-    "adding_a_backend": Recipe(["base", "ir", "backends"]),
-    "adding_a_machine_preset": Recipe(PARALLEL),
-    "adding_a_collective": Recipe([*PARALLEL, "backends", "frontends", "runtime"]),
+    "adding_a_kernel": Recipe(["base", "ir", "backends"], ["backends", "ir"]),
+    "adding_a_fusion": Recipe(["base", "ir", "backends"], ["backends", "ir"]),
+    "adding_a_backend": Recipe(["base", "ir", "backends"], ["backends", "ir"]),
+    "adding_a_machine_preset": Recipe(PARALLEL, ["parallel"]),
+    "adding_a_collective": Recipe([*PARALLEL, "backends", "frontends", "runtime"],
+                                  ["runtime", "parallel"]),
 }
 
 
@@ -147,9 +153,10 @@ def build_and_run(recipe: str, copy: pathlib.Path) -> None:
     build = copy / "build/release"
     environment = {**os.environ, "CCACHE_BASEDIR": str(copy)}
     configure = [
-        "cmake", "-G", "Ninja", "-S", str(ROOT / "tests/recipes" / recipe),
-        "-B", str(build), f"-DEGRET_COPY={copy}", "-DCMAKE_BUILD_TYPE=Release",
-        "-DEGRET_WERROR=ON",
+        "cmake", "-G", "Ninja", "-S", str(ROOT / "tests/recipes/check"),
+        "-B", str(build), f"-DEGRET_COPY={copy}", f"-DEGRET_RECIPE={recipe}",
+        f"-DEGRET_LIBRARIES={';'.join(f'egret::{name}' for name in RECIPES[recipe].libraries)}",
+        "-DCMAKE_BUILD_TYPE=Release", "-DEGRET_WERROR=ON", *RECIPES[recipe].options,
     ]
     if shutil.which("ccache"):
         configure.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
