@@ -19,6 +19,8 @@ namespace egret::egraph {
 EGraph::EGraph(OpTable& ops, Analysis* analysis) : ops_(ops), analysis_(analysis) {}
 EGraph::~EGraph() = default;
 
+// The cost of push() is that of the epoch record; nothing else is copied. The cost of pop() is
+// proportional to the changes since push(), apart from one truncation per operator list.
 void EGraph::push() {
   EGRET_CHECK(clean_ && !modifying_, "push() before rebuild()");
   auto checkpoint = std::make_unique<Checkpoint>();
@@ -34,6 +36,8 @@ void EGraph::push() {
   classes_.set_log(&checkpoints_.back()->links);
 }
 
+// Only the first change of a row is saved: the log must hold the content at push(). A row that was
+// made later needs none, because pop() truncates it away.
 void EGraph::remember_row(ClassId id) {
   Checkpoint& old = *checkpoints_.back();
   if (id.index() >= old.ids) return;
@@ -54,6 +58,8 @@ void EGraph::remember_lists(ClassId id) {
   old.items.append(nodes(id).first(row.row.nodes.size));
 }
 
+// Each record is followed by its node's position. pop() reads the log from its end, finds the
+// position first, and learns the length of the record from the arena.
 void EGraph::remember_node(NodeId node) {
   Checkpoint& old = *checkpoints_.back();
   if (node.index() >= old.words) return;
@@ -155,6 +161,8 @@ void EGraph::restore_classes(Checkpoint& old) {
   }
 }
 
+// Most lists only grew, and the new nodes are at their end. Only a list from which a hidden or dead
+// node was removed has saved items.
 void EGraph::restore_ops(const Checkpoint& old) {
   by_op_bytes_ = 0;
   for (FlatArray<NodeId>& list : by_op_) {

@@ -63,6 +63,8 @@ void EGraph::compact() {
 
   // A sparsely filled hash-cons is rebuilt at its fitting size; otherwise only the ids inside it
   // are renumbered.
+  // Entries are stored under the hash of their content, which does not change here, so renumbering
+  // them in place keeps the table valid.
   const bool roomy = hash_cons_.size() < hash_cons_.max_size() / 2;
   if (!roomy) hash_cons_.renumber(move);
   for (Row& row : rows_) {
@@ -104,6 +106,8 @@ void EGraph::forget_dead_moved() {
 }
 
 // Copies headers and children. It does not copy the links: chain_all_parents() rebuilds the chains.
+// A record only moves down, and never past its old place, so one pass in ascending order overwrites
+// nothing that is still to be read.
 void EGraph::slide_records() {
   ClassId* to = words_.data();
   for (std::size_t word = 0; word < words_.size();) {

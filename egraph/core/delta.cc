@@ -44,6 +44,7 @@ std::span<const NodeId> Delta::moved(OpId op) const {
   return std::span(moved_).subspan(begin, op_begin_[op.index() + 1] - begin);
 }
 
+// Node ids grow in order of creation, so the new nodes are the tail of the operator's sorted list.
 std::span<const NodeId> Delta::fresh(OpId op) const {
   const auto all = egraph_->nodes_with(op);
   const auto begin = std::lower_bound(all.begin(), all.end(), fresh_);

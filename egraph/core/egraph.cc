@@ -269,6 +269,8 @@ Result<bool> EGraph::merge(ClassId a, ClassId b, const ProofLog::Reason* reason)
   if (analysis_ != nullptr) {
     EGRET_ASSIGN_OR_RETURN(merged, analysis_->merge(data_[row_of(a)], data_[row_of(b)]));
   }
+  // Downey, Sethi and Tarjan's rule "modify the smaller half": each link is moved O(log n) times
+  // over all merges.
   // Union by number of parents: only the parents of the merged-away class need repair. (Unlisted
   // parents are visited in any case.) Ties go to the smaller id, for determinism.
   const std::size_t parents_a = row(a).links;
@@ -287,6 +289,8 @@ void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
     remember_row(root);
     remember_lists(child);
   }
+  // changed() walks the parent chains of both classes below. With an analysis the chains must
+  // therefore be complete here, and may not wait for rebuild().
   if (analysis_ != nullptr) chain_parents_of_merged();  // before the ids change
   const std::uint32_t row = row_of(root);
   const std::uint32_t freed = row_of(child);

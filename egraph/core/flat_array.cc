@@ -63,6 +63,9 @@ void* remap(void* old, std::size_t old_bytes, std::size_t bytes) {
 
 }  // namespace
 
+// A small array doubles, which makes growth O(1) amortized. A large one wastes too much memory that
+// way. A mapped array grows by 1/32 only: mremap() moves page tables and not content, so growing
+// often is cheap.
 void FlatBlock::grow(std::size_t wanted) {
   constexpr std::size_t kSmallest = 64;
   constexpr std::size_t kLarge = std::size_t{1} << 20;
@@ -72,6 +75,8 @@ void FlatBlock::grow(std::size_t wanted) {
   resize(std::max({wanted, capacity + margin, kSmallest}));
 }
 
+// Blocks from kMapped bytes on are mapped, smaller ones come from malloc(). Only a change between
+// the two kinds copies the content.
 void FlatBlock::resize(std::size_t wanted) {
   wanted = rounded(wanted);
   if (wanted == capacity) return;

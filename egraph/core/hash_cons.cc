@@ -55,11 +55,14 @@ void HashCons::erase(std::uint32_t hash, NodeId node) {
   EGRET_CHECK(false, "the node is not in the hash-cons");
 }
 
+// A large table grows by half: doubling it would leave up to half of the largest array unused.
 std::size_t HashCons::next_size() const {
   constexpr std::size_t kSmall = std::size_t{1} << 16;
   return size_ < kSmall ? std::max(2 * size_, kSlots) : size_ + size_ / 2;
 }
 
+// The number of buckets need not be a power of two, so the table fits the wanted size. Buckets are
+// aligned to their own size, so that each lies in one cache line.
 void HashCons::reset(std::size_t size) {
   count_ = size * kLoadDenominator / kLoadNumerator / kSlots + 1;
   max_size_ = count_ * kSlots * kLoadNumerator / kLoadDenominator;

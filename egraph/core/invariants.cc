@@ -133,6 +133,8 @@ class InvariantChecker {
     return rows.size() == count && all && within && of_data ? base::ok() : broken(2, "rows");
   }
 
+  // Each word of the arena belongs to exactly one block, a list's or a free one. Equality of the
+  // totals finds leaked and doubly used blocks.
   Status check_list_arena() const {
     std::size_t words = egraph_.lists_.free_words();
     for (const EGraph::Row& row : egraph_.rows_) {

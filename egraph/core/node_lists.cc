@@ -8,6 +8,8 @@
 
 namespace egret::egraph {
 
+// A buddy-like arena: the capacity of a list follows from its size, so no list stores it. A list of
+// one item stores the item in place of the position and has no block.
 void NodeLists::append_all(List& into, List& from) {
   if (from.size == 0) return;
   if (into.size == 0) {
@@ -76,6 +78,8 @@ std::uint32_t NodeLists::allocate(unsigned step) {
   return static_cast<std::uint32_t>(begin);
 }
 
+// Free blocks of one size form a linked list through their first words: O(1), without further
+// memory.
 void NodeLists::release(std::uint32_t begin, unsigned step) {
   words_[begin] = NodeId(free_[step]);
   free_[step] = begin;

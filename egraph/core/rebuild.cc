@@ -150,6 +150,7 @@ void EGraph::chain_parents(const Merged& merged) {
   }
   if (!checkpoints_.empty()) remember_node(node);
   Row& into = row(root);
+  // The last link of this chain now points at the first link of the root's chain.
   words_[link] = ClassId(into.parents);
   into.parents = from.parents;
   into.links += from.links;
@@ -386,6 +387,8 @@ void EGraph::end_epoch() {
                      epoch_marks_.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
+// Records that a class's lists are out of date. Each class enters the queue once, however often it
+// changes, so the lists are sorted once per rebuild.
 void EGraph::touch(ClassId id, std::uint32_t what) {
   clean_ = false;
   if (!checkpoints_.empty()) remember_row(id);
@@ -401,6 +404,8 @@ void EGraph::touch_op(OpId op) {
   touched_ops_.push_back(op);
 }
 
+// Puts the lists of the touched classes and operators in order. Removal from an operator list keeps
+// the order, so these lists need no sort.
 void EGraph::refresh_lists() {
   // link() has passed the bits of a merged-away class on to its root.
   for (std::size_t i = 0; i < touched_.size(); ++i) {

@@ -25,6 +25,8 @@ std::vector<Best> best_nodes(const EGraphView& view) {
     for (EGraphView::Index node = 0; node < view.node_count(); ++node) {
       std::uint64_t size = 1;
       for (const EGraphView::Index child : view.children_of(node)) {
+        // Sizes of terms grow exponentially with the depth where classes are shared; the cap keeps
+        // the sum in range.
         size = best[child].size == 0 ? 0 : std::min(kMax, size + best[child].size);
         if (size == 0) break;
       }

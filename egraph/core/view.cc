@@ -5,6 +5,9 @@
 
 namespace egret::egraph {
 
+// Renumbers classes and nodes densely, in compressed sparse rows: class_begin gives the nodes of a
+// class, and child_begin the children of a node. Extraction and statistics then run over plain
+// arrays and do not see the union-find.
 EGraphView make_view(const EGraph& egraph, std::span<const ClassId> roots) {
   EGRET_CHECK(egraph.clean(), "make_view() before rebuild()");
   EGraphView view;

@@ -30,6 +30,7 @@ std::size_t cyclic_classes(const EGraphView& view) {
   return cyclic;
 }
 
+// The classes below the roots, by breadth-first search; all classes if there are no roots.
 std::vector<bool> reachable(const EGraphView& view) {
   std::vector<bool> seen(view.class_count(), view.roots.empty());
   std::vector<Index> queue;
@@ -77,6 +78,8 @@ ViewStatistics statistics(const EGraphView& view, const OpTable& ops) {
     if (!reached[c]) continue;
     ++result.reachable_classes;
     result.reachable_nodes += nodes;
+    // One node is chosen per class, independently, so the choices multiply; the logarithm of the
+    // product stays in range.
     if (nodes > 0) result.log2_choices += std::log2(static_cast<double>(nodes));
   }
   result.cyclic_classes = cyclic_classes(view);

@@ -160,6 +160,9 @@ class Drawing {
     for (std::size_t box = 0; box < boxes_.size(); ++box) rows_[boxes_[box].row].push_back(box);
   }
 
+  // The barycentre heuristic against crossings. A row is sorted by the mean place of its parents,
+  // from the top row to the bottom row, a fixed number of times. Minimizing the crossings is
+  // NP-hard, and a drawing for a reader needs no optimum.
   void order_rows() {
     constexpr int kSweeps = 4;
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
@@ -189,6 +192,7 @@ class Drawing {
     });
   }
 
+  // Centres each row and stacks the rows, each as high as its highest box.
   void assign_places() {
     std::vector<int> widths;
     for (const auto& row : rows_) {

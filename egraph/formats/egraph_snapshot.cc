@@ -87,6 +87,8 @@ class EGraphSnapshot {
   std::vector<bool> begins_node_;  // true at the first word of a node record
 };
 
+// Records refer to operators by number, so the table is written in order of numbers. load_ops()
+// interns in the same order and requires the same numbers.
 void EGraphSnapshot::save_ops(const OpTable& ops, SnapshotWriter& writer) {
   std::string names;
   for (std::size_t i = 0; i < ops.base_count(); ++i) {
@@ -104,6 +106,9 @@ void EGraphSnapshot::save_ops(const OpTable& ops, SnapshotWriter& writer) {
   writer.add_copy(kOps, bytes_of(entries));
 }
 
+// Saves only what cannot be derived: the node records, the final classes, the parent chains with
+// their order, and the record of changes. The hash-cons, the lists and the masks are rebuilt from
+// the records, which costs less than reading and checking them.
 void EGraphSnapshot::save(const EGraph& egraph, SnapshotWriter& writer) {
   EGRET_CHECK(egraph.clean(), "a snapshot before rebuild()");
   const Meta meta{egraph.analysis_ != nullptr ? 1U : 0U,
@@ -141,6 +146,8 @@ void EGraphSnapshot::save(const EGraph& egraph, SnapshotWriter& writer) {
   if (egraph.proofs_ != nullptr) egraph.proofs_->save(writer);
 }
 
+// A file may be damaged or made by hand. Each table is checked before a later step uses it as an
+// index, so no content of a file leads to an access out of range.
 Result<std::unique_ptr<EGraph>> EGraphSnapshot::load() {
   EGRET_ASSIGN_OR_RETURN(const auto meta, file_.values<Meta>(kMeta));
   if (meta.size() != 1) return file_.corrupt(kMeta, "its size is wrong");
@@ -253,6 +260,7 @@ Status EGraphSnapshot::load_nodes() {
   return base::ok();
 }
 
+// The header and the length come first: all further reads of the record rely on them.
 Status EGraphSnapshot::check_node(NodeId node) const {
   const auto at = [&](const std::string& what) {
     return file_.corrupt(kNodes, "node " + number(node.index()) + ": " + what);
@@ -365,6 +373,8 @@ Status EGraphSnapshot::load_data() {
   return base::ok();
 }
 
+// A search after loading continues from these marks. Marks that are not consecutive, or point into
+// a record, would let it miss matches.
 Status EGraphSnapshot::load_changes() {
   EGRET_ASSIGN_OR_RETURN(const auto marks, file_.values<MarkEntry>(kMarks));
   if (marks.empty() || marks.back().epoch != meta_.epoch) {

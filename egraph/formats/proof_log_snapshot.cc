@@ -133,6 +133,7 @@ Status ProofLog::Reading::read_terms() {
     if (words.size() - at < arity) return wrong("is cut short");
     Key content{op.index()};
     for (std::size_t i = 0; i < arity; ++i, ++at) {
+      // Children have lower ids than their parent, so the terms of the log are finite.
       if (words[at] >= log->ids_) return wrong("a child was made later");
       content.push_back(words[at]);
     }

@@ -258,6 +258,8 @@ Status SerializedReader::Handler::node_member(const Value& v) {
   }
 }
 
+// The position after a value follows from the position inside it, because the format nests in one
+// way only. The handler thus needs no stack.
 Status SerializedReader::Handler::end() {
   if (skipped_ > 0) {
     --skipped_;
@@ -276,10 +278,12 @@ Status SerializedReader::Handler::begin_node(std::string_view name) {
   if (order_.size() >= options_.max_nodes) {
     return base::limit_hit("more than " + std::to_string(options_.max_nodes) + " nodes");
   }
+  // A child may be mentioned before its node is defined. The name then has an entry already.
   current_ = node_names_.intern(name);
   if (nodes_.size() < node_names_.size()) nodes_.emplace_back();
   if (current().in_class != kNone) return base::bad_input("node " + quoted(name) + " occurs twice");
   current().first_child = children_.size();
+  // The members of the top level have the lowest bits. Those of the node before are cleared.
   constexpr std::uint32_t kTopMembers = (1U << static_cast<unsigned>(Member::kOp)) - 1;
   seen_ &= kTopMembers;
   return base::ok();
@@ -313,6 +317,8 @@ Result<SerializedEGraph> SerializedReader::Handler::finish() {
   return result;
 }
 
+// A name that is only mentioned as a child has an entry in nodes_ but not in order_. Equal sizes
+// thus show that every child is defined. Otherwise the search for the culprit may be slow.
 Status SerializedReader::Handler::check_children() const {
   if (order_.size() == nodes_.size()) return base::ok();
   for (const Index node : order_) {

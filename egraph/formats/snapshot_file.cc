@@ -126,6 +126,8 @@ Result<SnapshotFile> SnapshotFile::open(const std::string& path) {
   };
   SnapshotFile result;
   result.path_ = path;
+  // O_NONBLOCK: opening a named pipe would otherwise wait for a writer. The test for a regular file
+  // follows.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return failed("open");
   struct stat info {};
@@ -189,6 +191,7 @@ Status SnapshotFile::check() const {
   for (std::size_t i = 0; i < header.sections; ++i) {
     const Entry entry = entry_at(file_, i);
     const std::string_view name = entry.name_text();
+    // Subtracting the offset from the size cannot wrap here, whereas offset + size could.
     if (entry.offset % kAlignment != 0 || entry.offset < end || entry.offset > file_.size() ||
         entry.size > file_.size() - entry.offset) {
       return corrupt(name, "lies outside the file or over another section");
@@ -212,6 +215,7 @@ Status SnapshotFile::check() const {
 
 bool SnapshotFile::has(std::string_view name) const { return bytes(name).ok(); }
 
+// A linear search: a snapshot has few sections.
 Result<std::span<const std::byte>> SnapshotFile::bytes(std::string_view name) const {
   for (std::size_t i = 0; i < section_count(file_); ++i) {
     const Entry entry = entry_at(file_, i);

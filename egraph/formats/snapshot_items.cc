@@ -24,6 +24,8 @@ ItemReader::ItemReader(const SnapshotFile& file, std::string_view section)
   }
 }
 
+// Keeps the first failure and drops the rest of the bytes. All later reads then give 0 or nothing,
+// so a caller may test once at the end.
 void ItemReader::fail(std::string_view what) {
   if (!status_.ok()) return;
   status_ = file_.corrupt(section_, what);
@@ -50,6 +52,8 @@ std::string ItemReader::text() {
   return value;
 }
 
+// Each item takes at least one word. A larger count is thus refused before a caller allocates for
+// it.
 std::size_t ItemReader::count() {
   const std::uint64_t items = number();
   if (items > left_.size() / sizeof(std::uint64_t)) return fail("has too few items"), 0;

@@ -15,10 +15,16 @@ namespace {
 
 constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 62;
 
+// Lengths of flat proofs may be exponential in the size of the tree, so the sum saturates. Two
+// saturated operands still fit into 64 bits.
 std::uint64_t add(std::uint64_t a, std::uint64_t b) { return std::min(kMaxLength, a + b); }
 
 }  // namespace
 
+// The algorithm is that of Nieuwenhuis and Oliveras (Proof-Producing Congruence Closure, RTA 2005),
+// with the log replayed afterwards: the forest of merges gives a path between two equal terms, and
+// the congruences on the path are goals for the children. Short mode compares it with the cheapest
+// path over all known equalities (Flatt et al., Small Proofs from Congruence Closure, FMCAD 2022).
 Explainer::Explainer(const EGraph& egraph)
     : egraph_(egraph),
       mark_(egraph.proofs() == nullptr ? ProofLog::Mark() : egraph.proofs()->mark()) {
@@ -68,6 +74,8 @@ Result<StepId> Explainer::prove(const Goal& wanted) {
     }
     missing.clear();
     if (!frame.open && frame.goal.mode == kShort) {
+      // A short proof rests on the plain one twice: as the bound to beat, and as the way out if the
+      // short proof of a subgoal would need this goal again.
       // The plain proof to compare with.
       EGRET_RETURN_IF_ERROR(require({frame.goal.x, frame.goal.y, kPlain}, missing));
     }
@@ -272,6 +280,7 @@ StepId Explainer::chain(std::vector<StepId> steps) {
   return add_step(std::move(whole));
 }
 
+// Terms are hash-consed, so equal terms have equal ids, and one step serves for all uses.
 StepId Explainer::reflexivity(TermId term) {
   if (const auto known = reflexivities_.find(term.index()); known != reflexivities_.end())
     return known->second;
@@ -280,6 +289,7 @@ StepId Explainer::reflexivity(TermId term) {
   return reflexivities_[term.index()] = add_step(std::move(step));
 }
 
+// Symmetry is never stacked: the reverse of a symmetry step is its premise.
 StepId Explainer::reversed(StepId id) {
   if (const auto known = reversed_.find(id.index()); known != reversed_.end()) return known->second;
   const ProofStep& given = steps_[id.index()];
@@ -344,6 +354,8 @@ Explanation Explainer::extract(StepId goal) const {
       needed.push_back(premise);
     }
   }
+  // The order of step numbers is a topological order, so each premise has its new number before the
+  // step that uses it.
   std::ranges::sort(needed);  // premises were made first
 
   std::vector<bool> used(terms_.size());

@@ -67,6 +67,7 @@ class Flattener {
       case Kind::kSymmetry:
         tasks_.push_back({Task::Kind::kVisit, step.premises[0], !forward});
         break;
+      // Backward, the parts of a chain run from the last to the first.
       case Kind::kTransitivity:
         for (std::size_t i = 0; i < step.premises.size(); ++i) {
           const std::size_t at = forward ? step.premises.size() - 1 - i : i;
@@ -159,6 +160,8 @@ std::string Explanation::flat_text(std::size_t max_steps) const {
   return out;
 }
 
+// Shared steps are written once and cited by number, so the text is linear in the tree's size even
+// where the flat proof would be exponential.
 std::string Explanation::tree_text() const {
   using Kind = ProofStep::Kind;
   std::string out;

@@ -151,6 +151,8 @@ class FlatWriter {
     const ProofStep& whole = proof_.steps[id.index()];
     Json list = Json::array();
     for (const FlatStep& rewrite : flats_[id.index()]) list.push(step(rewrite));
+    // A flat proof is needed only until it is written. Keeping all of them would hold the whole
+    // document a second time.
     flats_.erase(id.index());
     Json made = Json::object();
     made.set("left", whole.left.index());

@@ -44,6 +44,7 @@ void MergeHistory::read_merges() {
     at = m.payload + payload_size(m);
     link(m.a, m.b, merge_count() - 1);
   }
+  // The sizes serve only to link. Their memory is returned.
   sizes_ = {};
 }
 
@@ -68,6 +69,9 @@ MergeHistory::Merge MergeHistory::merge(Time at) const {
   return made;
 }
 
+// The log stores no lengths. The size of an entry follows from its rule or operator, so the log is
+// read from its beginning. A rule that may cite evidence stores the number of its cited words,
+// because this differs from match to match.
 std::size_t MergeHistory::payload_size(const Merge& merge) const {
   switch (merge.kind) {
     case ProofLog::Kind::kAxiom: return 0;

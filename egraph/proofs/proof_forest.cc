@@ -309,6 +309,9 @@ class ProofForest::Instantiation {
   bool failed_ = false;
 };
 
+// The rule's equation with all its variables replaced by terms, as it was applied at that time. The
+// log keeps only the classes of the match's variables, so the terms are reconstructed: each is
+// chosen so that congruence joins it to the ends of the link.
 Result<ProofForest::Instance> ProofForest::instance(Time link) {
   const MergeHistory::Merge merge = history_.merge(link);
   Instance made;

@@ -86,6 +86,8 @@ Result<std::vector<ProofForest::Hop>> Explainer::short_way(LogTerm from, LogTerm
     });
     std::size_t congruent = 0;
     history_->for_each_congruent(term, [&, at = term, so_far = cost](LogTerm other) {
+      // A large class can have many congruent terms. Trying all of them at each visit would be
+      // quadratic.
       if (!failure.ok() || other == at || ++congruent > kMaxCongruent) return;
       const Result<std::uint64_t> step =
           segment_cost(ProofForest::point(at), ProofForest::point(other));
@@ -98,6 +100,7 @@ Result<std::vector<ProofForest::Hop>> Explainer::short_way(LogTerm from, LogTerm
     EGRET_RETURN_IF_ERROR(failure);
   }
   if (!reached.contains(to.index())) return forest_->path(from, to);
+  // Only the links are returned. Explainer::add_way() joins two neighbouring links by a congruence.
   std::vector<Hop> way;
   for (LogTerm term = to; term != from;) {
     const Reached& step = reached.find(term.index())->second;

@@ -9,6 +9,8 @@ std::size_t TermTable::KeyHash::operator()(const Key& key) const {
   return base::hash_bytes(std::as_bytes(std::span(key.data(), key.size())));
 }
 
+// Hash-consing: a term's children are ids of known terms, so equality of a whole term is equality
+// of one short key. Children are made first and have lower ids.
 TermId TermTable::make(OpId op, std::span<const TermId> children) {
   Key key{op.index()};
   for (const TermId child : children) key.push_back(child.index());
@@ -21,6 +23,7 @@ TermId TermTable::make(OpId op, std::span<const TermId> children) {
   return entry->second;
 }
 
+// Copies the argument list: make() may move the array in which the old children lie.
 TermId TermTable::with_child(TermId term, std::size_t i, TermId child) {
   const auto old = children(term);
   base::SmallVector<TermId, 8> changed(old.begin(), old.end());

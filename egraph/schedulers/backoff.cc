@@ -10,6 +10,9 @@ std::uint64_t BackoffScheduler::match_limit(std::uint64_t iteration, std::size_t
   return iteration < state.banned_until ? 0 : match_limit_ << state.bans;
 }
 
+// Exponential backoff (egg's default scheduler): both the limit and the length of the ban double
+// with each ban. An explosive rule thus gets a bounded share of the matches, and every rule is
+// tried again after a finite time, so no rule starves.
 bool BackoffScheduler::accept(std::uint64_t iteration, std::size_t rule, bool exceeded) {
   if (!exceeded) return true;
   Rule& state = rules_[rule];
@@ -27,6 +30,7 @@ bool BackoffScheduler::may_stop(std::uint64_t iteration) {
     const std::uint64_t left = rule.banned_until - iteration;
     skip = skip == 0 ? left : std::min(skip, left);
   }
+  // Without this step the run would spend whole iterations in which nothing is searched.
   if (skip == 0) return true;
   for (Rule& rule : rules_) {
     if (rule.banned_until > iteration) rule.banned_until -= skip;

@@ -34,6 +34,7 @@ class InTurn : public Scheduler {
     if (idle_ < turns_.size()) at_ = (at_ + 1) % turns_.size();
     idle_ = yield.changed > 0 ? 0 : idle_ + 1;
   }
+  // Saturated: each rule, a waiting one too, was the last to run since anything changed.
   bool may_stop(std::uint64_t) override { return idle_ >= rules_; }
 
   std::vector<std::uint64_t> save() const override { return {at_, idle_}; }
@@ -45,6 +46,8 @@ class InTurn : public Scheduler {
   }
 
  private:
+  // The first turns_.size() idle turns show that no rule in the circle changes anything. Then the
+  // waiting rules run one by one. A change sets idle_ to 0 and returns to the circle.
   std::size_t turn() const {
     const bool waited = idle_ >= turns_.size() && idle_ < rules_;
     return waited ? waiting_[idle_ - turns_.size()] : turns_[at_];

@@ -68,6 +68,9 @@ class ApplyBlock::Memo {
 
 ApplyBlock::~ApplyBlock() = default;
 
+// A block interleaves the work of its matches. This is sound only if one match cannot influence
+// whether another applies: no conditions, no builders, and no node that an analysis may refuse. All
+// matches were found in one state, so applying them in another order gives the same equations.
 bool ApplyBlock::suits(const Rewrite& rule, const EGraph& egraph) {
   return rule.is_plain() && (egraph.analysis_ == nullptr || egraph.analysis_->accepts_all_nodes());
 }
@@ -89,6 +92,7 @@ ApplyBlock::ApplyBlock(const Rewrite& rule, EGraph& egraph)
   }
 }
 
+// Asks for the worst case, all nodes of the block being new. build() takes room for granted.
 bool ApplyBlock::fits() const {
   const std::size_t words = max_nodes() * (EGraph::kHeader + kMaxChildren);
   return !egraph_.is_full(words);
@@ -108,6 +112,8 @@ ApplyBlock::Outcome ApplyBlock::apply(const MatchBuffer& matches, std::size_t be
   if (egraph_.proofs() != nullptr) egraph_.proofs()->begin_application();
   const auto steps = rule_.steps();
   const VarId target = rule_.only_target();
+  // With a target, the last step's node goes directly into the class that it must equal. The rule
+  // then makes no class of its own for the node and no merge.
   const std::size_t inner = steps.size() - (target.valid() ? 1 : 0);
   for (std::size_t i = 0; i < inner; ++i) {
     if (suits_memo(i)) {
@@ -145,6 +151,8 @@ void ApplyBlock::load() {
   merges_ = egraph_.merge_count();
 }
 
+// One instance of each loop for each small arity, so the loops over children have a constant trip
+// count.
 template <typename Visit>
 void ApplyBlock::with_arity(const Rewrite::Step& step, Visit visit) {
   switch (step.children.size()) {
@@ -163,6 +171,10 @@ void ApplyBlock::seek(const Node<kArity>& node) {
     for (ClassId& id : std::span(rows_).first(count_ * stride_)) id = egraph_.find(id);
     merges_ = egraph_.merge_count();
   }
+  // Three passes, each of independent accesses: hash and prefetch the slot of the table; read the
+  // slot and prefetch the record; then, in take(), compare the record. The processor overlaps the
+  // misses of a whole pass. A lookup of one match after the other would wait for two misses in a
+  // row each time. A small e-graph lies in the cache, and prefetches would only cost time.
   const bool waits = egraph_.is_large();
   const HashCons& hash_cons = egraph_.hash_cons_;
   const Node<kArity> step = node;  // in registers
@@ -288,6 +300,7 @@ void ApplyBlock::build_into(const Node<kArity>& node, VarId target) {
     if (const NodeId known_node = take(node, i, kids); known_node.valid()) {
       const ClassId known = egraph_.class_of(known_node);
       if (known == egraph_.find(given)) continue;
+      // The proof log reads the pair as the left and the right side of the rule's equation.
       const auto pair = rule_.builds_left() ? std::pair(known, given) : std::pair(given, known);
       outcome_.changed += merge(i, pair, 0) ? 1 : 0;
       continue;

@@ -15,6 +15,8 @@ struct Frame {
   std::vector<VarId> bound;
 };
 
+// Extends the assignment by one node. On failure some variables may be bound already; the caller
+// undoes them before the next try.
 bool unify(const EGraph& egraph, const Pattern::Atom& atom, NodeId node,
            std::vector<ClassId>& classes, Frame& frame) {
   if (egraph.op(node) != atom.op) return false;

@@ -58,6 +58,9 @@ class TermRule {
  public:
   using Word = std::vector<std::uint32_t>;
 
+  // Accepts only a rule of two linear terms over the same variables. Linearity makes matches
+  // countable (see count_matches()), and equal variables make the exchange of the two sides a rule
+  // again.
   static std::optional<TermRule> of(const Rewrite& rule) {
     const Pattern& pattern = rule.pattern();
     const std::size_t matched = pattern.var_count();
@@ -89,6 +92,8 @@ class TermRule {
     return same_leaves && all_steps && nothing_else ? std::optional(made) : std::nullopt;
   }
 
+  // The inverse of a rule has the other's words exchanged: rule r inverts s iff forward(r) is
+  // backward(s). One map lookup finds it.
   Word forward() const { return word(left_, right_); }
   Word backward() const { return word(right_, left_); }
 
@@ -145,6 +150,11 @@ std::vector<std::uint32_t> inverse_rules(std::span<const Rewrite> rules) {
   return inverse_of;
 }
 
+// Counts by dynamic programming, without enumerating. In a linear pattern the subterms below a node
+// share no variable, so their choices are independent: a node's matches are the product of its
+// children's counts, and a class's matches are the sum over its nodes. O(nodes of the pattern's
+// operators), although the number of matches may be exponential in the pattern's size. Gives
+// nothing if the count exceeds 64 bits.
 std::optional<std::uint64_t> count_matches(const EGraph& egraph, const Pattern& pattern) {
   const auto atoms = pattern.atoms();
   std::optional<Preorder> order;

@@ -40,6 +40,11 @@ std::vector<JoinPlan> JoinPlanner::full_plans() const {
   return plans;
 }
 
+// Plan i starts from the new nodes of atom i and admits only old nodes at the atoms after i. The
+// atoms before i admit both. A match whose last new atom is k thus satisfies plan k alone: an
+// earlier plan demands an old node at atom k, and a later plan starts from a new one beyond k. This
+// is the usual split of the difference of a join: one term per relation, linear in their number,
+// and not one per subset of new relations.
 std::vector<JoinPlan> JoinPlanner::incremental_plans() const {
   std::vector<JoinPlan> plans;
   for (std::uint32_t i = 0; i < pattern_.atoms().size(); ++i) {
@@ -76,6 +81,9 @@ JoinPlan JoinPlanner::make_plan(const JoinStep* first) const {
     for (const VarId child : atoms[step.atom].children) bound[child.index()] = true;
   };
   if (first != nullptr) take(*first);
+  // For k atoms this takes O(k^2) offers, once per rule and start. Patterns are small, so no heap
+  // pays. The order is a heuristic: an optimal order would need the sizes of the lists, which the
+  // planner does not know. The choice among starts makes up for it.
   // Each round completes one atom, since narrowest() can always offer an operator's list.
   while (std::find(done.begin(), done.end(), false) != done.end()) take(narrowest(done, bound));
   for (std::size_t var = 0; var < bound.size(); ++var) {

@@ -8,6 +8,8 @@
 
 namespace egret::egraph {
 
+// The trie refers to the pattern by address, so the matcher owns a copy on the heap. A moved
+// matcher keeps that address.
 Matcher::Matcher(const Pattern& pattern, const OpTable& ops)
     : pattern_(std::make_unique<const Pattern>(pattern)) {
   const Pattern* const one[] = {pattern_.get()};

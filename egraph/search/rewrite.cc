@@ -11,6 +11,8 @@ namespace egret::egraph {
 using base::Result;
 using base::Status;
 
+// Steps only refer to earlier ones, so one pass in order can run them, and the right side has no
+// cycle. The variable of a step follows the variables of the pattern.
 VarId Rewrite::add_step(Step step) {
   form_.reset();
   const std::size_t var = pattern_.var_count() + steps_.size();
@@ -134,6 +136,7 @@ Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
   return {changed ? Outcome::kChanged : Outcome::kUnchanged, {}};
 }
 
+// Builds both sides of each equation but merges nothing. The nodes that were built stay.
 std::optional<std::vector<std::pair<ClassId, ClassId>>> Rewrite::sides(EGraph& egraph,
                                                                        const Match& match) const {
   Row row;
@@ -144,6 +147,9 @@ std::optional<std::vector<std::pair<ClassId, ClassId>>> Rewrite::sides(EGraph& e
   return result;
 }
 
+// The class to which the last step's node may be added directly; invalid if there is none. A class
+// that a builder makes is no single node, and a rule with several equations may need its class for
+// another one.
 VarId Rewrite::only_target() const {
   if (steps_.empty() || equations_.size() != 1) return {};
   if (std::holds_alternative<ClassBuilder>(steps_.back().make)) return {};

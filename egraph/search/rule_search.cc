@@ -264,6 +264,7 @@ bool RuleSearch::has_pending() const {
                      [](const Rule& rule) { return !rule.pending.empty(); });
 }
 
+// After this no delta is trusted, so the next search of each rule is full.
 void RuleSearch::forget() {
   for (Rule& rule : rules_) {
     rule.applied.reset();

@@ -107,6 +107,8 @@ class RuleSearch::Wave {
       const std::size_t even = items.size() / (kBatchesToThreads * pool->threads());
       pool->parallel_for(items.size(), std::clamp<std::size_t>(even, 1, kBatch), run_items);
     }
+    // The threads finish items in any order. The results enter in the order of the items, so the
+    // order of the matches and the limits that they reach are the same for every number of threads.
     for (std::size_t i = 0; i < items.size(); ++i) {
       search_.settle(items[i], outputs[i]);
       ticks_ += outputs[i].ticks;
@@ -157,6 +159,7 @@ class RuleSearch::Wave {
     }
     return *open;
   }
+  // Workers are kept from wave to wave: their frames and buffers are allocated once.
   std::unique_ptr<Worker> take_worker() {
     const std::lock_guard lock(mutex_);
     auto& free = search_.workers_;
@@ -231,6 +234,7 @@ std::size_t RuleSearch::end_of_wave(std::size_t begin) const {
       if (met[entry.pattern]) return end;
       bounded = true;
     }
+    // As many items again as earlier waves have searched of this list: the doubling.
     std::size_t before = 0;  // in earlier waves
     while (before < std::min(begin, kWave) && same_list(first, begin - before - 1)) ++before;
     const std::size_t share = bounded ? std::max(before, kFirstWave) : kWave;

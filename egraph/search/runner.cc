@@ -80,6 +80,9 @@ Runner::Runner(EGraph& egraph, std::span<const Rewrite> rules)
   }
 }
 
+// Equality saturation (Tate et al., POPL 2009) in the rounds of egg (Willsey et al., POPL 2021):
+// search everything, apply everything, then restore the congruence once per round and not after
+// each merge.
 RunReport Runner::run() {
   Budget budget(limits_);
   RunReport report;
@@ -400,6 +403,7 @@ void Runner::forget() {
   for (Rule& rule : rules_) rule.watched.clear();
 }
 
+// The e-graph, the matches that are kept, and the lists of watched matches count together.
 Runner::Stop Runner::check_size() const {
   if (egraph_.node_count() > limits_.nodes) return StopReason::kNodeLimit;
   if (limits_.bytes == Limits::kNone) return {};

@@ -19,6 +19,9 @@ class PlanCompiler {
       : trie_(trie), pattern_(pattern), about_(about), ops_(ops) {
     var_.resize(pattern.var_count(), kUnbound);
     op_var_.resize(pattern.op_var_count(), kUnbound);
+    // A constant has the same register in all plans of all patterns. Registers of variables begin
+    // after the constants, in order of binding. Plans that bind in the same order therefore use the
+    // same numbers, whatever their variables are called, and share expansions.
     next_ = static_cast<Register>(trie.constants_.size());
     for (const std::uint32_t leaf : planner.leaves()) {
       const Pattern::Atom& atom = pattern.atoms()[leaf];
@@ -92,6 +95,7 @@ class PlanCompiler {
     if (step.kind == JoinStep::Kind::kLookup) {
       for (const VarId child : atom.children) made.lookup.push_back(var_[child.index()]);
     }
+    // A node that was reached through its class has that class: no new register, and no filter.
     made.out = step.kind == JoinStep::Kind::kClass ? made.via : next_++;
     if (step.kind != JoinStep::Kind::kClass) {
       bind(atom.result, made.out, EGraph::mask_bit(made.base));
@@ -237,6 +241,7 @@ void SearchTrie::add_constants(const Pattern& pattern, const JoinPlanner& planne
   }
 }
 
+// Linear search: a rule set has few constants, and this runs only during construction.
 SearchTrie::Register SearchTrie::constant(OpId op) {
   const auto found = std::find(constants_.begin(), constants_.end(), op);
   const auto index = static_cast<std::size_t>(found - constants_.begin());

@@ -36,11 +36,15 @@ std::vector<TrieWalk::Start> starts_of(const EGraph& egraph, const ConstantClass
       const auto parents = egraph.parents(constants.classes()[root.via]);
       std::vector<NodeId>& nodes = made.emplace_back();
       for (const NodeId node : parents) nodes.push_back(node);
+      // The parents come in the order of chains that merges have joined. Sorted by id they are in
+      // order of creation, so the order of the matches depends on the e-graph's content alone, and
+      // the accesses to the arena are sequential.
       std::sort(nodes.begin(), nodes.end());
       add(nodes);
       break;
     }
     case Kind::kEveryClass:
+      // Class ids grow in order of creation, so the new classes are a range at the end.
       starts.push_back({{}, delta == nullptr ? 0 : delta->seen().ids, egraph.id_count()});
       break;
     case Kind::kOperator:
@@ -62,6 +66,8 @@ std::vector<TrieWalk::Start> starts_of(const EGraph& egraph, const ConstantClass
 std::optional<std::size_t> leaf_child(const SearchTrie& trie, const SearchTrie::Plan& plan) {
   const SearchTrie::Expansion& first = trie.expansion(plan.expansions.front());
   if (plan.expansions.size() < 2 || first.kind == Kind::kLookup) return {};
+  // Whether a later step enumerates or looks up from this register. Equality filters do not count:
+  // they read the register and no memory of its class.
   const auto goes_on_from = [&](SearchTrie::Register reg) {
     return std::ranges::any_of(std::span(plan.expansions).subspan(1), [&](std::uint32_t index) {
       const SearchTrie::Expansion& e = trie.expansion(index);
@@ -91,6 +97,7 @@ std::vector<NodeId> gathered(const EGraph& egraph, std::span<const NodeId> nodes
   for (const NodeId node : nodes) keys.push_back(egraph.children(node)[child].index());
   std::vector<std::uint32_t> next(egraph.id_count() + 1);
   for (const std::uint32_t key : keys) ++next[key + 1];
+  // next[k] is now the position of the first node with key k.
   std::partial_sum(next.begin(), next.end(), next.begin());
   std::vector<NodeId> made(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) made[next[keys[i]]++] = nodes[i];

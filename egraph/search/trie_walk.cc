@@ -24,6 +24,9 @@ void SearchPass::add(const SearchTrie::Plan& plan, int sign) {
   active_[trie_->index_of(plan)] = sign > 0 ? 1 : 0;
 }
 
+// The entries stay sorted by root, then pattern, then plan. entries_of() is therefore a binary
+// search, and the plans of one pattern lie side by side, so a caller sees each pattern once without
+// a set.
 void SearchPass::activate(const SearchTrie::Plan& plan) {
   const std::uint32_t index = trie_->index_of(plan);
   if (is_active(index)) return;
@@ -32,6 +35,8 @@ void SearchPass::activate(const SearchTrie::Plan& plan) {
   entries_.insert(std::lower_bound(entries_.begin(), entries_.end(), entry), entry);
 }
 
+// The entries stay. A rule that was stopped must still know which plans to resume for the starts
+// that it did not reach (RuleSearch::put_off()).
 void SearchPass::deactivate(std::uint32_t pattern) {
   for (const auto plans : {trie_->full_plans(pattern), trie_->incremental_plans(pattern)}) {
     for (const SearchTrie::Plan& plan : plans) {
@@ -58,6 +63,8 @@ ConstantClasses::ConstantClasses(const SearchTrie& trie, const EGraph& egraph)
   }
 }
 
+// The constants of a pattern are the same for all its matches. If one is absent, or if two that
+// must be equal are in different classes, the pattern has no match and needs no walk.
 bool ConstantClasses::permit(std::uint32_t pattern) const {
   const SearchTrie::Constants& constants = trie_.constants_of(pattern);
   const auto holds = [&](const SearchTrie::Filter& filter) {
@@ -100,6 +107,9 @@ bool TrieWalk::run(const SearchPass& pass, std::span<const ClassId> constants, s
   start_ = start;
   due_.clear();
 
+  // The order of events for one node is fixed: the filters of a branch, the matches that end there,
+  // the expansions below it, the next branch. Matches therefore come in the same order on every
+  // machine and for every number of threads.
   // One frame per expansion on the current path. frame.branch counts through the expansion's
   // branches; when all are done, the frame advances to its next node. frame.child counts through
   // the expansions below the current branch; 0 means that the branch's filters are not evaluated
@@ -152,6 +162,9 @@ bool TrieWalk::run(const SearchPass& pass, std::span<const ClassId> constants, s
   return check_limits();
 }
 
+// Prepares a frame before its first node. The list is drawn now: the registers above hold their
+// values for the whole life of the frame. Each frame has its own buffer, so lists that are made on
+// the way do not allocate once the buffers have grown.
 void TrieWalk::open(Frame& frame, std::uint32_t expansion) {
   const SearchTrie::Expansion& e = trie_.expansion(expansion);
   frame.expansion = &e;
@@ -179,6 +192,8 @@ std::span<const NodeId> TrieWalk::draw(const SearchTrie::Expansion& e, std::vect
     case Kind::kClass: return draw_class(e);
     case Kind::kOperator: return egraph_.nodes_with(e.op);
     case Kind::kParents: draw_parents(e, drawn); return drawn;
+    // The arguments are all bound, so the hash-cons names the only possible node in expected
+    // constant time. bind() rejects it if it is hidden.
     case Kind::kLookup: {
       base::SmallVector<ClassId, 8> children;
       for (const auto reg : e.lookup) children.push_back(registers_[reg]);
@@ -214,6 +229,8 @@ std::span<const NodeId> TrieWalk::draw_class(const SearchTrie::Expansion& e) con
   // Short lists are not narrowed: bind() skips the nodes of other operators.
   constexpr std::size_t kLinear = 8;
   if (!e.op.valid() || list.size() <= kLinear) return list;
+  // A class of k nodes costs O(log k) here. Without the search, a large class (all representations
+  // of zero, for example) would be scanned once for each match that reaches it.
   const auto low = std::partition_point(list.begin(), list.end(),
                                         [&](NodeId n) { return egraph_.op(n) < e.op; });
   const auto high =
@@ -326,10 +343,14 @@ void TrieWalk::write_rows(const RowPattern& given, OpId op, Sink& sink,
                           std::span<const NodeId> list, const Delta* delta) {
   constexpr std::size_t kAhead = 8;
   const RowPattern pattern = given;  // in registers
+  // Each row is written as a block of kMostColumns words with a constant trip count, and the next
+  // row overwrites the excess. The buffer has room for the excess of the last row.
   MatchBuffer::Rows rows(*sink.rows, list.size(), RowPattern::kMostColumns);
   const std::size_t far = list.size() - std::min(kAhead, list.size());
   std::size_t old = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
+    // The nodes of a list lie anywhere in the arena, so each costs a cache miss. The misses of
+    // kAhead nodes overlap.
     if (i < far) egraph_.prefetch(list[i + kAhead]);
     const NodeId node = list[i];
     if (!egraph_.is(node, op)) continue;
@@ -342,6 +363,8 @@ void TrieWalk::write_rows(const RowPattern& given, OpId op, Sink& sink,
   count_rows(sink, rows.finish(), old);
 }
 
+// Old matches count against the limit where the scheduler limits all matches of a rule and not only
+// the new ones (SearchPass::count_old). They are never stored.
 void TrieWalk::count_rows(Sink& sink, std::size_t found, std::size_t old) {
   sink.found += found;
   sink.seen += found + (pass_->count_old ? old : 0);
@@ -356,6 +379,8 @@ bool TrieWalk::find_matches_of(const SearchTrie::Expansion& e, std::uint32_t p,
   const SearchTrie::Plan& plan = trie_.plans()[p];
   const SearchTrie::Branch& branch = trie_.branch(plan.branches.back());
   Sink& sink = sinks_[plan.pattern];
+  // One plan gives at most one match per node. If more matches are allowed than the list has nodes,
+  // the limit cannot be reached here, so the loops below need not test it for each match.
   if (!pass_->keep_rows || sink.limit - sink.seen <= list.size() || !plan.ops.empty()) return false;
   constexpr std::size_t kAhead = 8;
   const Delta* const delta = fresh_above || !pass_->only_new ? nullptr : pass_->delta;
@@ -504,6 +529,8 @@ void TrieWalk::emit(const SearchTrie::Branch& branch, bool fresh) {
   }
 }
 
+// A resumed pattern stops only between two starts. A later search then continues at the next start,
+// and no match is found twice or missed.
 void TrieWalk::stop_due_patterns() {
   for (const std::uint32_t pattern : due_) stop_pattern(pattern);
   due_.clear();
@@ -531,6 +558,7 @@ void TrieWalk::stop_pattern(std::uint32_t pattern) {
 // Adds the counts since the last check to the totals that all walks share. A walk may exceed a
 // limit by the work between two checks.
 bool TrieWalk::check_limits() {
+  // The clock and the shared counters are read once in so many ticks.
   constexpr std::uint64_t kCheckEvery = 2048;
   next_check_ = ticks_ + kCheckEvery;
   const WalkLimits& limits = *limits_;

@@ -14,12 +14,15 @@ namespace {
 using Reads = Rewrite::Reads;
 using Classes = base::SmallVector<ClassId, 16>;
 
+// The match's classes as they are called now. Merges since the match was found may have renamed
+// them.
 Classes canonical(const EGraph& egraph, const Match& match) {
   Classes classes;
   for (const ClassId id : match.classes()) classes.push_back(egraph.find(id));
   return classes;
 }
 
+// An old match can only cease to match if a node was hidden: merges keep every match.
 // Whether each atom of the pattern still has a visible node in the class of its result.
 bool still_matches(const EGraph& egraph, const Pattern& pattern, const Match& match) {
   return std::all_of(
@@ -104,6 +107,8 @@ void WatchList::truncate(std::size_t size) {
 // Removes equal matches; of each set, the latest one is kept. Merges make matches equal, and
 // matches are found again when their nodes move. Without this the list could grow without bound.
 void WatchList::remove_repeated(const EGraph& egraph) {
+  // Sorts by hash, later rows first, so that equal matches are neighbours up to collisions of
+  // hashes. The sort keeps no second copy of the rows, which a hash set would need.
   struct Entry {
     std::uint64_t hash;
     std::size_t row;

@@ -23,6 +23,8 @@ Wide gcd(Wide a, Wide b) {
   return a < 0 ? -a : a;
 }
 
+// The unique form: lowest terms and a positive denominator. Equality of values is then equality of
+// the pairs. Gives nothing if a part exceeds 64 bits: the constant is then unknown, which is sound.
 std::optional<Rational> reduced(Wide numerator, Wide denominator) {
   if (denominator == 0) return {};
   const Wide common = gcd(numerator, denominator);
@@ -116,6 +118,8 @@ base::Result<Analysis::Data> ConstantFolding::make(const EGraph& egraph, OpId op
   return intern(fold(ops_.name(op), *a, *b));
 }
 
+// The semilattice has height 2: unknown (0) below all constants. Two different constants have no
+// join, and the rules contradict each other.
 base::Result<Analysis::Data> ConstantFolding::merge(Data a, Data b) {
   if (a == 0 || a == b) return b;
   if (b == 0) return a;
@@ -123,6 +127,9 @@ base::Result<Analysis::Data> ConstantFolding::merge(Data a, Data b) {
                          values_[b - 1].to_string() + " cannot be equal");
 }
 
+// Adds the constant as a leaf, then hides all other nodes of the class from the search. A constant
+// needs no further representation, and matches through the others only repeat what the constant
+// gives.
 void ConstantFolding::modify(EGraph& egraph, ClassId id) {
   const Data data = egraph.data(id);
   if (data == 0) return;

@@ -136,6 +136,8 @@ LambdaAnalysis::SetId LambdaAnalysis::intern(Names names) {
   return entry->second;
 }
 
+// Sets are interned, so a word of data holds a set's number and equality is cheap. Unions are
+// remembered: the same pairs meet at very many nodes.
 LambdaAnalysis::SetId LambdaAnalysis::unite(SetId a, SetId b) {
   if (a == b || b == 0) return a;
   if (a == 0) return b;
@@ -148,6 +150,8 @@ LambdaAnalysis::SetId LambdaAnalysis::unite(SetId a, SetId b) {
   return entry->second = intern(std::move(names));
 }
 
+// A variable is free in a class only if it is free in all its terms: a name that one equal term
+// does without has no influence on the value.
 LambdaAnalysis::SetId LambdaAnalysis::intersect(SetId a, SetId b) {
   if (a == b) return a;
   if (a == 0 || b == 0) return 0;
@@ -176,6 +180,7 @@ LambdaAnalysis::ConstantId LambdaAnalysis::fold(Kind kind, ConstantId a, Constan
   return intern(Constant{false, static_cast<std::int32_t>(sum)});
 }
 
+// The free variables of a term, by the usual recursion, and its constant if it has one.
 Result<Analysis::Data> LambdaAnalysis::make(const EGraph& egraph, OpId op,
                                             std::span<const ClassId> children) {
   const auto free = [&](std::size_t i) { return set_of(egraph.data(children[i])); };

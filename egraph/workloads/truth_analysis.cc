@@ -19,6 +19,7 @@ std::unique_ptr<Analysis> TruthAnalysis::prepare(OpTable& ops, Syntax&) {
   return std::make_unique<TruthAnalysis>(ops);
 }
 
+// Strict: all operands must be known, so (& false ?x) stays unknown here.
 Analysis::Data TruthAnalysis::evaluate(OpId op, std::span<const Data> children) const {
   if (children.empty() || std::ranges::count(children, kUnknown) > 0) return kUnknown;
   const bool a = children[0] == kTrue;

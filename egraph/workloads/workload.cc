@@ -184,6 +184,7 @@ base::Status Session::make_runner() {
   EGRET_ASSIGN_OR_RETURN(auto scheduler, make_scheduler(workload_.scheduler));
   runner_->set_scheduler(std::move(scheduler));
   runner_->limits() = workload_.limits;
+  // Counts keys, as the limit of egg does, and not nodes.
   runner_->hooks().after_rule = [max = workload_.max_keys](const EGraph& egraph, std::size_t) {
     return egraph.keys_inserted() <= max;
   };
