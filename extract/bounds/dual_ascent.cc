@@ -57,6 +57,7 @@ std::vector<double> chains_below(const FlatCore& flat, std::span<const double> c
 // never return, so every intermediate state is a valid bound.
 class Ascent {
  public:
+  // Classes with a term of no cost are free from the start: no price can be charged for them.
   Ascent(const Core& core, const FlatCore& flat, const DualAscentOptions& options)
       : core_(core),
         options_(options),
@@ -270,6 +271,8 @@ class Ascent {
       if (free_[need]) continue;
       if (longest == kNoNode || chain_[need] > chain_[longest]) longest = need;
     }
+    // Following the longest chain keeps the cut close to the part that is expensive, so later
+    // raises are large.
     enter(longest);
   }
 
@@ -345,6 +348,8 @@ std::vector<double> least_costs(const Core& core, const FlatCore& flat, const Du
   const std::vector<double> above = ways_from_above(core, flat, dual.rest);
   std::vector<double> least = dual.rest;
   for (CandidateIndex k = 0; k < flat.size(); ++k) {
+    // The needs lie below k side by side and may share classes, so only the longest of their chains
+    // may be counted, not their sum.
     double chain = 0;
     for (const ClassIndex need : flat.needs_of(k)) chain = std::max(chain, below[need]);
     least[k] += dual.bound + above[flat.owner[k]] + chain;

@@ -14,6 +14,10 @@ namespace {
 
 // Minimize constant + sum over pairs i < j of 2 Q(i, j) s(i) s(j) over signs s. The first sign is
 // fixed to plus one without loss of generality; pairs with it are linear terms.
+// The bound of Goemans and Williamson's relaxation (1995), for cores that are a MaxCut-like
+// problem: one binary choice per required class, and shared costs of at most two users. Weak
+// duality makes any diagonal y valid: if Q - diag(y) is positive semidefinite, the sum of y is a
+// lower bound of s^T Q s, because s(i)^2 = 1.
 class Signs {
  public:
   void add(double value) { constant_ += value; }
@@ -171,6 +175,9 @@ double shift_of(const Signs& signs, const std::vector<double>& y) {
 
 }  // namespace
 
+// The diagonal comes from a numerical method and need not be feasible. shift_of() repairs it, and
+// the repair is paid for: the bound is valid in any case. The Cholesky factorization is O(n^3),
+// which limits the number of choices.
 std::optional<double> semidefinite_bound(const Core& core, const base::Deadline& deadline) {
   constexpr std::size_t kMostChoices = 1000;
   const std::optional<Signs> signs = signs_of(core);

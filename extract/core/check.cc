@@ -19,6 +19,8 @@ bool close(double a, double b) {
 
 }  // namespace
 
+// Checks a solution without any of the extractor's code or data: complete, acyclic, allowed nodes,
+// the cost, and the claims about the bound. O(nodes of the solution).
 base::Status check_solution(const Problem& problem, const Solution& solution) {
   const EGraphView& graph = problem.graph;
   if (solution.choice.size() != graph.class_count())

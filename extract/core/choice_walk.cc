@@ -3,6 +3,8 @@
 
 namespace egret::extract {
 
+// Depth-first search from the roots in postorder. A class has three states: not met (below epoch_),
+// on the path (epoch_), finished (epoch_ + 1). A need that is on the path closes a cycle.
 const ChoiceWalk& ChoiceWalker::walk(std::span<const NodeIndex> choice) {
   // States are epoch numbers, so no array needs to be cleared between walks.
   epoch_ += 2;

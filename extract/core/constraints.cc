@@ -22,6 +22,8 @@ base::Result<ConstrainedProblem> constrained(const Problem& problem,
     }
     for (NodeIndex other = made.graph.class_begin[c]; other < made.graph.class_begin[c + 1];
          ++other) {
+      // A forced node becomes the only allowed one of its class, and its class becomes a root, so
+      // every answer contains it.
       if (other != node) made.costs[other] = kInfinite;
     }
     if (std::ranges::find(made.graph.roots, c) == made.graph.roots.end())

@@ -99,6 +99,8 @@ double Core::granularity() const {
   for (const auto& candidates : classes) {
     for (const Candidate& candidate : candidates) {
       double a = std::abs(candidate.cost), b = unit;
+      // Above this size a double no longer represents the multiples exactly enough for bounds to be
+      // rounded.
       if (a != std::round(a) || a > 1e12) return 0;
       while (a > 0) {
         const double rest = std::fmod(b, a);
@@ -120,6 +122,8 @@ double Core::raised(double bound) const {
 // Scales fractional costs by a power of two, which is exact, such that `whole` falls into (2^13,
 // 2^14].
 double Core::bring_to_scale(double whole) {
+  // Solvers compare with absolute tolerances of about 1e-6 to 1e-9. Costs of seconds, which are
+  // that small, would count as zero.
   constexpr int kBits = 14;  // of the whole
   bool integers = true;
   for (const auto& candidates : classes) {

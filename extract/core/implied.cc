@@ -7,6 +7,10 @@
 
 namespace egret::extract {
 
+// Computes for each class the classes that every answer with it contains: the dominators of an
+// and-or graph. It is the greatest fixpoint, reached from above. The lists may be quadratic in the
+// number of classes. Beyond the limit they are given up, and each class implies only itself, which
+// is sound.
 Implied::Implied(const Core& core, std::size_t limit)
     : lists_(core.classes.size()), known_(core.classes.size(), false) {
   std::vector<std::vector<ClassIndex>> users(core.classes.size());
@@ -60,6 +64,7 @@ bool Implied::update(const Core& core, ClassIndex c) {
   if (first) return false;
   const auto at = std::ranges::lower_bound(common, c);
   if (at == common.end() || *at != c) common.insert(at, c);
+  // A list never gains an item once it is known, so equal sizes mean equal lists.
   if (known_[c] && common.size() == lists_[c].size()) return false;
   items_ += common.size();
   items_ -= lists_[c].size();

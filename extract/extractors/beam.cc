@@ -83,6 +83,7 @@ class Beam {
     while (!beam.empty() && !stopped()) {
       std::vector<Step> steps;
       for (std::size_t i = 0; i < beam.size(); ++i) add_steps(beam[i], i, steps);
+      // The bound is the same for all partial answers, so the remaining costs alone order them.
       std::ranges::stable_sort(steps, {}, &Step::rest);
       std::vector<Partial> next;
       for (const Step& step : steps) {
@@ -163,6 +164,7 @@ class Beam {
 base::Result<Solution> extract_beam(const Problem& problem, const Options& options) {
   const base::Deadline deadline = base::Deadline::after(options.time_limit_s);
   Options shorter = options;
+  // The incumbent prunes steps and serves as the answer if the beam finds nothing better.
   shorter.time_limit_s = options.time_limit_s / 4;
   EGRET_ASSIGN_OR_RETURN(Solution best, extract_local_search(problem, shorter));
   EGRET_ASSIGN_OR_RETURN(Core core, Core::of(problem));

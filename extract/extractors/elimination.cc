@@ -22,6 +22,8 @@ struct Factor {
 // Minimizes a sum of factors over binary variables.
 class Elimination {
  public:
+  // Bucket elimination (Dechter 1999), which is dynamic programming over a tree decomposition.
+  // Infinite costs express hard constraints.
   explicit Elimination(const EliminationLimits& limits) : limits_(limits) {}
 
   Variable new_variable() { return count_++; }

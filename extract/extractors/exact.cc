@@ -150,6 +150,7 @@ class Exact {
     // The smallest part first. Time that a part does not use goes to the others.
     std::size_t left = parts.size();
     for (Part& part : parts) {
+      // An equal share of the time that is left for each part that is left.
       part_deadline_ = base::Deadline::after(deadline_.remaining() / static_cast<double>(left--));
       EGRET_ASSIGN_OR_RETURN(const CoreAnswer answer, solve(part.core));
       bound += answer.bound;

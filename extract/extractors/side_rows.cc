@@ -27,6 +27,9 @@ class Within {
     const auto solvers = milp_solvers();
     if (solvers.empty()) return base::unavailable("this build lacks HiGHS and CBC");
     EGRET_ASSIGN_OR_RETURN(core_, Core::of(problem_));
+    // A reduction may drop a candidate because another is as good by cost. With rows beside the
+    // costs, that argument fails for a candidate with weights, so the reductions keep or leave
+    // alone what is marked.
     core_.marked.assign(problem_.graph.node_count(), false);
     for (const SideRow& row : rows_) {
       for (const NodeIndex node : row.nodes) core_.marked[node] = true;
@@ -68,6 +71,8 @@ class Within {
     }
     Solution best =
         has_choice ? solution_of(problem_, core_.lift(problem_, answer.chosen)) : *known;
+    // The solver keeps to the rows within a tolerance. The sum over the lifted choice is tested
+    // independently.
     if (!keeps_to(rows_, best, problem_.graph))
       return base::internal_error("extraction: the solver's answer does not keep to the rows");
     best.notes = answer.notes;

@@ -177,6 +177,8 @@ base::Result<Solution> extract_local_search(const Problem& problem, const Option
   };
   TreeChoice tree = cheapest_terms(problem);
   EGRET_RETURN_IF_ERROR(check_roots(problem, tree.choice));
+  // Two starts, because a local optimum depends on its start: the terms that are cheapest as trees,
+  // and the sets that are cheapest as graphs.
   std::vector<NodeIndex> best = improve_choice(problem, in_time(), tree.choice);
   const std::vector<NodeIndex> dags = cheapest_dags(problem, in_time());
   if (walk_choice(problem, dags).outcome == ChoiceWalk::Outcome::kComplete) {

@@ -22,6 +22,8 @@ Milp::Row order_row(const CoreStructure& structure, ClassIndex c,
 
 }  // namespace
 
+// Positions exclude all cycles of a component with one column per class and one row per need. Cuts
+// would need one row per cycle, of which there may be exponentially many.
 void append_positions(const CoreStructure& structure, const std::set<std::uint32_t>& components,
                       ClassPositions& positions, Milp& program) {
   const Core& core = structure.core;

@@ -92,6 +92,8 @@ class MaxSat {
     answer.proven = result == z3::sat;
     if (result == z3::unknown && paid_) {
       double least = 0;
+      // A search that ran out of time has still proven a lower bound: the cores of clauses that it
+      // found each cost something.
       if (program_.lower(*paid_).is_numeral(least)) answer.bound = least * unit_;
     }
     if (!answer.proven) return answer;

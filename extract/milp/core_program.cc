@@ -113,6 +113,9 @@ CandidatesByNeed candidates_by_need(const Core& core, ClassIndex c) {
   return users;
 }
 
+// The integer program without acyclicity. Columns: one per candidate, then one per class.
+// Candidates are binary; the class columns may be continuous, because a choice row makes each the
+// sum of its candidates.
 Milp program_of(const CoreStructure& structure) {
   const Core& core = structure.core;
   Milp program{columns_of(core), {}};

@@ -50,6 +50,7 @@ class CutLoop {
         EGRET_RETURN_IF_ERROR(search_around(relaxed.values));
       EGRET_RETURN_IF_ERROR(add_loops(relaxed.values));
       EGRET_RETURN_IF_ERROR(separate(relaxed.values));
+      // Without a new cut the next relaxation would be the same.
       if (cuts_.size() == before || is_slow()) break;
     }
     return result();
@@ -96,6 +97,8 @@ class CutLoop {
   base::Status ascend(std::uint64_t seed) {
     const double constant = reduced_costs();
     std::vector<DualAscent> ascents;
+    // Different intervals give different cuts. The run with random chains differs from round to
+    // round.
     for (const int refresh : {1, 8, 0}) {
       DualAscentOptions options = ascent_options(refresh);
       options.costs = rest_;

@@ -56,6 +56,8 @@ class LoopSearch {
   }
 
   // The change of the outgoing value if the class enters the set.
+  // Two effects: candidates of the class that lead out of the larger set are added, and candidates
+  // of the set whose only exit was this class no longer lead out.
   double growth(ClassIndex c) const {
     double sum = 0;
     for (CandidateIndex k = flat_.begin[c]; k < flat_.begin[c + 1]; ++k) {
@@ -135,6 +137,8 @@ Milp::Row loop_cut(const FlatCore& flat, const std::vector<ClassIndex>& loop, Cl
   return row;
 }
 
+// One attempt per class. The separation is a greedy heuristic: a violated cut may be missed, which
+// costs strength and not correctness.
 std::vector<Milp::Row> violated_loop_cuts(const FlatCore& flat, std::span<const double> values) {
   LoopSearch search(flat, values);
   std::vector<Milp::Row> rows;

@@ -33,6 +33,8 @@ void write_all(int out, const void* data, std::size_t size) {
   }
 }
 
+// The child's part: solves, writes the answer to the pipe and leaves without destructors or exit
+// handlers, which belong to the parent. The kernel ends it if the parent dies.
 [[noreturn]] void answer_to(int out, const TimedSolve& solve, double seconds) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const auto answer = solve(seconds);
@@ -70,6 +72,7 @@ End read_all(int in, std::vector<char>& data, const base::Deadline& deadline,
   }
 }
 
+// An answer that is cut short counts as lost. The sizes in the header tell.
 MilpAnswer parse(const std::vector<char>& data) {
   MilpAnswer answer;
   answer.lost = true;
@@ -99,6 +102,9 @@ std::string fate_of(int status) {
 
 }  // namespace
 
+// Runs a solver in a forked process. A solver may crash, or may not look at its clock for minutes;
+// a process can be ended from outside in both cases, a thread cannot. The child has a copy of the
+// program, so only the answer is transferred. Without a second process the solver runs here.
 base::Result<MilpAnswer> solve_in_process(const TimedSolve& solve, double seconds,
                                           const std::function<bool()>& should_stop) {
   // Solvers exceed their limits somewhat, so they get a shorter one.

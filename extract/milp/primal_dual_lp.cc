@@ -207,6 +207,8 @@ class Descent {
       const double limit = interaction != 0 ? movement / std::abs(interaction) : Milp::kInfinite;
       const double used = step_;
       ++tries_;
+      // The exponents are those of PDLP: the step may approach the limit and may grow, both ever
+      // more slowly, so the steps settle.
       step_ = std::min((1 - std::pow(tries_ + 1, -0.3)) * limit,
                        (1 + std::pow(tries_ + 1, -0.6)) * step_);
       if (used > limit) continue;

@@ -9,6 +9,9 @@ namespace egret::extract {
 namespace {
 
 // The candidates that no cheaper one dominates, then the marked ones.
+// Candidate b is dominated by a candidate a of the same class if a costs no more and b implies all
+// needs of a. In an answer with b all needs of a are present below b, so a may take its place
+// without a further cost or a cycle.
 std::vector<Candidate> undominated(const Core& core, std::vector<Candidate> candidates,
                                    const Implied& implied) {
   constexpr std::size_t kMostCompared = 4096;  // candidates that a candidate is compared with

@@ -7,6 +7,8 @@
 
 namespace egret::extract {
 
+// A class with a candidate of no cost and no needs takes it: nothing can be better, and nothing
+// else changes.
 bool settle_free(Core& core, const Problem& problem) {
   std::vector<bool> free(core.classes.size(), false);
   bool any = false;

@@ -72,6 +72,8 @@ Candidate joined(const Candidate& user, ClassIndex c, const Candidate& candidate
 
 }  // namespace
 
+// A class with one candidate of no cost adds only its needs. Its users take these in its place, and
+// the class disappears.
 bool inline_single_candidates(Core& core, const Problem& problem) {
   const std::vector<bool> inlined = choose_single_candidates(core, problem);
   const auto is_inlined = [&](ClassIndex c) { return inlined[c]; };
@@ -88,6 +90,9 @@ bool inline_single_candidates(Core& core, const Problem& problem) {
   return true;
 }
 
+// A class with one user is chosen only together with it. The user becomes one candidate for each
+// candidate of the class. Their number is bounded: a product over a chain of such classes could be
+// exponential.
 bool inline_single_users(Core& core) {
   constexpr std::size_t kMostCandidates = 64;  // of a class that is multiplied into another
   bool changed = false;
@@ -116,6 +121,7 @@ bool inline_single_users(Core& core) {
   return changed;
 }
 
+// Inlining may give a candidate a need of its own class. It would be part of its own definition.
 bool drop_self_needs(Core& core) {
   bool changed = false;
   for (ClassIndex c = 0; c < core.classes.size(); ++c) {

@@ -45,6 +45,7 @@ bool settle_required(Core& core, const Problem& problem) {
   return changed;
 }
 
+// An answer contains the required classes and thus all that they imply.
 bool require_implied(Core& core, const Implied& implied) {
   bool changed = false;
   const std::vector<bool> before = core.required;
