@@ -203,10 +203,13 @@ class Ascent {
     if (next_.empty()) return Raised::kNothing;
     const auto [at, k] = next_.top();
     next_.pop();
+    // The bound rises by the increment of the price, whatever the cut's size: each answer pays at
+    // least once.
     result_.bound += at - price_;
     price_ = at;
     end_pricing(k);
     result_.rest[k] = 0;
+    // Rows of small price are joined. Too many weak rows would slow the relaxation down.
     if (price_ - row_begin_ > options_.row_price) end_row();
     if (not_free_[k] == 0) {
       make_free(flat_.owner[k]);

@@ -56,6 +56,7 @@ struct User {
 
 // A cost paid if at least one of two users is chosen: value (u + v - u v).
 void add_shared(Signs& signs, double value, const User& a, const User& b) {
+  // With u = (1 + a)/2 and v = (1 + b)/2 for signs a and b: u + v - uv = 3/4 + a/4 + b/4 - ab/4.
   signs.add(value * 3 / 4);
   signs.add(value * a.sign / 4, 0, a.choice);
   signs.add(value * b.sign / 4, 0, b.choice);

@@ -31,6 +31,8 @@ std::vector<std::vector<ClassIndex>> cycles_of(const Core& core,
         continue;
       }
       const ClassIndex need = needs[frame.need++];
+      // A class without a choice needs nothing. A finished class is on no cycle with the path, or
+      // the cycle was found already.
       if (chosen[need] == kNoNode || state[need] == kDone) continue;
       if (state[need] == kNew) {
         state[need] = kOpen;

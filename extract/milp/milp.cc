@@ -10,6 +10,7 @@
 
 namespace egret::extract {
 
+// The solvers of this build, the faster one first.
 std::span<const MilpSolverRow> milp_solvers() {
   static const std::vector<MilpSolverRow> kSolvers = {
 #ifdef EGRET_HIGHS

@@ -26,6 +26,8 @@ std::vector<bool> reached_from_required(const Core& core) {
 
 }  // namespace
 
+// Keeps the classes that some required class reaches through any candidates, and renumbers them in
+// order. Other classes are in no answer.
 bool drop_unreachable(Core& core) {
   const std::vector<bool> reached = reached_from_required(core);
   std::vector<ClassIndex> index(core.classes.size(), kNoNode);

@@ -11,6 +11,9 @@ using ir::ExprOp;
 
 int truth(FormTable& table, bool value) { return table.intern(value ? "true" : "false"); }
 
+// The normal form of left <= right or left == right: the sign of one difference. Interval bounds
+// decide most comparisons. What they leave becomes an interned text, so equal conditions get equal
+// numbers. A condition that depends on the device has no form (NotCut).
 int comparison_form(FormTable& table, ExprOp op, const IndexForm& left, const IndexForm& right) {
   const IndexForm difference = difference_form(right, left);
   const bool le = op == ExprOp::kIndexLe;
@@ -31,6 +34,7 @@ int negation_form(FormTable& table, int a) {
   return table.intern("not(" + std::to_string(a) + ")");
 }
 
+// Conjunction or disjunction, simplified by the neutral and the decisive truth value.
 int joined_form(FormTable& table, ExprOp op, int a, int b) {
   const bool both = op == ExprOp::kAnd;
   const int neutral = truth(table, both);

@@ -10,6 +10,8 @@
 
 namespace egret::parallel {
 
+// The normal form of one device's part of an operator whose result is cut. NotCut is an exception,
+// because the refusal comes from deep inside a recursion and needs no reason.
 std::optional<CutForm> cut_form(const ir::Denotation& denotation,
                                 std::span<const ir::TensorType> types, const Cut& cut,
                                 FormTable& table) {
@@ -31,6 +33,7 @@ std::optional<CutForm> cut_form_with_halo(const ir::Denotation& denotation,
     for (Halo& halo : halos) {
       if (halo.is_empty()) halo = {};
     }
+    // Without any halo the form is the one of cut_form(), which failed before.
     if (std::ranges::all_of(halos, &Halo::is_empty)) return std::nullopt;
     WrittenForm written = write_form(denotation, types, &cut, &halos, table);
     return CutForm{std::move(written.inputs), written.form};
@@ -39,6 +42,7 @@ std::optional<CutForm> cut_form_with_halo(const ir::Denotation& denotation,
   }
 }
 
+// The form without a cut. On the types of the parts it is what one device computes.
 std::optional<int> element_form(const ir::Denotation& denotation,
                                 std::span<const ir::TensorType> types, FormTable& table) {
   try {

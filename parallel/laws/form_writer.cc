@@ -18,6 +18,10 @@ using ir::ExprNode;
 using ir::ExprOp;
 
 // Elements and conditions, which refer to each other.
+// Writes an element's definition as seen by one device into a table of interned texts (hash-consing
+// by numbers). Each node becomes one entry, so the cost is linear in the definition as a graph,
+// although its text as a tree may be exponential. Bound variables are named by depth, so forms are
+// equal up to renaming.
 class FormWriter {
  public:
   FormWriter(std::span<const ir::TensorType> types, const Cut* cut, const std::vector<Halo>* halos,
@@ -149,6 +153,7 @@ class FormWriter {
       }
       text += at.sum.text() + ",";
     }
+    // Two reads of one input with different placements would need two parts of it.
     if (inputs_[input].value_or(placement) != placement) throw NotCut{};
     inputs_[input] = placement;
     return table_.intern(text + "]");
@@ -157,6 +162,7 @@ class FormWriter {
   int reduction(const ExprNode* node) {
     const ExprNode* variable = node->kids[0];
     const bool cut = cut_ != nullptr && cut_->reduction == node;
+    // The number of terms must be the same on every device.
     const IndexForm extent = indices_.of(node->kids[1]);
     if (extent.moves != 0) throw NotCut{};
     std::string text = "r" + std::to_string(static_cast<int>(node->reduction)) + "(";

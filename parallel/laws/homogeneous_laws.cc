@@ -182,6 +182,8 @@ class Passage {
 
 }  // namespace
 
+// An operator f passes partial results if f(x + y) = f(x) + f(y), or f(max(x, y)) = max(f(x),
+// f(y)). Truth values have no sums, and quotients of integers do not distribute.
 bool is_homogeneous(const ir::Denotation& denotation, std::span<const ir::TensorType> types,
                     const PartialSource& source, Kind kind) {
   const auto is_bool = [](const ir::TensorType& type) { return type.dtype == ir::DType::kBool; };

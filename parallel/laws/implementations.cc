@@ -16,6 +16,8 @@ std::vector<Implementation> Implementations::of(egraph::NodeId node, const Place
   return found;
 }
 
+// One law per mesh axis, chosen by recursion over the axes: each law applies to the parts that the
+// axes before have left. The number of implementations is the product over the axes.
 void Implementations::add(const ir::Operator& op, const Placement& output, int axis,
                           const Implementation& way, std::vector<Implementation>& found) {
   if (axis == mesh_.axis_count()) {

@@ -66,6 +66,8 @@ IndexForm sum_form(const IndexForm& a, const IndexForm& b) {
   return form;
 }
 
+// Equal atoms cancel in the sum. The intervals do not know of this, so they may be wider than the
+// difference.
 IndexForm difference_form(const IndexForm& a, const IndexForm& b) {
   const auto minus = [](Interval range) { return Interval{-range.high, -range.low}; };
   IndexForm form = a;
@@ -76,6 +78,8 @@ IndexForm difference_form(const IndexForm& a, const IndexForm& b) {
   return form;
 }
 
+// A product with a number stays linear. A product of two variables is opaque: it has bounds and a
+// name, but no known structure.
 IndexForm product_form(FormTable& table, const IndexForm& a, const IndexForm& b) {
   if (!is_number(a) && is_number(b)) return product_form(table, b, a);
   IndexForm form;
@@ -96,6 +100,7 @@ IndexForm quotient_form(FormTable& table, const IndexForm& a, const IndexForm& b
   if (!is_number(b)) return opaque_form(table, "div", a, b);
   const std::int64_t by = b.sum.constant;
   if (by <= 0) throw NotCut{};
+  // The dividend is smaller than the divisor everywhere.
   if (a.global.within(0, by - 1)) return {{}, {0, 0}, {0, 0}, 0};
   if (a.moves % by != 0) throw NotCut{};
   IndexForm form;

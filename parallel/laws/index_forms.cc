@@ -13,6 +13,8 @@ using ir::ExprOp;
 IndexForms::IndexForms(const Cut* cut, FormTable& table, NumberOf element)
     : cut_(cut), table_(table), element_(std::move(element)) {}
 
+// The cut variable is a local part plus r times the block, where r is the device's number. `local`
+// bounds the part and `global` the whole variable. A block of one row leaves no local variable.
 void IndexForms::bind(const ExprNode* variable, std::int64_t extent, const std::string& name) {
   IndexForm form;
   form.global = {0, extent - 1};
@@ -38,6 +40,7 @@ const IndexForm& IndexForms::of(const ExprNode* node) {
 
 IndexForm IndexForms::make(const ExprNode* node) {
   if (node->op == ExprOp::kIndexConst) return constant_form(node->integer);
+  // An index that is an element of a tensor: unknown, but equal elements give equal atoms.
   if (node->op == ExprOp::kIndexOf)
     return atom_form(table_, "i" + std::to_string(element_(node->kids[0])), {}, {});
   const auto operand = [&](std::size_t i) -> const IndexForm& { return of(node->kids[i]); };

@@ -46,6 +46,8 @@ class LawStatement {
     if (!made.ok()) return {.reason = made.message()};
     auto obligation = verifier::Obligation::of(*left_, *right_);
     if (!obligation.ok()) return {.reason = obligation.status().message()};
+    // The definitions have requirements on sizes. Those that the example satisfies become
+    // conditions of the statement.
     for (const ir::Guard& requirement : obligation->requirements()) scope_.decide(requirement);
     conditions_.insert(conditions_.end(), scope_.conditions().begin(), scope_.conditions().end());
     verifier::ProofOptions options;
@@ -226,6 +228,8 @@ class LawStatement {
       const Value a = left.input(name, type);
       const Value b = left.input(name + "'", other);
       const Attrs axis{{"axis", std::int64_t{placement.dim}}};
+      // The whole of a cut input is the concatenation of the two parts, and that of a partial
+      // result is their sum or maximum.
       wholes.push_back(placement.is_split() ? left.add("concat", {a, b}, axis)
                                             : left.add(join, {a, b}));
       // Right side: op' on each device's part. Left side: op on the joined parts.

@@ -180,6 +180,8 @@ class PrimitiveLaws {
       sets.emplace_back(count, false);
       sets.back()[i] = true;
     }
+    // Operators with many inputs (a concatenation) get only the single inputs and all of them
+    // together. All subsets would be exponential.
     sets.emplace_back(count, true);
     return sets;
   }
@@ -319,6 +321,7 @@ std::optional<TensorType> part_type(const TensorType& whole, AxisPlacement place
   return part;
 }
 
+// The law of copies always holds: every device computes the whole.
 std::vector<Law> laws_of(const ir::Operator& op, const Attrs& attrs,
                          std::span<const TensorType> inputs, std::int64_t devices) {
   std::vector<Law> laws{{std::vector<AxisPlacement>(inputs.size()), AxisPlacement::copy(), attrs}};

@@ -73,6 +73,8 @@ std::string to_text(const StoredLaws& laws) {
   return text;
 }
 
+// Visits each law of each operator once, by the first application that has it. A law is named by
+// its operator, its placements and the ranks of the inputs.
 void for_all_laws(const std::function<void(const Application&, const Law&)>& visit) {
   std::set<std::string> seen;
   for_all_operators(kApplications, [&](const Application& call, base::Random) {

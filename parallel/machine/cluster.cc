@@ -112,6 +112,9 @@ Cluster Cluster::with_mesh(const Mesh& other) const {
   return result;
 }
 
+// The alpha-beta model of a ring: p - 1 steps of a latency each, and the bytes that a device sends
+// over its link. An all-reduce is a reduce-scatter and an all-gather, so it takes twice the steps.
+// A fully connected axis needs one step for each.
 double Cluster::seconds(const Collective& collective, double from, double to) const {
   const std::int64_t devices = mesh.size(collective.axis);
   if (collective.from.is_copy()) {
@@ -127,6 +130,7 @@ double Cluster::seconds(const Collective& collective, double from, double to) co
          bytes_sent(collective, devices, from, to) / link.bytes_per_second;
 }
 
+// One hop less than there are devices: after the last step no block moves.
 double Cluster::seconds_to_pass(int axis, double bytes) const {
   const Link& link = links[static_cast<std::size_t>(axis)];
   const auto steps = static_cast<double>(mesh.size(axis) - 1);

@@ -33,6 +33,9 @@ std::vector<Collective> collectives_to(int axis, AxisPlacement to, int rank) {
   return all;
 }
 
+// The bytes that one device sends in the bandwidth-optimal algorithms: (p - 1) / p of the larger
+// side, twice for an all-reduce. A device at neither end sends both halos; with two devices each
+// sends one.
 double bytes_sent(const Collective& collective, std::int64_t devices, double from, double to) {
   if (collective.from.is_copy()) return 0;
   if (collective.to.has_halo()) {

@@ -86,6 +86,9 @@ Result<ClassId> PlacedEGraph::want(ClassId value, const Placement& placement) {
   const auto type = local_type(tensors_.type(key.first), placement, mesh_);
   if (!type.ok() || !cuts_in_order(placement)) return ClassId{};
   const std::string name = std::to_string(key.first.index());
+  // Each pair is an e-node of its own, "place" over the value's leaf. It anchors the class before
+  // its operators are known. Only for inputs and weights can the extraction choose it
+  // (Pricing::price()).
   EGRET_ASSIGN_OR_RETURN(const ClassId leaf,
                          egraph_->add(operation("value", 0, name, {.kind = Kind::kValue})));
   const std::string at = to_string(placement, mesh_);
@@ -129,6 +132,8 @@ Status PlacedEGraph::fill(const Key& key, ClassId id) {
   const int rank = tensors_.type(value).rank();
   for (int axis = 0; axis < mesh_.axis_count(); ++axis) {
     if (mesh_.size(axis) == 1) continue;
+    // A collective changes the innermost cut of a dimension only. With an inner cut in place, the
+    // blocks of the outer one are not contiguous.
     if (placement.along(axis).is_split() && !placement.is_last_cut(axis)) continue;
     for (const Collective& collective : collectives_to(axis, placement.along(axis), rank)) {
       const Placement before = placement.with(axis, collective.from);

@@ -20,6 +20,8 @@ constexpr double kRelativeError = 1e-6;
 // Relative to the largest element of all outputs: a gradient of 0 may be a sum that cancels.
 constexpr double kNoise = 1e-9;
 
+// Derives the part's attributes from the laws again and compares them. A plan that no law supports
+// is refused, whatever wrote it.
 base::Status check_operator(const PlacedGraph& graph, const PlacedNode& node) {
   std::vector<ir::TensorType> wholes;
   std::vector<ir::TensorType> parts;
@@ -134,6 +136,7 @@ base::Status check(const PlacedGraph& graph) {
 namespace {
 
 // `held` are the inputs' parts, by input and rank.
+// Runs a ring for each rank in turn, by the same program and driver that the ranks use.
 base::Result<std::vector<ir::Tensor>> interpret_ring(
     const PlacedGraph& graph, const PlacedNode& node,
     std::span<const std::vector<ir::Tensor>* const> held) {

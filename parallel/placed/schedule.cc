@@ -8,6 +8,8 @@ namespace egret::parallel {
 
 using egraph::ClassId;
 
+// Levels stand for time in the constraints on memory. They must not depend on the choice of
+// e-nodes, so all members of a class share one lifetime.
 Schedule::Schedule(const rules::TensorEGraph& tensors)
     : tensors_(tensors),
       original_(tensors.original()),

@@ -61,6 +61,7 @@ int Mesh::find(std::string_view name) const {
   return found == axes_.end() ? -1 : static_cast<int>(found - axes_.begin());
 }
 
+// Ranks are numbers in mixed radix, the last axis fastest.
 std::int64_t Mesh::stride(int axis) const {
   std::int64_t stride = 1;
   for (int i = axis + 1; i < axis_count(); ++i) stride *= size(i);

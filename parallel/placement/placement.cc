@@ -224,6 +224,7 @@ base::Result<ir::TensorType> local_type(const ir::TensorType& whole, const Place
   return local;
 }
 
+// All combinations of copies and cuts over the axes: at most (1 + rank)^axes.
 std::vector<Placement> whole_placements(const ir::TensorType& whole, const Mesh& mesh) {
   std::vector<Placement> all{Placement(mesh.axis_count())};
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
@@ -264,6 +265,7 @@ std::vector<HeldRows> rows_held(const ir::TensorType& whole, const Placement& pl
       block = block * mesh.size(axis) + mesh.coordinate(rank, axis);
       rows.halo = placement.along(axis).halo;
     }
+    // The block without its halo gives the stride. The first row may lie before the tensor.
     rows.first = block * (rows.count - rows.halo.rows()) - rows.halo.before;
     all.push_back(rows);
   }
@@ -308,6 +310,8 @@ std::vector<std::int64_t> elements_held(const ir::TensorType& whole, const Place
   return elements;
 }
 
+// A partial sum is the whole on the first rank and zeros elsewhere. A partial maximum is the whole
+// on every rank.
 ir::Tensor block_of(const ir::Tensor& whole, const Placement& placement, const Mesh& mesh,
                     std::int64_t rank) {
   if (placement.is_copy()) return whole;

@@ -30,6 +30,8 @@ base::Result<double> price(const rules::TensorEGraph& tensors, const egraph::EGr
 
 }  // namespace
 
+// The baseline that rewrites before it distributes. A rewrite that only pays on several devices is
+// lost here.
 base::Result<ir::Graph> cheapest_on_one_device(const rules::TensorEGraph& tensors,
                                                cost::Model& model,
                                                const extract::ExtractorRow& extractor,

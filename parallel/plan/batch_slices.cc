@@ -97,6 +97,7 @@ class Slicer {
 
 }  // namespace
 
+// Slices of one sample each: the count of samples takes the place of the number of devices.
 std::optional<BatchSlices> batch_slices(const ir::Graph& whole) {
   const std::int64_t count = samples_of(whole);
   if (count == 1) return std::nullopt;

@@ -163,6 +163,8 @@ class LayerFinder {
     for (const NodeId id : layer.nodes) {
       if (id != last && !stays_inside(id)) return std::nullopt;
     }
+    // A leaf is named by its identity, so two layers agree only if they read the same outside
+    // values. A layer's own weights are the exception.
     for (const NodeId id : leaves) {
       const bool own = is_weight(graph_.node(id)) && stays_inside(id);
       const bool constant = graph_.node(id).kind == NodeKind::kConstant;
@@ -294,6 +296,8 @@ std::optional<FewerLayers> with_fewer_layers(const Graph& graph, std::int64_t la
     Node node = shorter.node(NodeId(i));
     if (is_weight(node) && !stands_for[i].empty()) {
       base::Random own = random.split(i);
+      // Random data gives the weight a hash of its own, by which it is found again after rewriting.
+      // The real weights of all layers take its place in the plan.
       node.data = ir::Tensor::random(node.type, own);
       if (!fewer.weights.emplace(node.data.content_hash(), stands_for[i]).second)
         return std::nullopt;

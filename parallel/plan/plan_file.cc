@@ -277,6 +277,7 @@ class ProgramReader {
     return base::ok();
   }
 
+  // The attributes of the parts are not in the file: the laws give them.
   Status read_operator(const Json& item, PlacedNode& node) const {
     EGRET_ASSIGN_OR_RETURN(node.op, operator_of(item, node.inputs.size()));
     EGRET_ASSIGN_OR_RETURN(node.attrs, attrs_of(item, *node.op));

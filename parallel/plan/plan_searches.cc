@@ -138,6 +138,8 @@ FoundPlan mcmc(const PlanSpace& space, const SearchLimits& limits) {
     const std::size_t value = free[random.below(free.size())];
     const auto choices = space.choices(value);
     const Index before = choice[value];
+    // The proposal is symmetric: any choice of the value is equally likely, so the acceptance rule
+    // needs no correction.
     choice[value] = choices[random.below(choices.size())];
     const double cost = space.cost(choice);
     ++plans;

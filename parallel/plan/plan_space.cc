@@ -86,6 +86,7 @@ PlanSpace::Ways PlanSpace::ways_from(const Value& value, std::span<const Index> 
   return ways;
 }
 
+// A start for the searches: each operator computes copies from copies, where that is possible.
 std::vector<PlanSpace::Index> PlanSpace::copies() const {
   const auto is_copy = [&](Index c) {
     return placed_.placed(view_.class_id[c]).placement.is_copy();
@@ -113,6 +114,7 @@ PlanSpace::Step PlanSpace::step(std::size_t number, Index choice,
     while (true) {
       const auto way = ways.find(at);
       if (way == ways.end()) return {.cost = kNever};
+      // The rest of the path was paid by another request: paths form a tree.
       if (way->second == kNone || !paid.insert(way->second).second) break;
       result.cost += costs_[way->second];
       at = view_.children_of(way->second).front();

@@ -314,6 +314,8 @@ Status check_names(const PlanTask& task, const ParallelPlanOptions& options) {
   return base::ok();
 }
 
+// Outputs arrive whole on every rank. Carried ones stay in the placement in which the next step
+// reads them, whichever that is.
 PlacedEGraph::Request request_for(const PlanTask& task, const Mesh& mesh) {
   PlacedEGraph::Request request;
   for (const auto& output : task.graph.outputs()) {
@@ -451,6 +453,8 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
     EGRET_RETURN_IF_ERROR(search({program, task.carried}, &PlanSearch::run, false, nullptr, plan));
   if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
     std::vector<Carried> carried = task.carried;
+    // The fastest plan does not fit. The searches under the limit plan all layers, may gather
+    // parameters twice, and may use rings.
     const ir::Graph twice = with_regathers(program, carried);
     plan.layers = 0;
     ParallelPlan ringed = plan;
@@ -466,6 +470,7 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
   }
   plan.communication = communication_of(plan.program, machine);
   const base::Stopwatch checking;
+  // Each plan is run once on all ranks before it is returned.
   EGRET_RETURN_IF_ERROR(check_against(plan.program, folded,
                                       task.inputs.empty() ? random_inputs(folded) : task.inputs));
   plan.checking = checking.seconds();

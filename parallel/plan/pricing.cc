@@ -292,6 +292,7 @@ std::vector<extract::SideRow> Pricing::rows_of_memory(double memory) const {
   order.resize(std::min(order.size(), kMostRows));
   std::vector<extract::SideRow> rows;
   for (const std::size_t level : order) {
+    // Weights are shares of the limit, so each row's limit is 1.
     by_level[level].most = 1;
     rows.push_back(std::move(by_level[level]));
   }
@@ -356,6 +357,7 @@ base::Result<extract::Solution> Pricing::cheapest(const Search& search,
     EGRET_RETURN_IF_ERROR(extract::check_solution(problem, best));
     return best;
   }
+  // A start that violates the rows would be a wrong bound.
   if (known != nullptr && !extract::keeps_to(rows, *known, view_)) known = nullptr;
   std::optional<extract::Solution> first;
   for (const double price : kPrices) {

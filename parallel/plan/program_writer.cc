@@ -54,10 +54,14 @@ class ProgramWriter {
                                 static_cast<std::size_t>(output - program_.outputs.begin())});
   }
 
+  // A collective from blocks: a gather, whose result is larger than its operand, or an exchange.
   static bool grows(const PlacedNode& node) {
     return node.kind == PlacedNode::Kind::kCollective && node.collective.from.is_split();
   }
 
+  // Orders the nodes by the levels of the schedule, which the memory constraints assume. Three
+  // corrections follow. A node comes no earlier than its inputs. A collective from blocks waits
+  // until the level of its first reader. So does a node without inputs.
   void put_in_order() {
     std::vector<PlacedNode>& nodes = program_.nodes;
     std::vector<int> keys(levels_);

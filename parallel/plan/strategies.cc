@@ -74,6 +74,8 @@ const Strategy* find_strategy(std::string_view name) {
   return found == kStrategies.end() ? nullptr : &*found;
 }
 
+// The first dimension that all axes together can cut; a copy if there is none, as for scalars and
+// odd sizes.
 Placement even_cut(const TensorType& whole, const Mesh& mesh) {
   for (int dim = 0; dim < whole.rank(); ++dim) {
     const Placement placement = cut_by_all(dim, mesh);

@@ -144,6 +144,7 @@ std::vector<TiedLayers::Index> TiedLayers::nodes_against(const Placement& placem
   return nodes;
 }
 
+// The placement between the layers; nothing if the two seams differ or have several placements.
 std::optional<Placement> TiedLayers::placement_of(const extract::Solution& solution) const {
   std::vector<Placement> of_first;
   std::vector<Placement> of_second;
@@ -207,6 +208,7 @@ PlacedGraph TiedLayers::repeated(const WrittenProgram& program, const ir::Graph&
   };
   append(Section::kBefore, 0);
   for (std::size_t copy = 0; copy < static_cast<std::size_t>(fewer_.repeats); ++copy) {
+    // The next copy reads what the copy before has given.
     if (copy > 0) place[first] = place[second];
     append(Section::kRepeated, copy);
   }

@@ -153,6 +153,8 @@ class RingWriter {
 
   bool is_last(std::size_t i) const { return i + 1 == nodes_.size(); }
 
+  // A state begins with the neutral element of its reduction. A maximum that other nodes use as a
+  // reference begins with a finite number: the difference of two minus infinities is no number.
   void add_state(std::size_t i) {
     Node& node = nodes_[i];
     double first = 0;
@@ -227,6 +229,7 @@ class RingWriter {
     const Kind kind = own(unknown).step.kind;
     const bool divides = found->kind == Factor::Kind::kDivided;
     const bool here = std::ranges::count(factors, Factor::Kind::kItself, &Factor::kind) > 0;
+    // A division by the value itself is postponed: this node passes on its numerator.
     if (divides && here && !own(i).step.is_partial())
       nodes_[i].undivided = numerator_of(denotation);
     if (kind != (divides ? Kind::kSum : Kind::kMax)) return failed;
@@ -417,6 +420,8 @@ double RingProgram::bytes_sent() const {
   return bytes * static_cast<double>(steps - 1);
 }
 
+// While a block is used, the next one arrives: up to two blocks of each passing input exist beside
+// the held one.
 double RingProgram::scratch_bytes() const {
   const auto on_their_way = static_cast<double>(std::min<std::int64_t>(steps - 1, 2));
   double bytes = 0;

@@ -29,6 +29,8 @@ class FactorReader {
     if (const auto same = linear()) return same;
     if (is_quotient(root)) return Factor{Kind::kDivided};
     const bool exponential = is_exponential(denotation_);
+    // exp(x + t) is scaled by exp(t); x + t is shifted by t. Multiples of t other than plus and
+    // minus one have no correction here.
     const std::optional<int> shift = shift_of(exponential ? root->kids[0] : root);
     if (!shift || *shift < -1 || *shift > 1) return std::nullopt;
     if (*shift == 0) return Factor{};
@@ -130,6 +132,8 @@ std::optional<Factor> factor_of(const ir::Denotation& denotation,
   return FactorReader(denotation, types, inputs, value).read();
 }
 
+// The input that is divided, if it is read at the result's own indices. The steps then pass it on
+// undivided.
 std::optional<std::size_t> numerator_of(const ir::Denotation& denotation) {
   if (denotation.value.is_constant() || denotation.value.node()->op != ExprOp::kDiv)
     return std::nullopt;

@@ -26,6 +26,7 @@ class RingFinder {
   std::optional<FoundRing> find(NodeId node, const Implementation& way, const Placement& output,
                                 const Law& in_time) {
     const auto root = add_node(node, way, output, in_time);
+    // Without a circulating block there is nothing to gain over the plain implementation.
     if (!root || passing() == 0) return std::nullopt;
     for (std::size_t i = 0; i < whole_.size(); ++i) {
       if (ring_.nodes.size() > kMostNodes) return std::nullopt;
@@ -238,6 +239,9 @@ class RingFinder {
 
 }  // namespace
 
+// For each axis that cuts the result and each law along time, two rings are tried: one whose steps
+// only cut their operands, and one whose steps also compute them from circulating blocks, as ring
+// attention does.
 std::vector<FoundRing> find_rings(const rules::TensorEGraph& tensors, const Mesh& mesh,
                                   Implementations& ways, NodeId node, const Implementation& way,
                                   const Placement& output) {

@@ -38,6 +38,8 @@ base::Result<ir::Graph> lookup_in_blocks(const ir::TensorType& table, const ir::
   Integers in_blocks(sizes.begin(), sizes.end());
   in_blocks[at] = rows / blocks;
   in_blocks.insert(in_blocks.begin() + axis, blocks);
+  // gather counts indices modulo the size of its axis. A block therefore accepts the index into the
+  // whole table: the remainder is the row within the block.
   const ir::Value found =
       b.add("gather", {b.add("reshape", {x}, {{"shape", in_blocks}}), i}, {{"axis", axis + 1}});
 
@@ -62,6 +64,7 @@ base::Result<ir::Graph> lookup_in_blocks(const ir::TensorType& table, const ir::
   return b.finish();
 }
 
+// One rule per number of blocks. It is restricted to tables that are inputs or weights.
 std::vector<rules::CompiledRule> rules_for_table_rows(rules::TensorEGraph& tensors,
                                                       std::span<const std::int64_t> counts) {
   std::vector<rules::CompiledRule> all;
