@@ -54,6 +54,9 @@ void add_cases(std::span<const Use> uses, std::span<const std::size_t> which,
   }
 }
 
+// Every set of operands may repeat along every group. The number of combinations is exponential in
+// the operands. Beyond kMostCases only pairs of groups are combined: an operator that treats groups
+// together does so in pairs, as broadcasting does.
 std::vector<Case> cases_of(std::span<const Use> uses) {
   std::size_t number = 1;
   std::vector<std::size_t> all;
@@ -87,6 +90,10 @@ class Application {
         groups_(groups),
         sizes_(sizes) {}
 
+  // Tests whether the operator treats the groups as batch axes: each element of the result depends
+  // only on the elements at its own place. The text of the definition without the groups must be
+  // the same whether an operand has a group in full, or repeats along it with size 1. Returns the
+  // first group for which this fails.
   std::optional<std::size_t> exception() {
     if (const auto twice = find_uses()) return twice;
     if (uses_.empty()) return std::nullopt;

@@ -43,6 +43,7 @@ class Writer {
           return std::nullopt;
         line += " " + std::string(node.name);
         break;
+      // A bound variable is named by its number, so texts are equal up to renaming.
       case ExprOp::kReduce: {
         const std::size_t number = variables_.size();
         variables_.emplace(node.kids[0], number);

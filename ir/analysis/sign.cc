@@ -12,6 +12,7 @@ class Signs {
  public:
   Signs(DType output, std::span<const SignedInput> inputs) : output_(output), inputs_(inputs) {}
 
+  // The entry exists while its kids are visited, with the safe answer.
   Sign of(const ExprNode& node) {
     const auto [found, is_new] = known_.emplace(&node, Sign::kUnknown);
     if (is_new) {

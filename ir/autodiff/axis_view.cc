@@ -6,6 +6,7 @@
 
 namespace egret::ir::autodiff {
 
+// Interval arithmetic. Variables of the domain have the narrowed range, others that of the nest.
 Range range_of(const Affine& form, const LoopNest& nest, const Domain& domain) {
   Range range{form.constant, form.constant};
   for (const auto& part : form.parts) {
@@ -16,6 +17,10 @@ Range range_of(const Affine& form, const LoopNest& nest, const Domain& domain) {
   return range;
 }
 
+// Classifies an index that is affine in loop variables. Box: the variables are the digits of one
+// arithmetic progression (each factor is the next one times its extent), and all places are inside,
+// so a slice and a reshape read it. Window: two variables whose steps overlap, as position and tap
+// of a convolution. All else needs a gather.
 AxisView view_of(const Affine& form, std::int64_t size, const Domain& domain) {
   std::vector<Affine::Part> parts(form.parts.begin(), form.parts.end());
   const auto known = [&](const Affine::Part& part) { return domain.contains(part.symbol); };

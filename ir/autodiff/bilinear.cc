@@ -73,6 +73,8 @@ std::vector<int> followed_by(std::vector<int> list, const std::vector<int>& more
 
 }  // namespace
 
+// Any contraction of two tensors is one batched matrix product: the axes of each role are merged
+// into one axis, and the result is split again.
 Labelled product_sum(GraphBuilder& b, const Labelled& first, const Labelled& second,
                      std::span<const int> result) {
   const Roles r = roles_of(first, second, result, {});
@@ -192,6 +194,7 @@ std::optional<Labelled> convolved_back(GraphBuilder& b, const Labelled& y, const
     attrs.strides.push_back(a.stride);
     attrs.dilations.push_back(a.dilation);
     attrs.before.push_back(before);
+    // What windows reach beyond the image is cut off.
     attrs.after.push_back(std::max<std::int64_t>(0, left - room));
   }
   // The transposed convolution yields the part of x that windows reach (pads crop it); unsliced()

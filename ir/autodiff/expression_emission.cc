@@ -216,6 +216,8 @@ Labelled Emitter::zero(const Affine& form) {
   return pointwise(b_, "equal", index(left), index(right));
 }
 
+// An index as a tensor of 64-bit integers over its variables. Only gathers, scatters and masks need
+// it.
 Labelled Emitter::index(const Affine& form) {
   Labelled sum;
   for (const auto& part : form.parts) {
@@ -286,6 +288,7 @@ bool Emitter::is_function_of(int id, int& read) const {
   }
 }
 
+// The expression with the whole tensor in the place of the element that it reads.
 Labelled Emitter::whole(int id, int read) {
   const NestNode node = nest_.node(id);
   if (id == read) return {input(node), {}};

@@ -107,6 +107,8 @@ base::Result<std::vector<Value>> operator_gradient(GraphBuilder& b, const Operat
   return values;
 }
 
+// Tells how an operator's gradient is obtained, in the order of precedence that gradients()
+// follows.
 base::Result<GradientSource> gradient_source(const Operator& op, const Attrs& attrs,
                                              std::span<const TensorType> inputs) {
   using Kind = GradientSource::Kind;

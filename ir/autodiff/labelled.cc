@@ -40,6 +40,8 @@ Labelled in_order(GraphBuilder& b, const Labelled& x) {
   return permuted(b, x, order);
 }
 
+// The value with an axis of size 1 for each variable that it lacks, so that broadcasting aligns it.
+// Leading axes of size 1 are left out: broadcasting adds them.
 Value spread(GraphBuilder& b, const Labelled& x, std::span<const int> vars) {
   if (x.vars.empty()) return x.value;
   std::vector<int> order;

@@ -4,6 +4,9 @@
 
 namespace egret::ir::autodiff {
 
+// Emits the sum over a domain of a product of tensors, each indexed by affine forms. First the
+// domain is simplified: conditions become ranges or eliminate variables. The remaining factors are
+// multiplied in pairs, by matrix products or convolutions.
 std::optional<Value> ProductEmission::run(bool divisions) {
   for (Seen* s : all()) {
     if (s != &target_) reduction_.track(s->axes);
@@ -168,6 +171,8 @@ void ProductEmission::count_idle(std::span<const int> used) {
   }
 }
 
+// Reads the factors by slices or gathers, contracts them, and puts the result at its place: by a
+// slice's adjoint if the target is a box, tap by tap if it is a window, and by a scatter otherwise.
 std::optional<Value> ProductEmission::without_windows() {
   for (const auto& [var, range] : reduction_.domain()) {
     if (reduction_.promoted().contains(var) && !usable_as_variable(var)) return std::nullopt;

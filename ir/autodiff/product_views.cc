@@ -108,6 +108,8 @@ ProductEmission::Places ProductEmission::places(const Seen& s, const std::vector
   return result;
 }
 
+// A tensor over the nest's variables, restricted to the narrowed ranges and read at the forms that
+// replace eliminated variables.
 Labelled ProductEmission::within_domain(const Labelled& x) {
   Seen s = seen(x);
   for (std::size_t i = 0; i < x.vars.size(); ++i) {

@@ -7,6 +7,8 @@
 
 namespace egret::ir::autodiff {
 
+// A promoted quotient may turn out to have no value in the graph. The sum is then emitted without
+// promotion, which always succeeds.
 Value emit(Emitter& emitter, SumOfProducts sum) {
   if (const auto made = ProductEmission(emitter, sum).run(true)) return *made;
   const auto made = ProductEmission(emitter, sum).run(false);
@@ -14,6 +16,8 @@ Value emit(Emitter& emitter, SumOfProducts sum) {
   return *made;
 }
 
+// Takes a product apart into factors and divisors, so that each can be read in its own way. The
+// root of the nest is not taken apart: its value is already there.
 void add_factor(Emitter& e, SumOfProducts& sum, int id, bool divides) {
   const NestNode node = e.nest().node(id);
   if (node.op == ExprOp::kConst && node.is_real()) {

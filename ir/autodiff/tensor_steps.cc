@@ -58,6 +58,7 @@ Value sliced(GraphBuilder& b, Value x, int axis, std::int64_t start, std::int64_
                 {"step", size <= 1 ? std::int64_t{1} : step}});
 }
 
+// The adjoint of sliced(): puts the elements at start, start + step, .. of an axis of zeros.
 Value unsliced(GraphBuilder& b, Value x, int axis, std::int64_t start, std::int64_t step,
                std::int64_t size) {
   if (!x.valid()) return x;

@@ -136,6 +136,7 @@ auto* row_called(const Rows& rows, std::string_view name) {
   return found == rows.end() ? nullptr : &*found;
 }
 
+// A pattern is a name, or a prefix and "*".
 bool matches(std::string_view pattern, std::string_view name) {
   if (!pattern.ends_with('*')) return pattern == name;
   pattern.remove_suffix(1);

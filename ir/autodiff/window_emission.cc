@@ -182,6 +182,8 @@ std::optional<Value> ProductEmission::as_convolution(const Seen& image,
     if (s.of_w < 0) turned(second, s.w);
     if (s.of_y < 0 && onto_target) turned(first, s.y);
     if (s.of_y < 0 && !onto_target) turned_results.push_back(s.y);
+    // The offset takes in the low ends of both variables, or the high ends where a factor is
+    // negative. Positions and taps then count from 0.
     axes.push_back({.x = windows_.at(&image.axes[windows[i].axis]),
                     .y = s.y,
                     .w = s.w,

@@ -344,6 +344,7 @@ Scalar select(Guard guard, Scalar then, Scalar otherwise) {
   return Scalar(pool.intern({.op = ExprOp::kSelect, .kids = kids}));
 }
 
+// A constant folds only if a double holds it exactly.
 Scalar scalar_of(Index index) {
   constexpr std::int64_t kExact = std::int64_t{1} << 53;
   if (index.is_constant() && index.constant() >= -kExact && index.constant() <= kExact) {

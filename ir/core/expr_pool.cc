@@ -13,6 +13,8 @@
 namespace egret::ir {
 namespace {
 
+// Kids are hashed by address: they are interned, so equal kids have one address. Reals are compared
+// by their bits, which keeps -0 and 0 apart and makes NaN equal to itself.
 std::uint64_t hash_node(const ExprNode& n) {
   std::uint64_t hash = base::mix(
       static_cast<std::uint64_t>(n.op) | static_cast<std::uint64_t>(n.reduction) << 8 |

@@ -34,6 +34,8 @@ constexpr auto kOdd = Parity::kOdd;
 
 using F = Function;
 
+// Per row: function, name, arity, monotonicity, parity, range, domain, whether it takes integers
+// only, and the two precisions.
 const std::array<FunctionFacts, kFunctionCount> kFacts = {{
     {F::kExp, "exp", 1, kUp, kNone, 0, kInf, -kInf, kInf, false, EGRET_CMATH(std::exp(a))},
     {F::kLog, "log", 1, kUp, kNone, -kInf, kInf, 0, kInf, false, EGRET_CMATH(std::log(a))},

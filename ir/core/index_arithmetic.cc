@@ -34,6 +34,7 @@ Factors factors_of(std::span<const Index> sizes) {
 
 }  // namespace
 
+// Horner's scheme in row-major order.
 Index linear_index(std::span<const Index> indices, std::span<const Index> sizes) {
   Index position = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) position = position * sizes[i] + indices[i];

@@ -118,6 +118,8 @@ void SymbolicScope::note(const ExprNode& node, bool truth) {
   }
 }
 
+// A place that needs a number gets the example's. The result is then valid only where the
+// expression has this value, which becomes a condition.
 std::int64_t SymbolicScope::concretize(Index value) {
   const std::int64_t known = example(value);
   if (value.is_constant()) return known;

@@ -54,6 +54,9 @@ std::int64_t count(const LoopNest& nest, const std::vector<int>& variables) {
 
 }  // namespace
 
+// Matches sum(a[..] * b[..]) over affine reads, with affine guards. Matrix products, convolutions
+// and attention scores are all of this form. The layout does not matter: offsets are tabulated
+// (contraction_run.cc).
 std::optional<Contraction> find_any_contraction(const LoopNest& nest) {
   const NestNode& root = nest.node(nest.root);
   if (root.op != ExprOp::kReduce || root.reduction != Reduction::kSum || !root.is_real()) {
@@ -109,6 +112,7 @@ std::optional<Contraction> find_any_contraction(const LoopNest& nest) {
   return found;
 }
 
+// A contraction that is large enough for packing to pay, and whose tables fit.
 std::optional<Contraction> find_contraction(const LoopNest& nest) {
   auto found = find_any_contraction(nest);
   if (!found) return std::nullopt;

@@ -45,6 +45,8 @@ class RealDomain {
 
 }  // namespace
 
+// Evaluates the definition element by element, without a plan. It is slow, and simple enough to
+// serve as the reference for the planned evaluation.
 base::Result<Tensor> evaluate_directly(const Denotation& denotation, std::span<const Tensor> inputs,
                                        DType result, Precision precision) {
   std::vector<DType> types;

@@ -14,6 +14,8 @@ base::Result<std::shared_ptr<const EvaluationProgram>> EvaluationMemo::plan(
     const std::lock_guard lock(mutex_);
     if (const auto* known = plans.find(call)) return *known;
   }
+  // The plan is made outside of the lock. Two threads may make the same one; the first insertion
+  // stays.
   EGRET_ASSIGN_OR_RETURN(const Denotation denotation, denote_concrete(op, attrs, inputs));
   const DType result = storage_type(denotation.type.dtype, precision);
   EGRET_ASSIGN_OR_RETURN(EvaluationProgram made,

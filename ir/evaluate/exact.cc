@@ -117,6 +117,8 @@ class RationalDomain {
     return base::bad_input("maximum or minimum over no element");
   }
 
+  // Functions that map rationals to rationals are computed. A power with a large exponent would
+  // have too many digits, so it is opaque like the others.
   base::Result<Rational> call(Function function, const Rational& a, const Rational& b) const {
     switch (function) {
       case Function::kFloor: return Rational(floor_of(a));

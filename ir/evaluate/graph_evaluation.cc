@@ -28,6 +28,8 @@ base::Status check_input_types(const Graph& graph, std::span<const TensorType> g
   return base::ok();
 }
 
+// Adds up the values that are alive at the same time, as 64-bit numbers in the interpreter's order.
+// A refusal before the run is better than an end by the system's memory killer.
 base::Status check_memory(const Graph& graph) {
   constexpr double kUsable = 0.75;  // of the machine's memory
   const double machine = static_cast<double>(base::machine_memory_bytes());

@@ -13,6 +13,8 @@ namespace {
 
 // Element `offset` of an array, where offset may be outside as long as it is not read.
 template <typename T>
+// Integer arithmetic: a pointer outside of its array would be undefined behaviour even without a
+// read.
 const T* element_pointer(const std::byte* data, std::int64_t offset) {
   const auto address =
       reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(offset) * sizeof(T);
@@ -31,6 +33,8 @@ LaneEvaluator::Operand<T> LaneEvaluator::operand(int node, const LaneSet& set) {
 }
 
 template <typename T>
+// The node's values for the lanes of a set, computed at most once per stamp. An array that was
+// computed for a larger set serves a smaller one.
 const T* LaneEvaluator::lanes(int id, const LaneSet& set) {
   const auto i = static_cast<std::size_t>(id);
   const std::uint64_t stamp = stamps_[static_cast<std::size_t>(plan_.node_scopes[i])];
@@ -195,6 +199,7 @@ const T* LaneEvaluator::select_lanes(int id, const NestNode& node, const LaneSet
 }
 
 template <typename T>
+// One accumulator per lane: the reduction's loops run outside, and each iteration adds an array.
 const T* LaneEvaluator::reduce_lanes(int id, const NestNode& node, const LaneSet& set) {
   const int lane = plan_.lanes[static_cast<std::size_t>(id)];
   T* sums = buffer<T>(id);

@@ -24,6 +24,7 @@ bool LaneEvaluator::covers(const Memo& memo, std::uint64_t stamp, const LaneSet&
 }
 
 template <typename Keep>
+// The lanes of a set that pass a test, as an interval if they are one and as a mask otherwise.
 LaneEvaluator::LaneSet LaneEvaluator::filtered(const LaneSet& set, const Keep& keep) {
   if (masks_used_ == static_cast<int>(masks_.size())) {
     masks_.push_back({std::make_unique<std::uint8_t[]>(kLanes), 0, -1});
@@ -49,6 +50,7 @@ LaneEvaluator::LaneSet LaneEvaluator::filtered(const LaneSet& set, const Keep& k
   return {.low = low, .high = high, .mask = mask.lanes.get(), .slot = masks_used_++};
 }
 
+// Taking an interval's beginning or end away leaves an interval, with the same mask.
 LaneEvaluator::LaneSet LaneEvaluator::difference(const LaneSet& set, const LaneSet& part) {
   if (part.empty()) return set;
   if (part.slot == set.slot) {  // an interval of it
@@ -72,6 +74,7 @@ LaneEvaluator::LaneSet LaneEvaluator::where(int id, int lane, const LaneSet& set
   if ((guard.kind != G::kLe && guard.kind != G::kEq) || has_lane_symbols(guard.form, lane)) {
     return masked(id, lane, set);
   }
+  // An affine guard holds on an interval of lanes: two divisions replace a test per lane.
   // base + step * l against 0.
   const std::int64_t step = guard.form.factor(lane);
   const std::int64_t base = base_of(guard.form, lane);

@@ -11,6 +11,9 @@
 
 namespace egret::ir {
 
+// How many rounded operations an element of the result may accumulate: the product of the extents
+// of nested sums, along the path with the most. Perturbations grow with its square root, as
+// independent rounding errors do.
 double rounded_terms(const LoopNest& nest) {
   // Operands come before operators; reductions inside of indices and guards round no result.
   std::vector<double> terms(nest.nodes.size(), 0);
@@ -34,6 +37,8 @@ double rounded_terms(const LoopNest& nest) {
 namespace {
 
 template <typename Moves>
+// Relative changes, uniform within `width`, from a hash of the element's position: the result does
+// not depend on the number of threads.
 void perturb_where(Tensor& tensor, double width, std::uint64_t seed, const Moves& moves) {
   constexpr std::size_t kRun = 1024;
   std::byte* data = tensor.mutable_data().data();

@@ -245,6 +245,7 @@ class ElementDemands {
     ask(term.kids[1], {.zero = term.is_real()}, sure);
   }
 
+  // Arguments should lie in the function's domain, otherwise random inputs give NaN.
   void call(const Term& term, bool sure) {
     const FunctionFacts& function = facts(term.function);
     if (term.function == Function::kPow) {

@@ -5,6 +5,7 @@
 
 namespace egret::ir {
 
+// Keeps the first failure. After it all calls do nothing, so callers test once at the end.
 Value GraphBuilder::fail(base::Status status) {
   EGRET_CHECK(!status.ok(), "fail() needs a failure");
   if (ok()) status_ = std::move(status);

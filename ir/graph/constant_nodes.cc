@@ -16,6 +16,7 @@ std::vector<bool> constant_nodes(const Graph& graph,
   return constant;
 }
 
+// Inputs come before their users, so one pass over the new nodes suffices.
 void extend_constant_nodes(const Graph& graph, std::vector<bool>& constant,
                            const std::function<bool(const Node&)>& admits) {
   const auto is_constant = [&](NodeId id) -> bool { return constant[id.index()]; };

@@ -186,6 +186,8 @@ Scalar Definition::read(int input, std::initializer_list<Index> indices) const {
   return read(input, std::span(indices.begin(), indices.size()));
 }
 
+// The joint size of two axes. Where neither structure nor the example decides, the sizes are
+// required to be equal.
 Index Definition::broadcast_size(Index a, Index b, const std::function<std::string()>& message) {
   // First the structural cases, then the example of the scope, which records what it decides.
   if (is_one(a) || a.same(b)) return b;
@@ -197,6 +199,8 @@ Index Definition::broadcast_size(Index a, Index b, const std::function<std::stri
   return a;
 }
 
+// Whether an operand's axis repeats one element along the joint axis. An undecided size is read at
+// its own place, which is right where the sizes are equal.
 bool Definition::repeats(Index size, Index joint) {
   if (is_one(size)) return true;
   if (size.same(joint) || decided(size == joint).value_or(true)) return false;

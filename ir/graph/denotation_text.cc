@@ -44,6 +44,7 @@ class Writer {
  public:
   explicit Writer(std::span<const std::string> inputs) : inputs_(inputs) {}
 
+  // Parentheses appear only where an operator binds weaker than its context demands.
   std::string write(const ExprNode* node, Strength context = kLoosest) {
     EGRET_CHECK(++depth_ < 10000, "expression nested too deep to print");
     const auto [text, strength] = form(node);

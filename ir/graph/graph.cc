@@ -166,6 +166,8 @@ base::Result<Graph> bind_symbols(const Graph& graph,
   }
 }
 
+// Repeats until no composite is left: the body of one may contain others. Bodies are not recursive,
+// so this ends.
 base::Result<Graph> expand_composites(const Graph& graph,
                                       const std::function<bool(const Node&)>& keep) {
   Graph current = graph;

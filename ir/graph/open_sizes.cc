@@ -15,6 +15,7 @@ std::string size_text(const Index& size) {
 
 }  // namespace
 
+// Visits each shared part once: linear in the expressions as graphs.
 SymbolNames symbols_of(std::vector<const ExprNode*> roots) {
   SymbolNames names;
   std::unordered_set<const ExprNode*> seen(roots.begin(), roots.end());

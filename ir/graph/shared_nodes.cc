@@ -8,6 +8,8 @@
 
 namespace egret::ir {
 
+// Common subexpression elimination by value numbering: inputs are replaced first, so equal nodes
+// have equal keys. Named constants stay apart, because their names identify weights.
 Graph with_shared_nodes(const Graph& graph) {
   using OperatorKey = std::tuple<std::string, std::string, std::vector<std::uint32_t>>;
   std::map<OperatorKey, NodeId> operators;

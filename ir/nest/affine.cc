@@ -28,6 +28,7 @@ std::int64_t Affine::factor(int symbol) const {
   return 0;
 }
 
+// Merges two lists that are sorted by symbol. No factor is 0, so equal forms have equal lists.
 Affine operator+(const Affine& a, const Affine& b) {
   Affine sum(wrapping_add(a.constant, b.constant));
   auto p = a.parts.begin();

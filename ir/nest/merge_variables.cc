@@ -58,6 +58,8 @@ void merge_within(LoopNest& nest, std::vector<int>& variables) {
 
 }  // namespace
 
+// Joins loops over contiguous axes into one. Fewer and longer loops vectorize better and have less
+// overhead.
 void merge_variables(LoopNest& nest) {
   merge_within(nest, nest.output_variables);
   // A variable that several reductions share must stay what it is in all of them.

@@ -64,6 +64,7 @@ Affine NestBuilder::bind(int var, std::int64_t extent, int output_axis, std::int
     symbol.ordinal = static_cast<int>(nest_.variables.size());
     symbol.extent = digits[i].extent;
     symbol.range = {0, digits[i].extent - 1};
+    // The clamp keeps the shift defined. build() refuses a nest with so many loops.
     symbol.depends = VariableSet{1} << std::min(symbol.ordinal, 63);
     const int id = static_cast<int>(nest_.symbols.size());
     nest_.symbols.push_back(symbol);

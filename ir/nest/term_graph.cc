@@ -119,6 +119,7 @@ class TermBuilder {
   TermGraph take() { return std::move(graph_); }
 
  private:
+  // The type from the leaves up. Constants have none and take that of their neighbour.
   MaybeType natural_type(const ExprNode& node) const {
     const auto of = [&](std::size_t i) { return facts_.at(node.kids[i]).type; };
     switch (node.op) {
@@ -233,6 +234,8 @@ class TermBuilder {
 
 }  // namespace
 
+// Gives each expression a machine type. A definition is untyped apart from its inputs and casts;
+// here each operator computes in the type in which its operands meet, and casts are written out.
 base::Result<TermGraph> term_graph(const Denotation& denotation, std::span<const DType> inputs) {
   TermBuilder builder(inputs);
   const ExprNode* root = denotation.pool->node_of(denotation.value);

@@ -104,6 +104,8 @@ class WorkCounter {
   std::vector<std::vector<bool>> depends_;
 };
 
+// The arithmetic of a composite is that of its body. Its traffic is that of its inputs and output:
+// values inside may stay in registers or caches.
 base::Result<Work> work_of_body(const Operator& op, const Attrs& attrs,
                                 std::span<const TensorType> types) {
   EGRET_RETURN_IF_ERROR(check_arity(op, types.size()));

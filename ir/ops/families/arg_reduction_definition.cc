@@ -5,6 +5,8 @@
 
 namespace egret::ir {
 
+// Two passes, since a reduction folds one value: first the extremum, then the least or greatest
+// position that reaches it.
 Scalar position_of_extremum(const Definition& d, Reduction extremum, Index extent, bool last,
                             const std::function<std::vector<Index>(Index position)>& at) {
   const auto element = [&](Index k) { return d.read(0, at(k)); };

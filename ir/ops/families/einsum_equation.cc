@@ -45,6 +45,9 @@ base::Result<std::vector<int>> term_labels(std::string_view term, int total_widt
 
 }  // namespace
 
+// Gives each axis a number: letters are 0 to 51, and the axes of an ellipsis follow, aligned at the
+// last one. Without an arrow, the output has the ellipsis and the letters that occur once, in
+// alphabetical order (upper case first), as NumPy defines it.
 base::Result<EinsumEquation> parse_einsum(std::string_view equation, std::span<const int> ranks) {
   std::string text(equation);
   std::erase(text, ' ');

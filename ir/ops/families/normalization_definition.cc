@@ -6,6 +6,8 @@
 
 namespace egret::ir {
 
+// The variance is the mean of the squared differences from the mean. The mean of squares minus the
+// squared mean would need one pass less, and would cancel for large means.
 Moments moments(GraphBuilder& b, Value x, const Integers& axes, double epsilon) {
   const Attrs over = reduction_attrs(axes, true);
   const Value mean = b.add("reduce_mean", {x}, over);

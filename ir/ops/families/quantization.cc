@@ -12,6 +12,7 @@ Value converted(GraphBuilder& b, Value x, DType type) {
   return b.add("cast", {x}, {{"to", std::string(to_string(type))}});
 }
 
+// Broadcasting aligns last axes. A vector along an earlier axis gets axes of size 1 behind it.
 Value along_axis(GraphBuilder& b, Value vector, std::int64_t axis, int rank) {
   const TensorType& type = b.type(vector);
   if (type.rank() != 1 || axis == rank - 1) return vector;

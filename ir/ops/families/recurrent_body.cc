@@ -172,6 +172,8 @@ class Unrolled {
     return read_extras() && read_activations();
   }
 
+  // The optional inputs in the fixed order of kExtras. The text names those that are present, so
+  // that inputs after a missing one keep their meaning.
   bool read_extras() {
     int next = 3;
     std::size_t allowed = 0;

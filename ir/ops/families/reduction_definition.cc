@@ -8,6 +8,8 @@
 namespace egret::ir {
 namespace {
 
+// One definition for all: an element is mapped, the box of the reduced axes is folded, and the
+// result is finished (divided by the count, for a mean).
 void define(Definition& d, const ReductionForm& form) {
   const Integers& axes = d.axes("axes", d.rank(0));
   const bool keepdims = d.flag("keepdims");

@@ -87,6 +87,9 @@ base::Status check(const ResizeAxis& a, std::size_t taps) {
 
 }  // namespace
 
+// Resizing is separable: along each axis, an output element is a weighted sum of up to four input
+// elements (taps). The table holds each tap's source and weight. A tap without weight anywhere is
+// dropped.
 base::Result<ResizeSamples> resize_plan(const ResizeAxis& a) {
   const std::size_t count = a.mode == "nearest" ? 1 : a.mode == "linear" ? 2 : 4;
   EGRET_RETURN_IF_ERROR(check(a, count));

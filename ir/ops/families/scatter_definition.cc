@@ -13,6 +13,9 @@ bool require_scatter_reduction(Definition& d, const std::string& reduction) {
   return d.fail("reduction must be none, add, mul, max or min, not " + reduction);
 }
 
+// A scatter as a gather: each element of the result folds all updates that hit it. Without a
+// reduction the update with the last place wins, which makes the result deterministic. The
+// definition is quadratic and states the meaning; kernels do not compute this way.
 Scalar scattered(Definition& d, const std::string& reduction, const ScatteredElement& element) {
   const auto over = [&](Reduction kind, const Definition::BoxBody& body,
                         const Definition::BoxWhere& where = {}) {

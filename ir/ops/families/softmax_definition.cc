@@ -6,6 +6,8 @@
 
 namespace egret::ir {
 
+// Softmax does not change if a constant is subtracted. With the maximum subtracted, no exponential
+// overflows and the sum is at least 1.
 ShiftedExponentials shifted_exponentials(GraphBuilder& b, Value x, const Integers& axes) {
   const Attrs over = reduction_attrs(axes, true);
   const Value shifted = b.add("sub", {x, b.add("reduce_max", {x}, over)});
@@ -25,6 +27,7 @@ Operator softmax_operator(std::string name, std::string doc, std::string onnx_na
   const auto import = [name, over](OnnxNode& node) -> base::Result<std::vector<Value>> {
     const Value x = node.input(0);
     const int rank = node.type(x).rank();
+    // Before opset 13 an operator normalized over the axis and all axes after it.
     const bool one_axis = node.opset() >= 13;
     const std::int64_t axis = node.axis(node.integer("axis", one_axis ? -1 : 1), rank);
     if (one_axis || rest_is_trivial(node.type(x), axis)) {

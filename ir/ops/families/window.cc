@@ -96,6 +96,8 @@ Guard Windows::inside(std::span<const Index> windows, std::span<const Index> tap
   return all;
 }
 
+// The number of taps of a window that lie in the input, in closed form: an average without padding
+// divides by it.
 Index Windows::taps_inside(std::size_t axis, Index window) const {
   if (!padded(axis)) return kernel_[axis];
   // Taps below `first` lie before the input, those from `end` on after it.
@@ -204,6 +206,8 @@ std::int64_t ceil_excess(const Axis& axis, std::int64_t before, std::int64_t aft
 
 }  // namespace
 
+// Reads what all windowed operators of ONNX share. Automatic padding and ceil mode depend on the
+// sizes and become numbers here, so the definitions know explicit pads only.
 base::Result<OnnxWindows> read_windows(const OnnxNode& node, Integers kernel) {
   const TensorType& x = node.type(node.input(0));
   if (x.rank() < 3) {

@@ -48,6 +48,7 @@ Essential essential_axes(std::span<const Index> sizes) {
   return result;
 }
 
+// Axes of size 1 are left out, then both shapes are walked in parallel in groups of equal product.
 void define(Definition& d) {
   const TensorType x(d.dtype(0), d.dims(0));
   const auto target = target_dims(x, d.targets("shape"));

@@ -18,6 +18,7 @@ Value along_axis(Body& b, const std::vector<double>& values, DType dtype, std::i
   return b.builder().constant(Tensor::of(dtype, shape, values));
 }
 
+// A sum over the taps of gathered elements times weights, with the tables as constants.
 Value build(Body& b) {
   const Value x = b.input(0);
   const TensorType type = b.type(x);
