@@ -212,6 +212,7 @@ base::Result<std::string> Database::content_hash(std::string_view machine) const
   return base::content_hash(text).to_hex();
 }
 
+// The path of the environment, else a file in the user's cache folder; empty if there is none.
 std::string default_database_path() {
   const char* path = std::getenv("EGRET_COST_DB");
   if (path != nullptr && *path != 0) return path;

@@ -39,6 +39,7 @@ base::Status bring_to_version(sqlite3* db, const std::string& path) {
                            std::to_string(kVersion) + "; " + kOtherDatabase);
   }
   if (version == kVersion) return base::ok();
+  // A write-ahead log lets several processes measure and read at the same time.
   EGRET_RETURN_IF_ERROR(execute(db, "PRAGMA journal_mode = WAL"));
   EGRET_RETURN_IF_ERROR(execute(db, kSchema));
   return execute(db, ("PRAGMA user_version = " + std::to_string(kVersion)).c_str());
@@ -125,6 +126,8 @@ base::Result<Connection> open_to_write(const std::string& path) {
   return db;
 }
 
+// A reader works on a copy. It holds no lock while it runs, sees one state of the file, and may
+// bring the copy's schema up to date.
 base::Result<Connection> copy_in_memory(const std::string& path) {
   EGRET_ASSIGN_OR_RETURN(Connection memory,
                          connect(kInMemory, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, kInMemory));

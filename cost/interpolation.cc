@@ -26,6 +26,7 @@ constexpr int kRobustRounds = 3;
 constexpr double kLeastScale = 0.3;    // residuals below this are never outliers
 constexpr double kLeastWeight = 1e-6;  // of outliers: fits stay solvable
 
+// A neighbour in the local coordinates of a query.
 struct Point {
   double flops = 0;  // relative to the query, in logarithms
   double bytes = 0;

@@ -49,6 +49,8 @@ std::vector<std::string_view> split_types(std::string_view text) {
 
 }  // namespace
 
+// The inverse of key_of(). The attributes become canonical, so keys of versions with fewer
+// attributes still mean the same.
 base::Result<ParsedKey> ParsedKey::parse(std::string_view key) {
   ParsedKey parsed;
   ir::TextCursor cursor(key);

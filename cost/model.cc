@@ -72,6 +72,7 @@ bool Query::all_constant() const {
   return !constant.empty() && std::ranges::all_of(constant, [](bool c) { return c; });
 }
 
+// Operators that copy nothing: their result is the operand's memory under another shape.
 bool is_view(const ir::Operator& op) { return op.name() == "reshape" || op.name() == "identity"; }
 
 std::string key_of(const Query& query) {
@@ -90,6 +91,8 @@ Rates fastest_of(const Rates& a, const Rates& b) {
           .seconds_per_kernel = std::min(a.seconds_per_kernel, b.seconds_per_kernel)};
 }
 
+// The roofline model (Williams, Waterman, Patterson, CACM 2009): arithmetic and traffic overlap, so
+// the slower of the two decides.
 double roofline_seconds(const ir::Work& work, const Rates& rates) {
   return std::max(work.flops / rates.flops_per_second,
                   (work.bytes_read + work.bytes_written) / rates.bytes_per_second);

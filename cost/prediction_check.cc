@@ -27,6 +27,7 @@ struct Errors {
   }
 };
 
+// A symmetric relative error: twice and half the measured time are equally wrong.
 double error_of(double predicted_s, double measured_s) {
   const double ratio = std::max(kLeastSeconds, predicted_s) / measured_s;
   return std::max(ratio, 1 / ratio) - 1;
@@ -84,6 +85,7 @@ PredictionCheck check(const std::vector<Database::Row>& rows, const Interpolatio
 
 }  // namespace
 
+// Leave-one-out cross-validation: each entry is predicted from all others.
 PredictionCheck check_leaving_one_out(const std::vector<Database::Row>& rows, const Rates& rates) {
   return check(rows, Interpolation(rows, rates), {}, true, rates);
 }

@@ -29,6 +29,8 @@ base::Result<Cost> ProfiledModel::cost(const Query& query) {
   return cost;
 }
 
+// The expected time of a key without a measurement comes from its neighbours. cost() is optimistic
+// instead, so that a search explores; a report must not be.
 base::Result<Cost> ProfiledModel::expected(const Query& query) {
   EGRET_ASSIGN_OR_RETURN(const Cost cost, this->cost(query));
   if (cost.measured()) return cost;

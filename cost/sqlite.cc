@@ -31,6 +31,8 @@ std::string SqlRow::text(int column) const {
   return text != nullptr ? text : "";
 }
 
+// A value that is no number reads as NaN, which the checks of the database refuse. SQLite itself
+// would convert a text to 0.
 double SqlRow::real(int column) const {
   const int type = sqlite3_column_type(statement_, column);
   return type == SQLITE_FLOAT || type == SQLITE_INTEGER ? sqlite3_column_double(statement_, column)
