@@ -180,6 +180,9 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
 
 }  // namespace
 
+// Decides what is written. Prices propose candidates, and only a race of compiled plans against the
+// original decides between them: a result that is not measurably faster leaves the program as it
+// is.
 base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& original,
                               std::vector<Candidate>& candidates, const Setup& setup,
                               const OptimizeOptions& options, base::ProgressSink* progress,

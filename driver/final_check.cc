@@ -23,6 +23,9 @@ CheckOptions check_options(const Setup& setup, const OptimizeOptions& options, i
 
 }  // namespace
 
+// Two plans of the same backend are compared directly first, which is cheap. Only if they are not
+// close does the check against the interpreter's reference follow, which knows how far rounding
+// alone can move each output.
 base::Result<Report::Check> check_outputs(const ir::Graph& original, Decision& decision,
                                           const Setup& setup, const OptimizeOptions& options,
                                           base::ProgressSink* progress) {
@@ -47,6 +50,8 @@ base::Result<Report::Check> check_outputs(const ir::Graph& original, Decision& d
   return result;
 }
 
+// A result for open sizes is checked at the profiles and at further sizes: the rules' conditions
+// hold there by proof, and this tests the whole.
 base::Result<Report::Sizes> check_sizes(const ir::Graph& program, const Decision& decision,
                                         const rules::OpenSizes& open, const Setup& setup,
                                         const OptimizeOptions& options, bool checked) {

@@ -43,6 +43,8 @@ bool fits(const backends::ExecutablePlan& plan, const backends::CompileOptions& 
 
 }  // namespace
 
+// Compiles the graph as a whole and, where the batch can be sliced, sample by sample; the faster
+// plan stays. Values of one sample may fit into caches where those of a batch do not.
 base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_batch(
     const backends::Backend& backend, ir::Graph graph, const backends::CompileOptions& options) {
   std::optional<parallel::BatchSlices> slices;

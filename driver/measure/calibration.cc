@@ -106,6 +106,8 @@ ir::TensorType f32(const ir::Shape& shape) { return {ir::DType::kF32, shape}; }
 
 }  // namespace
 
+// The roofline of the machine from three kernels: a matrix product for arithmetic, a sum of vectors
+// for traffic, and a tiny operator for the cost of a start.
 base::Result<cost::Rates> measured_rates(const Execution& execution) {
   const backends::Backend& backend = *backends::find_backend(execution.backend);
   const backends::CompileOptions options{.threads = execution.threads,

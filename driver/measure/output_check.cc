@@ -154,6 +154,8 @@ class Unexplained {
 
 using Runs = std::vector<std::vector<ir::Tensor>>;  // by run, then by output
 
+// An integer output (an index of a maximum, say) is either right or wrong. An element that changes
+// in a disturbed run is left out: rounding alone can change it.
 void compare_integers(const ir::Tensor& expected, const Runs& disturbed, std::size_t output,
                       const ir::Tensor& got, OutputError& error) {
   for (std::int64_t i = 0; i < expected.elements(); ++i) {

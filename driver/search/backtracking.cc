@@ -86,6 +86,8 @@ class Search {
     return base::ok();
   }
 
+  // Builds a queued graph's terms on demand. Most queued graphs are never taken, so only their
+  // replacements are kept.
   base::Result<TermGraph> program_of(std::uint32_t at) {
     State& state = states_[at];
     // The parent was taken from the queue earlier, so its outputs are known.

@@ -61,6 +61,8 @@ Members first_half(const Graph& graph, const Members& members,
 
 }  // namespace
 
+// Halves recursively (MetaFlow: Jia et al., MLSys 2019) until each part is small enough for a
+// search over whole graphs, whose cost grows exponentially with the number of operators.
 FlowSplit split_by_flow(const Graph& graph, std::span<const std::int64_t> capacity,
                         std::size_t most_operators) {
   const std::vector<bool> constant = ir::constant_nodes(graph);
@@ -166,6 +168,8 @@ class PartSearch {
         options_(options),
         deadline_(base::Deadline::after(options.seconds)) {}
 
+  // First each part by itself, then the surroundings of each cut, where matches crossed the border
+  // between two parts. Each search changes the graph, so the remaining parts and cuts are renamed.
   base::Result<GraphSearchResult> run() {
     EGRET_ASSIGN_OR_RETURN(const std::vector<std::int64_t> capacity, capacities(graph_, rules_));
     FlowSplit split = split_by_flow(graph_, capacity, kPartOperators);

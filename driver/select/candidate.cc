@@ -23,6 +23,8 @@ int operator_count(const std::map<std::string, int>& by_type) {
   return sum;
 }
 
+// Constants are folded first, so graphs that differ only in what is computed from weights are one
+// candidate. Duplicates by identity are dropped: a race of equal graphs decides nothing.
 base::Status CandidatePool::add(Candidate candidate, const ir::Graph& graph) {
   EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(graph, {.known = &folded_}));
   if (forbidden_.any_in(candidate.graph)) return base::ok();

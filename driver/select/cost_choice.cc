@@ -72,6 +72,7 @@ base::Result<CostChoice> choose_costs(const CostOptions& options, const std::str
   return estimated_costs(options, machine);
 }
 
+// The machine of that name, or the only one whose name contains the text.
 base::Result<std::string> machine_called(const cost::Database& database, const std::string& text) {
   EGRET_ASSIGN_OR_RETURN(const auto machines, database.machines());
   std::vector<std::string> fitting;

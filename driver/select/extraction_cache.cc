@@ -81,6 +81,8 @@ std::optional<extract::Solution> solution_in(const std::string& text,
 
 }  // namespace
 
+// The key covers all that an extractor reads: the graph, the prices and the seed. A kept answer is
+// checked again before it is used, so a wrong entry costs time only.
 std::string key_of_extraction(const extract::ExtractorRow& extractor,
                               const extract::Problem& problem, const extract::Options& options) {
   const egraph::EGraphView& graph = problem.graph;

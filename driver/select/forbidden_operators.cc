@@ -25,6 +25,7 @@ bool ForbiddenOperators::contain(const ir::Operator* op) const {
   return std::ranges::find(operators_, op) != operators_.end();
 }
 
+// A composite that is written as its body is as forbidden as the operators of the body.
 bool ForbiddenOperators::has(const ir::Operator& op, const ir::Attrs& attrs,
                              std::span<const ir::TensorType> inputs,
                              const ir::TensorType& output) const {
@@ -45,6 +46,8 @@ bool ForbiddenOperators::any_in(const ir::Graph& graph) const {
   return false;
 }
 
+// An infinite factor takes a node out of every extraction. The e-graph keeps it: a path of rewrites
+// may lead through it.
 std::vector<double> ForbiddenOperators::factors(const rules::TensorEGraph& tensors,
                                                 const egraph::EGraphView& view) const {
   std::vector<double> factors;

@@ -80,6 +80,8 @@ base::Status KernelCosts::learn(std::span<backends::ExecutablePlan* const> plans
   return keep(timings);
 }
 
+// The sum of the kernels' times. The time of a kernel that only this plan contains was measured in
+// this plan, so only the rest counts as predicted.
 KernelPrediction KernelCosts::predict(const backends::ExecutablePlan& plan) const {
   KernelPrediction prediction;
   const backends::PlanReport report = plan.report();

@@ -41,6 +41,7 @@ NodeQuery::NodeQuery(const rules::TensorEGraph& tensors, egraph::OpId op,
     set_sizes(open->profiles()[profile].sizes);
 }
 
+// A price needs numbers: open sizes are replaced by those of one profile.
 void NodeQuery::set_sizes(const ir::SymbolValues& sizes) {
   for (ir::TensorType& type : types_) type = rules::at_sizes(type, sizes);
   output_ = rules::at_sizes(*query_.output, sizes);

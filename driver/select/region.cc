@@ -28,6 +28,8 @@ Members convex(const Graph& graph, const Members& members) {
   return after;
 }
 
+// The region as a graph of its own. Values from outside become inputs, and values that are read
+// outside become outputs. Constants come along, so that rules can look at them.
 Region cut_out(const Graph& graph, const Members& members) {
   const std::vector<bool> constant = ir::constant_nodes(graph);
   std::vector<char> needed = members;  // in the region or along with it
