@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kAsked[] = {SIGINT, SIGTERM};
 
+// The process id of the worker, in the only kind of variable that a signal handler may read.
 volatile std::sig_atomic_t worker = 0;
 
 extern "C" void pass_on(int signal) { ::kill(static_cast<pid_t>(worker), signal); }
@@ -73,6 +74,8 @@ class SignalsHeld {
 
 }  // namespace
 
+// A rank that crashes in native code cannot report itself. The process therefore forks: the child
+// returns and becomes the rank, and the parent only watches it and never returns.
 void watch_rank(Say say) {
   if (!MpiWorld::is_distributed()) return;
   SignalsHeld held;  // until the watcher can forward them

@@ -158,6 +158,7 @@ base::Status DeviceRun::compile(const backends::Backend& backend, backends::Prec
   return base::ok();
 }
 
+// Work that is enqueued on the stream from now on waits for the event; the host does not.
 base::Status DeviceRun::after(Stream stream, const Event& event) const {
   return device_->check(device_->driver().stream_wait_event(stream, event, 0),
                         "ordering two streams");
@@ -215,6 +216,8 @@ base::Status DeviceRun::enqueue_stage(std::size_t s) {
   return base::ok();
 }
 
+// Enqueues a whole run without a wait of the host: inputs, then each stage's segment and
+// collectives.
 base::Status DeviceRun::enqueue(std::span<const ir::Tensor> inputs) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -252,6 +255,7 @@ base::Status DeviceRun::wait_for(const Event& event) {
   }
 }
 
+// Waits for the exchanges first, because only they can hang: a run's own kernels end by themselves.
 base::Status DeviceRun::wait_for_all() {
   for (const Stage& stage : stages_) {
     for (const DeviceCollective& collective : stage.collectives)

@@ -72,6 +72,8 @@ Communicator::~Communicator() {
   functions_.destroy(comm_);
 }
 
+// Waits until the communicator has accepted the call. A non-blocking communicator answers "in
+// progress" at once and reports the outcome only when it is asked.
 base::Status Communicator::settled(int answer, const char* what) {
   const base::Stopwatch watch;
   // Spin briefly for the common case, then sleep between polls. A stop request or the time limit
@@ -92,6 +94,7 @@ base::Status Communicator::settled(int answer, const char* what) {
   return failed(std::string(what) + ": " + functions_.error_text(answer));
 }
 
+// A communicator is unusable after an error: abort() also ends the kernels that wait for its peers.
 base::Status Communicator::failed(const std::string& what) {
   abort();
   return rank_failed("NCCL among " + membership_.name + ": " + what);
@@ -101,6 +104,7 @@ void Communicator::abort() {
   if (comm_ != nullptr) functions_.abort(std::exchange(comm_, nullptr));
 }
 
+// Errors of earlier calls are asynchronous, so each new call asks for them first.
 base::Status Communicator::check() {
   if (comm_ == nullptr) return rank_failed("NCCL among " + membership_.name + " was aborted");
   int state = kOk;

@@ -58,6 +58,8 @@ class Mover {
     return base + static_cast<backends::cuda::DevicePointer>(spot.offset);
   }
 
+  // Sends and receives form one group. Separate calls could deadlock: each rank would wait in its
+  // send for a peer that is in its send too.
   base::Status transfer(const std::vector<Transfer>& transfers) const {
     EGRET_RETURN_IF_ERROR(communicator_->begin_transfers());
     for (const Transfer& each : transfers) {
@@ -78,6 +80,8 @@ class Mover {
 
 }  // namespace
 
+// NCCL moves only contiguous memory. Copies before the call gather the rows that it sends, and
+// copies after it put the received rows in place. All run in order on one stream.
 base::Status enqueue(const Moves& moves, const Addresses& addresses,
                      const backends::cuda::Device& device, Communicator* communicator,
                      backends::cuda::Stream stream) {

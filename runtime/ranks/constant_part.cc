@@ -7,6 +7,8 @@ namespace egret::runtime {
 
 using Kind = parallel::PlacedNode::Kind;
 
+// The part of the program that depends on constants alone and contains an exchange. It runs once,
+// before the first run, so each run exchanges only values that depend on the inputs.
 ConstantPart constant_part(const parallel::PlacedGraph& graph) {
   const std::size_t count = graph.nodes.size();
   const std::vector<bool> constant = follow_from_constants(graph);
@@ -25,6 +27,7 @@ ConstantPart constant_part(const parallel::PlacedGraph& graph) {
   ConstantPart part;
   part.graph.mesh = graph.mesh;
   std::vector<bool> wanted(count, false);
+  // Backward reachability: nodes come after their inputs, so one pass in reverse order suffices.
   for (std::size_t i = count; i-- > 0;) {
     if (exchanged[i] && read[i]) wanted[i] = true;
     if (!wanted[i]) continue;

@@ -111,6 +111,8 @@ class RankCollective {
     return parallel::Placement(1).with(0, placement);
   }
 
+  // The type of a block with one dimension multiplied and divided: from a block to the whole, or
+  // back.
   static void scale(ir::TensorType& type, int dim, std::int64_t times, std::int64_t parts) {
     ir::Index& size = type.dims[static_cast<std::size_t>(dim)];
     size = size.constant() * times / parts;
