@@ -48,6 +48,8 @@ base::Status Backend::takes_precision(Precision precision) const {
                            std::string(name()) + "' supports only f32");
 }
 
+// The processors that this process may use: a container or taskset may grant fewer than the machine
+// has.
 int available_threads() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -62,6 +64,8 @@ std::string node_label(const ir::Graph& graph, ir::NodeId id) {
   return kind + "#" + std::to_string(id.index());
 }
 
+// The graph is that of one slice of the batch. The plan takes and returns whole tensors, whose
+// first axis is `slices` times as long.
 ExecutablePlan::ExecutablePlan(const ir::Graph& graph, std::int64_t slices)
     : input_draws_(ir::input_draws(graph)) {
   const auto whole_of = [&](ir::TensorType type) {

@@ -43,6 +43,7 @@ ArenaLayout plan_arena(std::span<const std::int64_t> bytes,
     std::int64_t offset = 0;
     for (const std::size_t other : placed) {
       if (!meet(item, other)) continue;
+      // The gap before this buffer is large enough, and all later ones begin at or behind it.
       if (offset + size <= plan.offsets[other]) break;
       offset =
           std::max(offset, plan.offsets[other] + aligned(std::max<std::int64_t>(bytes[other], 1)));

@@ -50,6 +50,7 @@ base::Result<PreparedGraph> expand_once(const PreparedGraph& from, const TakesCo
     ir::Node node = from.graph.node(ir::NodeId(i));
     std::vector<ir::TensorType> types;
     for (const ir::NodeId input : node.inputs) types.push_back(from.graph.node(input).type);
+    // A composite stays only where the backend has a kernel for it; otherwise its body replaces it.
     const bool keep = node.kind != ir::NodeKind::kOperator || !node.op->is_composite() ||
                       takes(from.graph, ir::NodeId(i));
     for (ir::NodeId& input : node.inputs) input = map[input.index()];
@@ -59,6 +60,8 @@ base::Result<PreparedGraph> expand_once(const PreparedGraph& from, const TakesCo
     }
     changed = true;
     EGRET_ASSIGN_OR_RETURN(const ir::Graph body, ir::body_graph(*node.op, node.attrs, types));
+    // The body's inputs are the composite's; its other nodes are copied in order, and its output
+    // stands for the composite from then on.
     std::vector<ir::NodeId> inner(body.size());
     for (std::size_t k = 0; k < body.inputs().size(); ++k)
       inner[body.inputs()[k].index()] = node.inputs[k];
@@ -146,6 +149,7 @@ base::Result<PreparedGraph> fold_constants(const Backend& backend, const Prepare
 
 }  // namespace
 
+// At most one axis has a size other than 1.
 bool is_vector(const ir::TensorType& type) {
   const ir::Shape shape = type.shape();
   return std::ranges::count_if(shape, [](std::int64_t size) { return size != 1; }) <= 1;
@@ -183,6 +187,8 @@ base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& gra
   prepared.graph = graph;
   for (std::size_t i = 0; i < graph.size(); ++i) prepared.origin.emplace_back(i);
   prepared = without_dead(prepared);
+  // Bodies are expanded for concrete types only. This returns the error that names the symbolic
+  // node.
   if (has_symbols(prepared.graph)) return check_types(prepared.graph);
   for (bool changed = true; changed;) {
     changed = false;

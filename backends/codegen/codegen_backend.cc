@@ -83,6 +83,8 @@ class HostPlan : public ExecutablePlan {
   }
 
  private:
+  // Reports that the interpreter computes the step. HostRegion::run() does so without a loaded
+  // function.
   void fall_back(std::size_t s, const base::Status& reason) {
     const Region& step = program_.steps[s];
     report_.kernels[s].name = "reference";

@@ -16,6 +16,8 @@ using ir::Guard;
 using ir::Index;
 using ir::Scalar;
 
+// Bounds on the recursion, which uses the stack, and on the definition, since substitution can
+// repeat a subexpression at exponentially many index tuples.
 constexpr int kMaxDepth = 1500;
 constexpr std::size_t kMaxNodes = 200000;
 
@@ -94,6 +96,8 @@ class Composer {
   // Index and guard operations are applied anew, so that they simplify with the substituted
   // indices.
   const ExprNode* rebuilt(const ExprNode* node, Instance& i) {
+    // The first operand is rewritten in a statement of its own. Inputs are numbered by their first
+    // read, and the order in which a compiler evaluates arguments must not decide the numbers.
     const auto indices = [&](auto&& apply) {
       const Index a = index(node->kids[0], i);
       return pool_->node_of(apply(a, index(node->kids[1], i)));

@@ -135,6 +135,8 @@ const std::string& processor() {
 
 // The object's path in the cache.
 std::string library_of(const std::string& source, const std::string& flags) {
+  // All that decides the object's code. A '\0' separates the parts, so two different lists of parts
+  // never give one key.
   const std::string key =
       source + '\0' + kFlags + flags + '\0' + compiler().version + '\0' + processor();
   return kernel_cache_folder() + "/" + base::content_hash(key).to_hex() + ".so";
@@ -142,6 +144,8 @@ std::string library_of(const std::string& source, const std::string& flags) {
 
 base::Status build(const std::string& source, const std::string& flags, const std::string& folder,
                    const std::string& library) {
+  // The workplace lies in the cache's folder, because a rename is atomic only within one file
+  // system.
   EGRET_ASSIGN_OR_RETURN(const Workplace place, Workplace::make(folder));
   EGRET_RETURN_IF_ERROR(base::write_file(place.file("kernels.cc"), source));
   std::vector<std::string> command{compiler().command};

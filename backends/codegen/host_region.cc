@@ -10,6 +10,7 @@
 namespace egret::backends::codegen {
 namespace {
 
+// A kernel with less work is finished before a team of threads has started.
 constexpr double kWorkWorthThreads = 3e4;  // operations
 
 }  // namespace
@@ -51,6 +52,7 @@ base::Status HostRegion::run(std::span<const void* const> inputs, void* output, 
   return function_ != nullptr ? call(inputs, output, threads) : interpret(inputs, output);
 }
 
+// More parts than threads even out parts of unequal cost. Any failed part makes the run fail.
 base::Status HostRegion::call(std::span<const void* const> inputs, void* output,
                               int threads) const {
   const std::int64_t parts =
@@ -70,6 +72,7 @@ base::Status HostRegion::call(std::span<const void* const> inputs, void* output,
   return failure_status(failure, label_);
 }
 
+// Evaluates the region's nodes one by one on copies of the inputs.
 base::Status HostRegion::interpret(std::span<const void* const> inputs, void* output) {
   if (values_.empty()) {
     for (const ir::TensorType& type : types_) values_.emplace_back(type);

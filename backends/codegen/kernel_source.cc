@@ -49,6 +49,8 @@ void set_launch(const Schedule& schedule, Target target, KernelSource& kernel) {
     kernel.steps = schedule.by_rows ? schedule.row_count : schedule.lane_count;
 }
 
+// Whether the kernel would copy its only input unchanged: the offset read equals the offset
+// written, for as many elements of one type.
 bool is_view(const ir::LoopNest& nest, const ir::Denotation& denotation,
              std::span<const ir::TensorType> inputs) {
   const ir::NestNode& root = nest.node(nest.root);
@@ -76,6 +78,8 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   KernelSource kernel;
   kernel.output = denotation.type.dtype;
   for (const ir::TensorType& type : inputs) kernel.inputs.push_back(type.dtype);
+  // Computed in double, each value of type f32 needs a rounding of its own, which f32 precision
+  // writes as a cast. Computed in float, values are f32 anyway, and f64 precision drops the casts.
   const auto precision =
       computes_in_double(inputs, kernel.output) ? ir::Precision::kF32 : ir::Precision::kF64;
   EGRET_ASSIGN_OR_RETURN(ir::LoopNest nest, lowered(denotation, inputs, precision));
@@ -88,6 +92,7 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   set_launch(loops, target, kernel);
   Writer writer(nest, packing, loops, target, inputs, kernel.output);
   const std::string body = writer.body();
+  // The text mentions the flag only where a check can set it.
   kernel.may_fail = body.find("failure") != std::string::npos;
   std::string types = element_type(kernel.output);
   for (const ir::DType type : kernel.inputs) types += " " + element_type(type);
@@ -103,6 +108,7 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
 }
 
 std::string source_of(std::span<const KernelSource* const> kernels, Target target) {
+  // Ordered by name, so that equal sets of kernels give one source and one key of the cache.
   std::map<std::string_view, std::string_view> texts;
   for (const KernelSource* kernel : kernels) texts.emplace(kernel->name, kernel->text);
   std::string source = prelude(target);

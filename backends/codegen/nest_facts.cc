@@ -52,6 +52,8 @@ bool NestFacts::safe_form(const Affine& form) {
                              [&](const auto& part) { return safe_symbol(part.symbol); });
 }
 
+// Whether the symbol can be computed anywhere: no division by a value that may be 0 or negative,
+// and no unsafe read.
 bool NestFacts::safe_symbol(int id) {
   return remembered(safe_symbols_, id, [&] {
     const IndexSymbol& symbol = nest_.symbol(id);
@@ -92,12 +94,14 @@ bool NestFacts::safe_node(int id) {
     // A division of reals has a result for every divisor; an integer division by 0 is a failure.
     if (node.op == ExprOp::kDiv && !node.is_real()) return false;
     if (node.op != ExprOp::kRead) return true;
+    // An axis is checked where its index comes from data, which no range bounds.
     const ir::Range offset = range(node.form);
     return node.checked.empty() && offset.low >= 0 &&
            offset.high < inputs_[static_cast<std::size_t>(node.input)].elements();
   });
 }
 
+// Whether the value contains a reduction, which costs a loop wherever it is computed.
 bool NestFacts::reduces(int id) {
   return remembered(reduces_, id, [&] {
     const NestNode& node = nest_.node(id);

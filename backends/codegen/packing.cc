@@ -14,6 +14,7 @@ using ir::NestNode;
 
 namespace {
 
+// The widest access of one thread of a GPU.
 constexpr int kPackBytes = 16;
 constexpr int kMostElements = 8;
 
@@ -49,6 +50,8 @@ bool Packing::reads_pack(const NestNode& node, int symbol, int width) const {
                              [&](const auto& axis) { return is_free(axis.index, symbol); });
 }
 
+// Whether the guard has one answer for all elements of each pack. The pack is then guarded as a
+// whole.
 bool Packing::is_one(int id, int symbol, int width) const {
   const NestGuard& guard = nest_.guard(id);
   if (!depends(guard.depends, symbol)) return true;
@@ -102,6 +105,8 @@ bool Packing::is_worthwhile(int symbol, int width, bool writes) const {
   return packs > 0 && packs >= others;
 }
 
+// Whether threads that take successive values of the symbol read neighbouring elements, which a GPU
+// joins into few accesses.
 bool Packing::reads_along(int symbol) const {
   return std::ranges::all_of(nest_.nodes, [&](const NestNode& node) {
     return node.op != ExprOp::kRead || !depends(node.depends, symbol) ||

@@ -26,6 +26,8 @@ class Placer {
   // A view shares its source's place and needs no step.
   void drop_views() {
     std::erase_if(program_.steps, [&](const Region& step) {
+      // Steps come in topological order. The source of a view's source is known by then, so chains
+      // of views end at one place.
       const bool view = !step.empty && step.kernel.ok() && step.kernel->is_view;
       if (view) source_[step.root().index()] = source_[step.inputs[0].index()];
       return view || step.empty;

@@ -104,6 +104,8 @@ class Grower {
     return region;
   }
 
+  // An output has a step of its own, and a reader outside would need the value, which exists in no
+  // memory once the node has joined.
   bool may_join(const Region& region, ir::NodeId id) const {
     if (taken_[id.index()] || is_output_[id.index()]) return false;
     // A kernel with an f32 root would compute this f64 value in f32.

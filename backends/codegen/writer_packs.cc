@@ -39,6 +39,7 @@ std::string Writer::array(ir::VariableSet depends, const std::string& type, cons
 // one.
 std::string Writer::form_of_first(const ir::Affine& form) {
   Scope& scope = scopes_.back();
+  // The packed symbol is a plain one, with the first element's value, while the form is written.
   const Packed packed = std::exchange(scope.packed, {});
   scope.symbols[packed.symbol] = packed.first;
   std::string text = this->form(form);

@@ -150,6 +150,8 @@ void Writer::open_shared(const std::vector<int>& symbols, int width) {
 
 // ---- The loops around everything
 
+// The kernel's text. The outermost scope holds what depends on no loop; it becomes the function's
+// body.
 std::string Writer::body() {
   scopes_.clear();
   open(Scope{});

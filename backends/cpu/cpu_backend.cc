@@ -69,6 +69,8 @@ base::Status try_group(PlanBuilder& builder, const Group& group) {
   if (is_attention(builder.graph(), group))
     return guarded([&] { return make_attention_kernel(builder, group); });
   const KernelRow* row = find_kernel(builder.node(group.anchor()).op->name());
+  // A group without a kernel of its own is a region of pointwise operators. So is a group of
+  // several nodes whose anchor's kernel takes no epilogue.
   const bool region =
       row == nullptr || (row->epilogue == Epilogue::kNone && group.nodes.size() > 1);
   if (region && !is_pointwise(builder.graph(), group.root()))
@@ -93,6 +95,7 @@ void build_group(PlanBuilder& builder, const Group& group) {
     make_emitted_kernel(builder, group, made.message());
     return builder.end(group);
   }
+  // Splitting ends: each part has fewer nodes, and a single node always gets some kernel.
   const bool anchored = find_kernel(builder.node(group.anchor()).op->name()) != nullptr;
   std::vector<Group> parts = is_attention(builder.graph(), group) ? split_attention(group)
                              : anchored                           ? split_epilogue(group)

@@ -67,6 +67,7 @@ base::Result<std::unique_ptr<CudaPlan>> Compilation::best() {
     best = std::move(made);
     way = other;
   };
+  // Without such a step in the best plan, the plan that excludes the kind would be the same.
   const auto has = [&](bool Contested::*kind) { return best.ok() && (*best)->contested().*kind; };
   if (may_move_channels()) try_other(with_channels_moved(way));
   // Hill climbing over the contested kinds: drop each kind in turn and keep the faster plan.
@@ -180,6 +181,7 @@ Compilation::Division Compilation::division(const Way& way, const Storage& stora
   return made;
 }
 
+// The loop ends: a library does not propose again a step that it could not prepare.
 base::Result<Compilation::Division> Compilation::prepared(const Way& way,
                                                           const Storage& storage) const {
   while (true) {
@@ -199,6 +201,7 @@ Compilation::Assembled Compilation::assembled(const Way& way, const Storage& sto
           std::move(stored.library_steps)};
 }
 
+// The loop ends: each refused plan adds descriptions to the refused ones, which makers skip.
 base::Result<std::unique_ptr<CudaPlan>> Compilation::plan(const Way& way) const {
   const Storage storage = this->storage(way);
   CompileOptions options = options_;

@@ -392,6 +392,7 @@ base::Status CudaPlan::clear_failures() const {
                         "clearing memory");
 }
 
+// The steps, and copies for outputs whose value lies elsewhere (a view, or an output twice).
 base::Status CudaPlan::enqueue_all() {
   EGRET_RETURN_IF_ERROR(enqueue_steps());
   for (const codegen::Program::Copy& copy : program_.copies) {
@@ -404,6 +405,8 @@ base::Status CudaPlan::enqueue_all() {
   return base::ok();
 }
 
+// A kernel writes the word of its step where an index or a divisor from data is bad. Plans without
+// such kernels save the copy.
 base::Status CudaPlan::failure() const {
   if (!may_fail()) return device_->wait();
   std::vector<int> failures(program_.steps.size(), 0);
@@ -458,6 +461,8 @@ base::Status CudaPlan::record_profile() {
   return base::ok();
 }
 
+// The events say when each step of this run began and ended. A step's `seconds` in the report are
+// those of time_steps(), where launches do not count.
 base::Status CudaPlan::run_profiled() {
   const DriverFunctions& driver = device_->driver();
   if (profiled_.get() == nullptr) EGRET_RETURN_IF_ERROR(record_profile());
@@ -531,6 +536,7 @@ base::Result<double> CudaPlan::seconds_of(GraphExec graph) {
   return timed_seconds().value_or(HUGE_VAL);
 }
 
+// Both events lie on the stream, so their distance is the device's time without the host's call.
 base::Status CudaPlan::launch_timed(GraphExec graph) {
   const DriverFunctions& driver = device_->driver();
   if (before_.get() == nullptr) {

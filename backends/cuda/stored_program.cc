@@ -36,6 +36,7 @@ class Storer {
     result_.prepared.folded_nodes = prepared.folded_nodes;
   }
 
+  // Regions come in order of their roots. The values that a region reads have a form by then.
   StoredProgram run() {
     graph().name = from_.name;
     for (const NodeId input : from_.inputs())
@@ -86,6 +87,8 @@ class Storer {
       return wanted = with_origin(graph().append(std::move(node)), value);
     }
     std::vector<NodeId> nodes;
+    // The other form exists, as the value's region was appended before. One conversion serves all
+    // later readers.
     wanted = stored ? storage_.encode(graph(), forms.plain, value,
                                       overflow_of(std::span(&value, 1)), nodes)
                     : storage_.decode(graph(), forms.stored, value, nodes);

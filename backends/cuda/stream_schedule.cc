@@ -31,6 +31,8 @@ class Scheduler {
   StreamSchedule run() && {
     for (std::size_t s = 0; s < steps_.size(); ++s) add(s);
     result_.streams = std::max<int>(1, static_cast<int>(tails_.size()));
+    // The first stream waits for the last step of each other one, so the end of a run is the end of
+    // the first stream.
     for (std::size_t i = 1; i < tails_.size(); ++i) {
       result_.tails.push_back(tails_[i]);
       result_.steps[static_cast<std::size_t>(tails_[i])].is_awaited = true;

@@ -19,6 +19,7 @@ void read_lines(const unsigned char* data, std::size_t bytes) {
 
 }  // namespace
 
+// Reading more bytes than the caches hold evicts what lies there.
 void sweep_caches() {
   // Written once: untouched pages would all map to one page of zeros.
   static const std::vector<unsigned char> data(kSweptBytes, 1);

@@ -20,6 +20,8 @@ std::vector<bool> leaving_values(const ir::Graph& graph, const std::vector<int>&
 
 }  // namespace
 
+// Work by kernel of a plan. Values inside a fused kernel stay in registers or caches, so only
+// values that enter or leave it count as memory traffic.
 base::Result<std::vector<ir::Work>> work_of_kernels(const ir::Graph& graph,
                                                     const PlanReport& report) {
   std::vector<int> kernel_of(graph.size(), -1);

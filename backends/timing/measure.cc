@@ -65,6 +65,7 @@ Timing summarize(std::vector<double> samples) {
   return timing;
 }
 
+// Plans take turns within each round, so that a slow phase of the machine meets all of them.
 base::Result<std::vector<Timing>> measure_interleaved(std::span<ExecutablePlan* const> plans,
                                                       const MeasureOptions& options) {
   EGRET_CHECK(!plans.empty(), "nothing to measure");

@@ -525,6 +525,7 @@ bool is_attention(const ir::Graph& graph, const Group& group) {
          is_operator(graph.node(group.root()), "matmul");
 }
 
+// The first product with its pointwise operators, the softmax, and the second product.
 std::vector<Group> split_attention(const Group& group) {
   return {{{group.nodes.begin(), group.nodes.end() - 2}},
           {{*(group.nodes.end() - 2)}},

@@ -53,6 +53,7 @@ std::optional<ChannelAffine> affine_of(const ir::Graph& graph, const ir::Shape& 
   return affine;
 }
 
+// An infinite factor, as of a division by 0, would turn a weight of 0 into NaN.
 bool finite(const std::vector<double>& values) {
   return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
 }
@@ -66,6 +67,8 @@ bool ChannelAffine::shifts() const {
   return std::ranges::any_of(shift, [](double s) { return s != 0; });
 }
 
+// A convolution is linear in its filters: scaling the result of filter c by s equals scaling filter
+// c by s.
 ir::Tensor ChannelAffine::scaled(const ir::Tensor& weights) const {
   ir::Tensor result = weights;
   const auto values = result.mutable_as<float>();

@@ -43,6 +43,7 @@ Layout choose_layout(const PlanBuilder& builder, const ir::Node& node, std::size
   return options[best];
 }
 
+// The layout of a part that continues the whole's, with the part's own sizes.
 Layout part_layout(const Layout& whole, const ir::Shape& shape, const ir::Shape& part) {
   if (whole.block > 1) return channel_blocked(part, whole.block);
   return is_row_major(whole, shape) ? row_major(part) : channels_last(part);

@@ -20,6 +20,7 @@ base::Result<Primitive::primitive_desc> describe(const ir::Node& node, const ir:
   const memory::dims before(pads.begin(), pads.begin() + axes);
   memory::dims after(pads.begin() + axes, pads.end());
   const ir::Integers& extra = node.attrs.integers("output_padding");
+  // Output padding appends rows to the result: less of it is cut off at the end.
   for (std::size_t i = 0; i < after.size(); ++i) after[i] -= extra[i];
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -57,6 +58,7 @@ base::Status make_conv_transpose_kernel(PlanBuilder& builder, const Group& group
   }
   const bool blocked = builder.options().blocked;
   Primitive::primitive_desc pd;
+  // Blocked layouts of the implementation's choice come first, row-major is the fallback.
   const auto try_layout = [&](bool plain) {
     return guarded([&]() -> base::Status {
       EGRET_ASSIGN_OR_RETURN(pd, describe(node, source, weights, plain));

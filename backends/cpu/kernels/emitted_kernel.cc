@@ -131,6 +131,7 @@ bool is_worth_compiling(const std::vector<const KernelSource*>& kernels) {
   return seconds >= kWorthCompiling;
 }
 
+// Compiles where that pays, or where an earlier process has already compiled the same source.
 base::Result<std::shared_ptr<const codegen::HostLibrary>> compiled(
     const std::vector<const KernelSource*>& kernels, Emission emission) {
   if (kernels.empty()) return base::unsupported("an empty kernel");
@@ -143,6 +144,7 @@ base::Result<std::shared_ptr<const codegen::HostLibrary>> compiled(
 
 }  // namespace
 
+// An emitted sum of products is a plain loop nest. The interpreter has a blocked kernel for it.
 bool interprets_faster(const ir::Graph& graph, ir::NodeId id) {
   const codegen::Region region = codegen::region_of(graph, {id}, Target::kHost);
   return region.kernel.ok() && region.kernel->is_product;

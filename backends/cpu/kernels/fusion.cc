@@ -69,6 +69,8 @@ class Grouping {
       pointwise_[i] = is_pointwise(graph, ir::NodeId(i));
   }
 
+  // Attention comes first: its products would otherwise take their own epilogues and end the
+  // pattern.
   void take_attention() {
     const auto only_reader = [&](ir::NodeId id) { return readers_.only(id); };
     for (std::size_t i = 0; i < graph_.size(); ++i) {
@@ -231,6 +233,7 @@ std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission e
   return std::move(grouping).in_order();
 }
 
+// The anchor alone, and the operators behind it as a region of their own.
 std::vector<Group> split_epilogue(const Group& group) {
   return {{{group.nodes.front()}}, {{group.nodes.begin() + 1, group.nodes.end()}}};
 }

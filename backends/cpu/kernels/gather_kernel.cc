@@ -30,6 +30,8 @@ class GatherStep : public Step {
     const auto* const narrow_indices = addresses.at<std::int32_t>(indices_);
     const std::int64_t rows = outer_ * count_;
     const auto bytes = static_cast<std::size_t>(row_bytes_);
+    // A row of the result belongs to one outer index and one entry of `indices`. It is contiguous
+    // in both tensors.
     parallel_for(rows * row_bytes_ > (128 << 10) ? threads_ : 1, rows, [&](std::int64_t row) {
       const std::int64_t at = row % count_;
       std::int64_t index = (wide ? wide_indices[at] : narrow_indices[at]) % size_;

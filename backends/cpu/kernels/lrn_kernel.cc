@@ -30,6 +30,7 @@ base::Status make_lrn_kernel(PlanBuilder& builder, const Group& group) {
     return base::unsupported("normalization of this type");
   if (node.attrs.integer("size") % 2 == 0)
     return base::unsupported("an even size, which oneDNN centers differently");
+  // The input's own layout first: it needs no reorder.
   const Layout layouts[] = {builder.home(node.inputs[0]).layout, channel_blocked(shape, 16),
                             channel_blocked(shape, 8), channels_last(shape), row_major(shape)};
   for (const Layout& layout : layouts) {

@@ -216,6 +216,7 @@ class MatmulMaker {
   static void widen(Operand& operand, std::size_t rank) {
     ir::Shape shape = operand.shape();
     if (shape.size() == rank) return;
+    // A stride that spans the whole operand is valid for an axis of size 1 in any implementation.
     const std::int64_t span = span_elements(operand.layout, shape);
     const auto missing = static_cast<std::ptrdiff_t>(rank - shape.size());
     shape.insert(shape.begin(), static_cast<std::size_t>(missing), 1);

@@ -10,6 +10,7 @@
 namespace egret::backends::cpu {
 namespace {
 
+// Independent partial sums, which hide the latency of additions.
 constexpr std::int64_t kLanes = 32;
 constexpr std::int64_t kRun = 8192;
 
@@ -119,6 +120,7 @@ base::Status make_norm_kernel(PlanBuilder& builder, const Group& group) {
   const Operand scale = builder.in_row_major(node.inputs[1]);
   const Operand bias = node.inputs.size() > 2 ? builder.in_row_major(node.inputs[2]) : Operand{};
   Operand target;
+  // The rows are overwritten while scale and bias are still read, so these must be other values.
   if (builder.may_overwrite(input, source) && node.inputs[1] != input &&
       (node.inputs.size() < 3 || node.inputs[2] != input)) {
     target = source;

@@ -157,6 +157,7 @@ class PoolStep : public Step {
     }
   }
 
+  // The general case: any dilation, three axes, any number of channels.
   void each_tap(const float* first, const std::array<std::int64_t, 3>& counts,
                 const std::array<std::int64_t, 3>& strides, float* to) const {
     for (std::int64_t kz = 0; kz < counts[0]; ++kz) {

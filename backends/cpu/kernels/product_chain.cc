@@ -80,6 +80,7 @@ Operand ProductChain::target(PlanBuilder& builder, const Group& group) const {
   return builder.output(root, row_major(type.shape()));
 }
 
+// The program's first registers are its inputs. Rows are read in place: only the pointers change.
 void ProductChain::point_to_row(const Addresses& addresses, const Block& block, std::int64_t r,
                                 Registers& registers) const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -95,6 +96,8 @@ void ProductChain::point_to_row(const Addresses& addresses, const Block& block, 
   }
 }
 
+// Runs the pointwise program row by row on a block of the product, which is still in the cache.
+// Elements and constants fill their registers once for all rows.
 void ProductChain::run(const Addresses& addresses, const Block& block,
                        const Operand& target) const {
   float* to = addresses.at(target) + block.row * columns_ + block.column;

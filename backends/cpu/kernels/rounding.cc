@@ -49,6 +49,7 @@ bool winograd_is_faster(const ir::Graph& graph, const ir::Node& node) {
   return pixels >= 400 && (weights[0] * weights[1] >= 96 * 96 || pixels >= 10'000);
 }
 
+// Constant weights are rounded once. Depthwise convolutions (filters of one channel) stay in f32.
 bool convolution_takes_bf16(const ir::Graph& graph, const ir::Node& node, bool winograd) {
   const ir::Shape weights = graph.node(node.inputs[1]).type.shape();
   return is_constant(graph, node.inputs[1]) && weights[1] > 1 &&
@@ -78,6 +79,8 @@ bool takes_bf16(const ir::Graph& graph, ir::NodeId id, bool winograd) {
                                             : product_takes_bf16(graph, node);
 }
 
+// The values that never need an f32 form: storing them in bf16 saves a rounding step and half of
+// the memory traffic.
 std::vector<bool> values_in_bf16(const ir::Graph& graph, std::span<const Group> groups,
                                  bool winograd) {
   // A value qualifies if its maker and all its readers are bf16 kernels that read it as first

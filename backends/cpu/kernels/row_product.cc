@@ -22,6 +22,7 @@ struct RowShape {
   std::int64_t row_stride = 0, column_stride = 0;  // in elements, as they come
   bool bf16 = false;                               // how they are packed
 
+  // A word holds two bf16 weights of neighbouring rows.
   std::int64_t packed_rows() const { return bf16 ? (rows + 1) / 2 : rows; }
 };
 
@@ -198,6 +199,7 @@ ir::Tensor packed_copy(const float* from, const RowShape& shape) {
 // the process's memory.
 Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const RowShape& shape) {
   const Operand source = builder.in_row_major(id);
+  // The key of the packed form. Weights of one shape may be read by rows or by columns.
   const std::string form =
       (shape.bf16 ? "bf16 panels of rows " : "panels of rows ") + std::to_string(shape.row_stride);
   if (const Operand* packed = builder.find_packed(source, form)) return *packed;

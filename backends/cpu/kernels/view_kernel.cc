@@ -131,6 +131,7 @@ Operand sliced(PlanBuilder& builder, const ir::Node& node) {
   return operand;
 }
 
+// Shapes are aligned at the last axis. Missing axes and repeated ones get stride 0.
 Operand broadcast(PlanBuilder& builder, const ir::Node& node) {
   Operand operand = strided_home(builder, node.inputs[0]);
   const ir::Shape from = operand.shape();

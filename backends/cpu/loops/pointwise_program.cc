@@ -102,6 +102,8 @@ bool computable(const ExprNode* node, const ir::Denotation& d,
   }
 }
 
+// An operator is recognized by its definition, not by its name: f32 or boolean values, computed
+// from elements at the output's own indices. A cast may also read integers.
 bool is_pointwise_primitive(const ir::Operator& op, const ir::Attrs& attrs,
                             std::span<const ir::TensorType> inputs) {
   if (inputs.empty()) return false;
@@ -170,6 +172,7 @@ class Compiler {
     program_.constants.push_back(value);
     return static_cast<int>(infos_.size()) - 1;
   }
+  // Each instruction defines a new value; operands are numbers of earlier values.
   int instruction(VectorOp op, int a, int b = 0, int c = 0, ir::Function function = {}) {
     infos_.push_back({Kind::kComputed, static_cast<int>(program_.code.size())});
     const auto reg = [](int value) { return static_cast<std::uint16_t>(value); };

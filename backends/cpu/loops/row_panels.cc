@@ -21,6 +21,7 @@ std::vector<Panel> panels_of(std::int64_t rows, std::int64_t columns) {
   return panels;
 }
 
+// One function for each instruction set; the processor decides at run time.
 PanelFunction best_panel() {
 #if defined(__x86_64__)
   return best_of<PanelFunction>({multiply<F32Weights>, f32_panel_v3, f32_panel_v4});

@@ -229,6 +229,7 @@ std::unique_ptr<Step> make_fill_step(const Operand& target, const ir::Tensor& el
   return std::make_unique<FillStep>(target, element);
 }
 
+// A box keeps the strides of the whole tensor; only its first element and its sizes differ.
 Operand box_of(Operand whole, const ir::TensorType& type, const ir::Integers& start) {
   const auto element = static_cast<std::int64_t>(ir::byte_size(whole.type.dtype));
   for (std::size_t i = 0; i < start.size(); ++i)

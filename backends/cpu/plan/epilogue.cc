@@ -138,6 +138,7 @@ bool append_binary(const ir::Graph& graph, ir::NodeId value, const ir::Node& nod
   return true;
 }
 
+// Adds the operations that compute `next` from the running value; false where oneDNN has none.
 bool append(const ir::Graph& graph, ir::NodeId value, ir::NodeId next, Operations& out) {
   const ir::Node& node = graph.node(next);
   if (node.inputs.size() == 1) return append_unary(node.op->name(), node.attrs, out);
@@ -242,6 +243,7 @@ bool is_chain(const ir::Graph& graph, const Group& group) {
 
 }  // namespace
 
+// The whole longer group is checked, because an operation can be refused for what precedes it.
 bool epilogue_takes(const ir::Graph& graph, const Group& group, ir::NodeId next) {
   Group longer = group;
   longer.nodes.push_back(next);
@@ -271,6 +273,7 @@ base::Result<Operations> post_operations(const ir::Graph& graph, const Group& gr
   return operations;
 }
 
+// An operand's shape in the axes of the primitive, which may have joined the node's batch axes.
 base::Result<OperandView> operand_view(const ir::Shape& operand, const EpilogueTarget& target) {
   const ir::Shape& node_shape = target.node_shape;
   // Broadcasting aligns the operand at the last axis and fills missing axes with 1.

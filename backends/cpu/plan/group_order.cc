@@ -65,6 +65,7 @@ bool is_ready(const Partial& partial, const Task& task) {
   return std::ranges::all_of(task.inputs, [&](std::size_t i) { return partial.done[i]; });
 }
 
+// The prefix extended by one ready task. An input dies with its last reader.
 Partial with(const Partial& before, const std::vector<Task>& tasks, std::size_t next) {
   Partial after = before;
   const Task& task = tasks[next];

@@ -48,6 +48,8 @@ StridedView strided_view(const Layout& layout, const ir::Shape& shape) {
   return view;
 }
 
+// Whether both put each element at the same offset. The stride of an axis of size 1 does not
+// matter.
 bool same_layout(const Layout& a, const Layout& b, const ir::Shape& shape) {
   if (a.strides.size() != shape.size() || b.strides.size() != shape.size()) return false;
   if (a.block != b.block) {
@@ -87,6 +89,7 @@ bool is_dense(const Layout& layout, const ir::Shape& shape) {
   return true;
 }
 
+// The offset of the last element plus 1, for strides that are not negative.
 std::int64_t span_elements(const Layout& layout, const ir::Shape& shape) {
   const StridedView view = strided_view(layout, shape);
   std::int64_t last = 0;

@@ -32,6 +32,8 @@ ThreadScope::ThreadScope(int threads) : before_(omp_get_max_threads()) {
 }
 ThreadScope::~ThreadScope() { omp_set_num_threads(before_); }
 
+// oneDNN's C++ interface throws. The exceptions end here: a refusal means that the next candidate
+// is tried.
 base::Status guarded(const std::function<base::Status()>& body) {
   try {
     return body();
@@ -69,6 +71,7 @@ memory::desc descriptor_of(const Operand& operand) {
                     operand.type.dtype == ir::DType::kBF16 ? Element::bf16 : Element::f32);
 }
 
+// A descriptor as a layout of the plan, if it is plain or has blocks of 8 or 16 channels.
 base::Result<Layout> layout_of(const memory::desc& md) {
   const dnnl_memory_desc_t& data = md.data;
   if (data.format_kind != dnnl_blocked || data.extra.flags != 0 || data.offset0 != 0)
@@ -85,6 +88,7 @@ base::Result<Layout> layout_of(const memory::desc& md) {
   return layout;
 }
 
+// oneDNN falls back to slow reference code without an error; only the implementation's name tells.
 base::Status reject_reference(const std::string& implementation) {
   if (implementation.find("ref") == std::string::npos) return base::ok();
   return base::unsupported("oneDNN has only its unoptimized " + implementation);

@@ -142,6 +142,7 @@ void PlanBuilder::release_unread(const Group& built) {
   });
 }
 
+// A kernel that refuses must leave no value behind, because another kernel will make it.
 void PlanBuilder::abandon(const Group& group) {
   EGRET_CHECK(!has_home(group.root()), "a kernel that failed left a value");
   current_ = nullptr;
@@ -346,6 +347,8 @@ std::int64_t PlanBuilder::offset_in_outermost(const Operand& operand) const {
   return offset;
 }
 
+// Makes the parts' buffer a range of the outer one, so that their kernels write there and nothing
+// is copied. False where that is impossible.
 bool PlanBuilder::place_inside(std::span<const Operand> parts, const Operand& outer,
                                std::int64_t offset) {
   // The parts must cover their buffer completely, in order: nothing else can then lie in it.

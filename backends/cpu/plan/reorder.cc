@@ -24,6 +24,8 @@ base::Status add_onednn_reorder(PlanBuilder& builder, const Operand& source,
   return base::ok();
 }
 
+// oneDNN's reorder where it has an optimized one between two dense f32 layouts, else Egret's own
+// copy.
 void add_reorder(PlanBuilder& builder, const Operand& source, const Operand& target) {
   const ir::Shape shape = source.shape();
   if (source.type.dtype == ir::DType::kF32 && shape.size() >= 3 && shape.size() <= 5 &&

@@ -22,6 +22,9 @@ EGRET_VECTOR_CLONES
 void narrow(const float* from, std::uint16_t* to, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     const auto bits = std::bit_cast<std::uint32_t>(from[i]);
+    // Round to nearest, ties to even: half a unit less one bit is added, and that bit where the
+    // kept part is odd. A NaN would carry into the exponent, so it is cut off and made quiet
+    // instead.
     const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
     const std::uint32_t nan = (bits >> 16) | 0x40U;
     to[i] = static_cast<std::uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? nan : rounded);

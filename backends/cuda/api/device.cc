@@ -75,6 +75,7 @@ base::Result<Owned<Event>> Device::event(unsigned flags) const {
   return Owned<Event>(event, driver().event_destroy);
 }
 
+// Such a stream does not wait for the default stream, on which libraries may put work of their own.
 base::Result<Owned<Stream>> Device::another_stream() const {
   Stream stream = nullptr;
   EGRET_RETURN_IF_ERROR(
@@ -99,6 +100,8 @@ base::Status Device::copy_out(void* to, DevicePointer from, std::size_t bytes) c
 
 base::Status Device::wait() const { return check(driver().stream_wait(stream()), "a kernel"); }
 
+// Captures the launches that `enqueue` makes as one CUDA graph; nothing runs meanwhile. The capture
+// ends before an error is returned, because a stream that captures serves nothing else.
 base::Result<Owned<GraphExec>> Device::record(const std::function<base::Status()>& enqueue) const {
   EGRET_RETURN_IF_ERROR(
       check(driver().capture_begin(stream(), kCaptureThreadLocal), "recording launches"));
@@ -120,6 +123,7 @@ int device_count(const Libraries& libraries) {
   return count;
 }
 
+// The GPU that EGRET_CUDA_DEVICE names; otherwise the ranks of one machine take its GPUs in turn.
 base::Result<std::shared_ptr<Device>> open_own_device(const Libraries& libraries) {
   EGRET_RETURN_IF_ERROR(usable(libraries));
   const auto number = [](const char* name) {

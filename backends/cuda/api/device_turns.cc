@@ -38,6 +38,8 @@ DeviceTurns::~DeviceTurns() {
   if (file_ >= 0) ::close(file_);
 }
 
+// Processes that share a GPU exclude each other by a lock on a file. Turns nest: only the outermost
+// one locks.
 DeviceTurns::Turn::Turn(DeviceTurns& turns) : turns_(turns) {
   if (turns_.depth_++ > 0 || turns_.file_ < 0) return;
   while (::flock(turns_.file_, LOCK_EX) != 0 && errno == EINTR) {

@@ -11,6 +11,7 @@ namespace {
 
 using codegen::KernelSource;
 
+// Kernels of one name are equal, since the name is a hash of the text.
 std::vector<const KernelSource*> each_once(std::span<const KernelSource* const> kernels) {
   std::map<std::string_view, const KernelSource*> by_name;
   for (const KernelSource* kernel : kernels) by_name.emplace(kernel->name, kernel);

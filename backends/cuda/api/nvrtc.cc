@@ -19,6 +19,8 @@ struct Architecture {
   bool is_machine_code = false;
 };
 
+// Machine code, if this NVRTC knows the GPU. For a newer GPU it is PTX of the newest earlier
+// architecture, which the driver compiles when it loads the module.
 Architecture architecture_for(const NvrtcFunctions& nvrtc, int capability) {
   int count = 0;
   nvrtc.architecture_count(&count);
@@ -58,6 +60,7 @@ base::Result<std::string> run_compiler(const NvrtcFunctions& nvrtc, const std::s
 
 }  // namespace
 
+// Compiled once per machine: the image is kept in the cache under a hash of all that decides it.
 base::Result<std::string> compile_for_device(const NvrtcFunctions& nvrtc, int nvrtc_version,
                                              const std::string& source, int capability) {
   const Architecture architecture = architecture_for(nvrtc, capability);

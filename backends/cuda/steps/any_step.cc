@@ -7,6 +7,8 @@
 namespace egret::backends::cuda {
 namespace {
 
+// Several libraries' steps for one computation, as one step. Its candidates are those of all
+// alternatives, one list after the other, so measuring candidates also chooses the library.
 class AnyStep : public LibraryStep {
  public:
   explicit AnyStep(std::vector<std::unique_ptr<LibraryStep>> steps) : steps_(std::move(steps)) {}
@@ -46,6 +48,7 @@ class AnyStep : public LibraryStep {
       kernels = kernels.subspan(own);
     }
   }
+  // Alternatives that cannot be prepared disappear. The step fails only if none is left.
   bool prepare(bool several) override {
     std::erase_if(steps_, [&](const auto& step) { return !step->prepare(several); });
     return !steps_.empty();
@@ -55,6 +58,7 @@ class AnyStep : public LibraryStep {
     for (const auto& step : steps_) all += step->candidates();
     return all;
   }
+  // Finds the alternative whose part of the list contains the candidate.
   void choose(int candidate) override {
     chosen_ = 0;
     for (; candidate >= steps_[chosen_]->candidates(); ++chosen_)

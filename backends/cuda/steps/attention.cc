@@ -39,6 +39,7 @@ class Describer {
     Sizes row = sizes;
     row[3] = 1;
     DnnBackend scores = between(sizes, kCompute);
+    // The product takes k transposed: k with two axes exchanged. No element moves.
     Attention::Tensor turned = a_.k;
     std::swap(turned.sizes[2], turned.sizes[3]);
     std::swap(turned.strides[2], turned.strides[3]);
@@ -60,6 +61,7 @@ class Describer {
   }
 
  private:
+  // A tensor in memory: the output, or an input, which gets the next number.
   DnnBackend outside(const Attention::Tensor& tensor) {
     std::int64_t id = kOutputId;
     const std::int64_t offset = tensor.offset * static_cast<std::int64_t>(byte_size(a_.type));
@@ -74,6 +76,7 @@ class Describer {
                                .alignment = std::gcd(kDnnAlignment, offset)});
   }
 
+  // A virtual tensor: an intermediate value that stays inside the engine.
   DnnBackend between(const Sizes& sizes, ir::DType type) {
     const Sizes strides{sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
     return operations_.tensor({.id = kFirstVirtualId + virtuals_++,

@@ -24,6 +24,8 @@ class Describer {
         compute_(compute_type_of(convolution.image.type)) {}
 
   DnnArguments write() {
+    // The operations are counted first, because the last one writes the output and each other one a
+    // virtual tensor.
     left_ = 1 + (c_.tail.empty() ? c_.added.size() + (c_.relu ? 1 : 0) : c_.tail.size());
     DnnBackend value = next_output();
     operations_.convolution(image(), input(c_.filter), value,

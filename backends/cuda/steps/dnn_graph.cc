@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::int64_t kMostConfigurations = 256;
 constexpr std::int64_t kMostNotes = 32;
+// The second mode is asked only where the first one proposes too few engines. Its engines work, but
+// may be slow.
 constexpr int kModes[] = {kDnnHeuristicsA, kDnnHeuristicsFallback};
 
 // Of one value of an attribute.
@@ -243,6 +245,8 @@ std::span<const DnnOperations::Plan> DnnOperations::plans(const DnnTarget& targe
   return std::span(found_).first(std::min(most, found_.size()));
 }
 
+// Forgets engines and plans, not the operations, so that they can be made again with another
+// handle.
 void DnnOperations::restart() {
   graph_ = nullptr;
   asked_ = compiled_ = 0;
@@ -271,6 +275,7 @@ bool DnnOperations::ask(const DnnTarget& target, const DnnWish& wish) {
   if (target.device != nullptr)
     own.set(heuristics, kDnnHeuristicsDevice, kDnnDescriptor, target.device);
   own.finish(heuristics);
+  // A call without room returns the number of results. cuDNN then fills in descriptors that exist.
   std::vector<DnnBackend> configs(static_cast<std::size_t>(
       std::min(kMostConfigurations,
                own.get(heuristics, kDnnHeuristicsResults, kDnnDescriptor, 0, nullptr))));
@@ -302,6 +307,8 @@ bool DnnOperations::is_compiled(DnnBackend config) const {
   return notes && is_listed(*notes, kDnnBehaviorCompiled);
 }
 
+// A configuration that cuDNN cannot finish, or that needs too large a workspace, makes no plan.
+// That is no error.
 void DnnOperations::add_plan(DnnBackend config, const DnnTarget& target, std::size_t workspace) {
   auto own = std::make_unique<DnnDescriptors>(dnn_);
   Plan made{own->make(kDnnPlanDescriptor)};
@@ -317,6 +324,7 @@ void DnnOperations::add_plan(DnnBackend config, const DnnTarget& target, std::si
   made_.push_back(std::move(own));
 }
 
+// A variant pack binds the numbers of the tensors to addresses, for one execution.
 base::Status run_dnn_plan(const DnnFunctions& dnn, DnnHandle handle, DnnBackend plan,
                           std::span<const std::int64_t> ids, std::span<void* const> pointers,
                           void* workspace) {

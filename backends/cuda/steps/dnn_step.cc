@@ -45,6 +45,7 @@ Dnn::Made Dnn::make(Plans& plans, bool several) {
   return answer;
 }
 
+// One thread uses a handle at a time. Handles are slow to open, so free ones are used again.
 DnnHandle Dnn::take_handle() {
   const std::lock_guard lock(mutex_);
   if (free_.empty()) {
@@ -91,6 +92,7 @@ base::Status DnnStep::enqueue(std::span<const DevicePointer> inputs, DevicePoint
     pointers.push_back(at(inputs[static_cast<std::size_t>(input.input)] +
                           static_cast<DevicePointer>(input.offset)));
   }
+  // Factors by value lie in the host's memory.
   std::vector<DnnArguments::Scalar> scalars = arguments_.scalars;
   for (DnnArguments::Scalar& scalar : scalars) {
     ids.push_back(scalar.id);

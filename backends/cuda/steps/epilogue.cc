@@ -42,6 +42,7 @@ class Peeler {
     return constant_of(nest_, constants_, unrounded(nest_, of.kids[kid]));
   }
 
+  // The value inside max(x, 0) or min(max(x, 0), most); otherwise the node itself.
   int under_relu(int id) {
     const auto outer = bounded(id, ExprOp::kMin);
     const auto inner = bounded(outer ? outer->first : id, ExprOp::kMax);
@@ -64,6 +65,8 @@ class Peeler {
     return std::nullopt;
   }
 
+  // Takes one addend that is read from an input, and returns the other operand; -1 if neither is
+  // read.
   int under_addition(const NestNode& node) {
     for (std::size_t i = 0; i < 2; ++i) {
       const NestNode& read = nest_.node(unrounded(nest_, node.kids[i]));
@@ -74,6 +77,7 @@ class Peeler {
     return -1;
   }
 
+  // Takes one constant factor or divisor, and returns the other operand; -1 if none is constant.
   int under_scale(const NestNode& node) {
     const bool divides = node.op == ExprOp::kDiv;
     for (std::size_t i = divides ? 1 : 0; i < 2; ++i) {
@@ -92,6 +96,8 @@ class Peeler {
 
 }  // namespace
 
+// The node below casts from real to real. Libraries round the result alone, so roundings inside are
+// ignored.
 int unrounded(const LoopNest& nest, int id) {
   while (nest.node(id).op == ExprOp::kCast && nest.node(id).is_real() &&
          nest.node(nest.node(id).kids[0]).is_real())
@@ -99,6 +105,7 @@ int unrounded(const LoopNest& nest, int id) {
   return id;
 }
 
+// The value of a number, or of an input of one element whose data are known.
 std::optional<double> constant_of(const LoopNest& nest,
                                   std::span<const ir::Tensor* const> constants, int id) {
   const NestNode& node = nest.node(id);

@@ -128,6 +128,7 @@ class Matcher {
     return true;
   }
 
+  // The form with variables replaced. Both offsets are affine, so equal forms mean equal reads.
   static Affine renamed(const Affine& form, const std::map<int, int>& variables) {
     Affine result(form.constant);
     for (const auto& part : form.parts) {

@@ -94,6 +94,7 @@ class GemmStep : public LibraryStep {
       if (lt_.matmul_set(matmul_, kMatmulBias, &bias, sizeof bias) != 0)
         return base::unavailable("cuBLASLt does not accept the bias");
     }
+    // Without an addend, C is the result itself, and beta = 0 keeps cuBLASLt from reading it.
     auto* d = reinterpret_cast<void*>(output);
     const auto* c = gemm_.added >= 0 ? reinterpret_cast<const void*>(whole(gemm_.added)) : d;
     const LtHeuristic& chosen = algorithms_[chosen_];

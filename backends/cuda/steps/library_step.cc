@@ -233,6 +233,8 @@ bool OutputPart::put(std::span<const std::int64_t> sizes,
   return true;
 }
 
+// The region's composed definition is offered to each maker. Constants come with their data: a
+// maker may need the value of a factor.
 LibraryRegion make_step(const ir::Graph& graph, std::vector<ir::NodeId> nodes,
                         std::span<const MakeStep> makers, const OutputPart* part) {
   auto composition = codegen::compose(graph, nodes);
@@ -276,6 +278,7 @@ std::shared_ptr<LibraryHandles> open_libraries(Device& device, Precision precisi
 std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandles& handles,
                                   Precision precision, const Contested& taken) {
   using Step = std::unique_ptr<LibraryStep>;
+  // Steps that failed in an earlier plan are not made again.
   const auto usable = [&handles](Step step) {
     return step != nullptr && handles.refused.contains(step->description()) ? nullptr
                                                                             : std::move(step);

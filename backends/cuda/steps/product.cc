@@ -45,6 +45,7 @@ class Describer {
                                .alignment = std::gcd(kDnnAlignment, offset)});
   }
 
+  // An addend of the output's shape, or one row for all rows and the batch.
   DnnBackend added(const Product::Added& of) {
     const std::int64_t id = next_input(of.input, 0);
     if (!of.is_row) return like_output(id, gemm_.output_type);

@@ -143,6 +143,7 @@ NodeId Storage::encode(ir::Graph& to, NodeId plain, NodeId value, Overflow overf
   return plain;
 }
 
+// The inverse of encode(), in reverse order: widening first, then the axes.
 NodeId Storage::decode(ir::Graph& to, NodeId stored, NodeId value,
                        std::vector<NodeId>& nodes) const {
   if (is_narrow(value)) nodes.push_back(stored = append_cast(to, stored, ir::DType::kF32));
@@ -239,6 +240,8 @@ Storage::Apart Storage::apart(const std::vector<NodeId>& nodes, bool reads_store
   return made;
 }
 
+// Looks for a step in the small graph of the region alone, with these forms, and translates its
+// inputs back.
 LibraryRegion Storage::tried(const std::vector<NodeId>& nodes, std::span<const MakeStep> makers,
                              bool reads_stored, bool writes_stored, const OutputPart* part) const {
   Apart own = apart(nodes, reads_stored, writes_stored);

@@ -62,6 +62,7 @@ class Reader {
   }
 
  private:
+  // A node as an operand, translated once however often it is used.
   std::optional<Operand> operand(int id) {
     id = unrounded(nest_, id);
     const auto [known, is_new] = operands_.try_emplace(id);
@@ -73,6 +74,8 @@ class Reader {
     return known->second;
   }
 
+  // Numbers, reads, the sum and pointwise operations are operands; nullopt for anything else, and
+  // for a second sum.
   std::optional<Operand> read(int id) {
     const NestNode& node = nest_.node(id);
     if (!node.is_real()) return std::nullopt;

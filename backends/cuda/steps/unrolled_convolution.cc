@@ -35,6 +35,8 @@ class UnrolledConvolution : public LibraryStep {
   void choose(int candidate) override { product_->choose(candidate); }
   std::size_t workspace() const override { return matrix_bytes_ + product_->workspace(); }
 
+  // The workspace begins with the window matrix, which is the product's last input. The rest is the
+  // product's own workspace.
   base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                        DevicePointer workspace, Stream stream) const override {
     const DevicePointer written[] = {inputs[static_cast<std::size_t>(image_)], workspace, 0};

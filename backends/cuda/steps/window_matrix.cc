@@ -91,6 +91,8 @@ WindowMatrix window_matrix(const Convolution& c) {
           type_of(c.image.type, as_stored(stored, image_last))};
 }
 
+// The product of the window matrix and the filters, as cuBLASLt's. `matrix` is the number of its
+// input.
 std::optional<Gemm> window_product(const Convolution& c, int matrix) {
   if (c.groups != 1 || !c.tail.empty() || std::isfinite(c.most) || is_product(c))
     return std::nullopt;
