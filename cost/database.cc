@@ -84,6 +84,7 @@ base::Result<std::unique_ptr<Database>> Database::open(const std::string& path) 
   return prepared(std::move(impl));
 }
 
+// Reads a copy in memory, so the file is neither locked nor changed.
 base::Result<std::unique_ptr<Database>> Database::open_to_read(const std::string& path) {
   auto impl = std::make_unique<Impl>();
   impl->path = path;

@@ -93,6 +93,7 @@ base::Status PlanRun::write_program(const backends::Backend& backend, const RunO
   return base::ok();
 }
 
+// A plan for each segment, unless values stay on the GPUs. A segment without outputs has none.
 base::Status PlanRun::compile(const backends::Backend& backend, const RunOptions& options) {
   EGRET_ASSIGN_OR_RETURN(const bool on_devices, compile_for_devices(backend, options));
   if (on_devices) return base::ok();

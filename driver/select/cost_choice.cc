@@ -11,6 +11,7 @@
 namespace egret::driver {
 namespace {
 
+// Measured costs. The choice keeps the database, because the model stores what it measures later.
 base::Result<CostChoice> profiled_costs(const CostOptions& options, const std::string& machine) {
   CostChoice choice;
   choice.machine = machine;
@@ -88,6 +89,8 @@ base::Result<std::string> machine_called(const cost::Database& database, const s
                            "'; the database has entries of" + (names.empty() ? " none" : names));
 }
 
+// The entries of other machines, or 0 if this machine has any: they explain why all is measured
+// anew.
 base::Result<std::int64_t> entries_of_others_alone(const cost::Database& database,
                                                    const std::string& machine) {
   EGRET_ASSIGN_OR_RETURN(const auto machines, database.machines());

@@ -40,6 +40,7 @@ base::Json to_json(const extract::Problem& problem, const extract::Solution& sol
       .set("choice", std::move(pairs));
 }
 
+// Reads the pairs back; nothing where one is out of range.
 std::optional<std::vector<extract::NodeIndex>> choice_of(const extract::Problem& problem,
                                                          const base::Json* pairs) {
   if (pairs == nullptr || !pairs->is_array()) return std::nullopt;
@@ -104,6 +105,7 @@ base::Result<extract::Solution> extract_or_recall(const extract::ExtractorRow& e
   }
   const base::Stopwatch watch;
   EGRET_ASSIGN_OR_RETURN(extract::Solution found, extractor.extract(problem, options));
+  // The answer of an interrupted search had less time than it would claim.
   if (watch.seconds() >= kLong && !base::stop_requested()) {
     const std::string answer = to_json(problem, found, options.time_limit_s).dump();
     EGRET_RETURN_IF_ERROR(database->store_note(key, answer));

@@ -27,6 +27,8 @@ base::Result<bool> KernelCosts::known(const std::string& key) {
   return entry.has_value();
 }
 
+// Runs a profiled plan until there are enough runs and enough time, and takes a sample of each of
+// its kernels in each run.
 base::Status KernelCosts::time_kernels(backends::ExecutablePlan& plan, Timings& timings) const {
   const std::vector<ir::Tensor> inputs = backends::random_inputs(plan, base::Random(1));
   std::vector<ir::Tensor> outputs = plan.make_outputs();
@@ -48,6 +50,7 @@ base::Status KernelCosts::time_kernels(backends::ExecutablePlan& plan, Timings& 
   return base::ok();
 }
 
+// The time of a kernel is the median over the plans that contain it.
 base::Status KernelCosts::keep(const Timings& timings) {
   for (const auto& [key, by_plan] : timings) {
     std::vector<double> medians;
@@ -64,6 +67,7 @@ base::Status KernelCosts::keep(const Timings& timings) {
   return base::ok();
 }
 
+// A plan runs only if it has a kernel whose time neither the database nor an earlier plan gives.
 base::Status KernelCosts::learn(std::span<backends::ExecutablePlan* const> plans) {
   Timings timings;
   for (backends::ExecutablePlan* plan : plans) {

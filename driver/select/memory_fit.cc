@@ -65,6 +65,7 @@ class Fitter {
     std::vector<extract::NodeIndex> at_peak;
   };
 
+  // One graph is planned however little time there is.
   bool late() const {
     return (result_.planned > 0 && deadline_.expired()) || base::stop_requested();
   }
@@ -75,6 +76,7 @@ class Fitter {
     Attempt attempt;
     EGRET_ASSIGN_OR_RETURN(attempt.selected,
                            select(tensors_, view_, model_, profiler_, selection, sink_));
+    // Prices without the factors make attempts comparable.
     EGRET_ASSIGN_OR_RETURN(const std::vector<double> costs, price_nodes(tensors_, view_, model_));
     const std::vector<extract::NodeIndex> choice = attempt.selected.solution.choice;
     attempt.selected.solution = extract::solution_of({view_, costs}, choice);
@@ -84,6 +86,7 @@ class Fitter {
     const backends::PlanReport report = compiled->report();
     attempt.bytes = report.arena_bytes;
     const std::vector<egraph::ClassId> class_of = rules::terms_of(tensors_, graph);
+    // From the nodes of the compiled graph back to the chosen e-nodes.
     for (const ir::NodeId id : report.peak_nodes) {
       const egraph::ClassId of = class_of[id.index()];
       const auto at = std::ranges::lower_bound(view_.class_id, of);
@@ -148,9 +151,8 @@ class Fitter {
     return base::ok();
   }
 
-  // The highest raises first.
-  // Takes raised prices back one by one and keeps each change that still fits, since some raises
-  // were not necessary.
+  // Takes raised prices back one by one, the highest first, and keeps each change that still fits:
+  // some raises were not necessary.
   base::Status give_back() {
     std::vector<extract::NodeIndex> nodes;
     for (extract::NodeIndex node = 0; node < view_.node_count(); ++node) {

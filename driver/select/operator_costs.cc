@@ -68,6 +68,8 @@ class Profiling {
     return base::ok();
   }
 
+  // The e-graph that an optimization of this program would build. Extraction asks for the costs of
+  // its operators.
   base::Status saturate(const ir::Graph& graph) {
     EGRET_ASSIGN_OR_RETURN(const auto set,
                            rules::AdmittedRules::select(options_.rules, options_.allow));
@@ -225,6 +227,8 @@ const base::OptionTable<ProfileOptions>& ProfileOptions::table() {
   return rows;
 }
 
+// The time that the operator adds to a graph, which is less than its own where it is fused. The
+// deviation is that of the operator alone.
 base::Result<cost::Entry> measured_cost(const cost::Query& query, const Execution& execution) {
   const std::vector<bool> constant(query.constant.begin(), query.constant.end());
   EGRET_ASSIGN_OR_RETURN(
@@ -247,6 +251,8 @@ void make_ready_to_measure(std::span<const cost::Query> queries, const Execution
                        timer_options(execution));
 }
 
+// A warning where predicted and measured time differ several times; nothing below a millisecond,
+// where start-up decides.
 std::string doubt_about_costs(double predicted_s, double measured_s) {
   constexpr double kSeveral = 4;
   constexpr double kLeast = 1e-3;

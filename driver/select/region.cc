@@ -72,6 +72,8 @@ class Joiner {
   Joiner(const Graph& graph, const Region& region, const Graph& rewritten)
       : graph_(graph), rewritten_(rewritten), stands_for_(graph.size() + rewritten.size()) {
     for (std::size_t i = 0; i < stands_for_.size(); ++i) stands_for_[i] = i;
+    // An input of the rewritten region stands for a node of the whole graph. A rewritten output
+    // takes the place of the node that the region computed.
     for (std::size_t k = 0; k < region.inputs.size(); ++k)
       stands_for_[graph.size() + rewritten.inputs()[k].index()] = region.inputs[k].index();
     for (std::size_t k = 0; k < region.outputs.size(); ++k) {

@@ -70,6 +70,7 @@ struct Prices {
   double dearest = 0;
 };
 
+// Infinite if one of the operators has no price.
 Prices prices_of(std::span<const cost::Query> queries, cost::Model& model) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   Prices prices;
@@ -233,6 +234,8 @@ bool Profiler::may_measure() const {
   return model != nullptr && spent_s < budget_s && !base::stop_requested();
 }
 
+// Whether the operator was measured now. One that is too large to be measured keeps its estimate,
+// without an error.
 base::Result<bool> Profiler::profile(const cost::Query& query) {
   const base::Stopwatch watch;
   const auto added = model->profile(query, measure);
@@ -245,6 +248,8 @@ base::Result<bool> Profiler::profile(const cost::Query& query) {
   return added;
 }
 
+// Measures the operators without a measured cost, each once, while the budget lasts. They are
+// prepared in batches, because a device's kernels compile in parallel.
 base::Status Profiler::profile_all(std::span<const cost::Query> queries,
                                    const std::function<void(const cost::Query&)>& each) {
   if (model == nullptr) return base::ok();

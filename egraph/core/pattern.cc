@@ -8,8 +8,8 @@
 namespace egret::egraph {
 namespace {
 
-template <typename AnyVar>
 // An empty name is a new variable each time.
+template <typename AnyVar>
 AnyVar intern(std::vector<std::string>& names, std::string_view name) {
   if (!name.empty()) {
     const auto found = std::find(names.begin(), names.end(), name);

@@ -48,6 +48,7 @@ std::string class_name(const EGraphView& view, const DumpOptions& options, Index
   return std::string("c").append(number(view.class_id[c].index()));
 }
 
+// All classes if there are few; otherwise those nearest to the roots, found breadth first.
 std::vector<Index> shown_classes(const EGraphView& view, std::size_t max_classes) {
   std::vector<Index> shown(std::min(view.class_count(), max_classes));
   std::iota(shown.begin(), shown.end(), Index{0});
@@ -115,6 +116,8 @@ Dump dump_dot(const EGraphView& view, const OpTable& ops, const DumpOptions& opt
   for (const Index c : shown) {
     for (Index node = view.class_begin[c]; node < view.class_begin[c + 1]; ++node) {
       for (const Index child : view.children_of(node)) {
+        // Graphviz draws an edge to a cluster as an edge to a node in it, so a class without nodes
+        // gets none.
         const bool empty = view.class_begin[child] == view.class_begin[child + 1];
         if (empty || !std::binary_search(shown.begin(), shown.end(), child)) continue;
         out += "  n" + number(node) + " -> n" + number(view.class_begin[child]) +

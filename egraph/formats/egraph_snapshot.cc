@@ -174,6 +174,8 @@ Result<std::unique_ptr<EGraph>> EGraphSnapshot::load() {
   return std::move(egraph_);
 }
 
+// Interns the operators of the file. Their numbers agree only if the table here is empty or has a
+// prefix of the same operators.
 Status EGraphSnapshot::load_ops() {
   EGRET_ASSIGN_OR_RETURN(auto names, file_.bytes(kNames));
   EGRET_ASSIGN_OR_RETURN(const auto entries, file_.values<OpEntry>(kOps));
@@ -206,6 +208,7 @@ Status EGraphSnapshot::load_ops() {
   return base::ok();
 }
 
+// Ids point to their roots directly, so one step decides whether a root is one.
 Status EGraphSnapshot::load_classes() {
   EGRET_ASSIGN_OR_RETURN(const auto roots, file_.values<std::uint32_t>(kClasses));
   EGRET_ASSIGN_OR_RETURN(const auto epochs, file_.values<std::uint32_t>(kEpochs));

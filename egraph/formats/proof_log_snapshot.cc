@@ -168,6 +168,8 @@ Status ProofLog::Reading::read_merges() {
   return base::ok();
 }
 
+// Checks one merge and repeats it in the union-find. A log never joins what is equal already: the
+// count in compare() relies on that.
 void ProofLog::Reading::read_merge(Cursor& cursor) {
   const std::uint32_t head = cursor.next();
   const auto kind = static_cast<Kind>(head >> kKindShift);
@@ -234,6 +236,7 @@ void ProofLog::Reading::check_op(Cursor& cursor, const RuleForm::Expression& e) 
   if (is_captured && ops_.base_of(op) != e.base) cursor.fail("another operator was captured");
 }
 
+// With path halving (Tarjan and van Leeuwen, 1984).
 std::uint32_t ProofLog::Reading::root(std::uint32_t term) {
   for (; parent_[term] != term; term = parent_[term]) parent_[term] = parent_[parent_[term]];
   return term;

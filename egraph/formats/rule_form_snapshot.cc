@@ -79,6 +79,7 @@ class RuleForm::Reading {
     }
   }
 
+  // Checks that the order is topological: each variable once, behind those of which it consists.
   void order() {
     std::vector<bool> known(vars_);
     for (std::size_t i = 0; i < vars_ && items_.ok(); ++i) {
@@ -116,6 +117,7 @@ class RuleForm::Reading {
  private:
   VarId var() { return VarId(items_.number(vars_)); }
 
+  // Reads an expression and checks the fields that its kind uses.
   Expression expression() {
     using Kind = Expression::Kind;
     Expression e;

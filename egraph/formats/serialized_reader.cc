@@ -186,6 +186,8 @@ Status SerializedReader::Handler::key(std::string_view text) {
   }
 }
 
+// Unknown members are skipped. A known one may occur once, so that no value silently replaces
+// another.
 Status SerializedReader::Handler::member_key(std::string_view text) {
   member_ = Member::kOther;
   for (const MemberRow& row : kMembers) {

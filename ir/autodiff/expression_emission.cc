@@ -69,6 +69,8 @@ Labelled Emitter::made_node(int id) {
       made.value = cast_to(b_, made.value, type_of(node));
       return made;
     }
+    // A read alone is a product of one factor without a sum. The emission of sums of products
+    // handles every form of index.
     case ExprOp::kRead: {
       SumOfProducts sum;
       sum.factors = {{input(node), node.axes}};

@@ -62,6 +62,8 @@ Value spread(GraphBuilder& b, const Labelled& x, std::span<const int> vars) {
   return reshaped(b, sorted.value, shape);
 }
 
+// Operands are aligned by their variables, so broadcasting pairs the elements that the expression
+// pairs.
 Labelled pointwise(GraphBuilder& b, std::string_view op, std::span<const Labelled> operands) {
   std::vector<int> vars;
   for (const Labelled& operand : operands) vars = united(vars, operand.vars);
@@ -75,6 +77,7 @@ Labelled pointwise(GraphBuilder& b, std::string_view op, const Labelled& x, cons
   return pointwise(b, op, operands);
 }
 
+// The sum over all variables but the kept ones.
 Labelled summed(GraphBuilder& b, const Labelled& x, std::span<const int> kept) {
   std::vector<int> axes;
   std::vector<int> left;

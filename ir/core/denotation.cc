@@ -73,6 +73,7 @@ bool is(Scalar a, double value) { return a.is_constant() && a.constant() == valu
 bool is_op(Index a, ExprOp op) { return !a.is_constant() && a.node()->op == op; }
 Index kid(Index a, std::size_t i) { return Index(a.node()->kids[i]); }
 
+// The remainder is never negative, unlike that of C++.
 std::int64_t euclidean_div(std::int64_t a, std::int64_t b) {
   if (b == 0) throw IndexError{kDivision};
   if (b == -1 && a == INT64_MIN) throw IndexError{kOverflow};
@@ -162,6 +163,7 @@ Index operator*(Index a, Index b) {
   return Index(commutative(ExprOp::kIndexMul, a, b));
 }
 
+// The rules cancel only factors that divide the operand for every value of its variables.
 Index div(Index a, Index b) {
   if (is(b, 1)) return a;
   if (a.is_constant() && b.is_constant()) {
@@ -223,6 +225,7 @@ Guard operator<=(Index a, Index b) {
   if (a.is_constant() && b.is_constant()) return a.constant() <= b.constant();
   return Guard(binary(ExprOp::kIndexLe, a, b));
 }
+// Over the integers, <, >= and > are forms of <=: one node stands for all spellings of a condition.
 Guard operator<(Index a, Index b) { return a + 1 <= b; }
 Guard operator>=(Index a, Index b) { return b <= a; }
 Guard operator>(Index a, Index b) { return b + 1 <= a; }

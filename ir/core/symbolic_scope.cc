@@ -22,6 +22,7 @@ Guard Decision::guard() const {
   return outcome != 0 ? Guard(on) : !Guard(on);
 }
 
+// Scopes of a thread nest, and the innermost one answers.
 SymbolicScope::SymbolicScope() : outer_(std::exchange(innermost, this)) {}
 SymbolicScope::SymbolicScope(SymbolValues examples, Holds holds)
     : outer_(std::exchange(innermost, this)),
@@ -133,6 +134,7 @@ std::int64_t SymbolicScope::concretize(Index value) {
   return known;
 }
 
+// The answer of the innermost scope. There is none outside of scopes, or for symbols of no scope.
 std::optional<bool> decided(Guard condition) {
   if (condition.is_constant()) return condition.is_true();
   if (innermost == nullptr || !evaluate(condition, innermost->examples())) return std::nullopt;
@@ -166,6 +168,7 @@ Index concrete_index(Index value) {
   return known ? Index(innermost->concretize(value)) : value;
 }
 
+// The scope owns the list that is made, so the reference lives as long as the scope.
 const Integers& concrete_integers(const Integers& integers) {
   if (innermost == nullptr || std::ranges::none_of(integers, is_symbolic)) return integers;
   Integers& concrete = innermost->concrete_.emplace_back();
@@ -173,6 +176,7 @@ const Integers& concrete_integers(const Integers& integers) {
   return concrete;
 }
 
+// Outside of the rank every value is the same error, so no particular value becomes a condition.
 std::int64_t concrete_axis(std::int64_t integer, std::int64_t rank) {
   if (!is_symbolic(integer)) return integer;
   const Index given = index_of_integer(integer);

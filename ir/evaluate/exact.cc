@@ -27,6 +27,7 @@ BigInt floor_of(const Rational& value) {
 
 BigInt truncated(const Rational& value) { return numerator(value) / denominator(value); }
 
+// Ties go to the even neighbour, as in IEEE 754.
 BigInt nearest_even(const Rational& value) {
   const BigInt below = floor_of(value);
   const Rational rest = value - Rational(below);

@@ -63,6 +63,7 @@ Draw any_integer(DType dtype) {
 }
 
 constexpr double kBeyond = 8;
+// Moves a share of the elements beyond the usual range.
 void put_beyond(Tensor& tensor, double share, base::Random& random) {
   for (std::int64_t i = 0; share > 0 && i < tensor.elements(); ++i) {
     if (random.chance(share)) tensor.set_f64(i, kBeyond * tensor.f64_at(i));
@@ -71,6 +72,8 @@ void put_beyond(Tensor& tensor, double share, base::Random& random) {
 
 }  // namespace
 
+// A draw that the model states wins. Otherwise the usual draw is narrowed to what the operators
+// demand of the input.
 std::vector<Draw> input_draws(const Graph& graph) {
   const std::vector<ValueDemand> demands = demands_of_inputs(graph);
   const std::map<std::string, Draw> stated = stated_draws(graph);

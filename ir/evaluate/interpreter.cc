@@ -31,6 +31,7 @@ Tensor constant_value(const Node& node, const InterpretOptions& options) {
   return moved;
 }
 
+// Each node has a seed of its own, so two equal operators are perturbed independently.
 base::Result<std::vector<Tensor>> run(const Graph& graph, std::span<const Tensor> inputs,
                                       const InterpretOptions& options) {
   InterpretOptions own = options;
@@ -43,6 +44,8 @@ base::Result<std::vector<Tensor>> run(const Graph& graph, std::span<const Tensor
       });
 }
 
+// A composite is evaluated by its body. A primitive is evaluated as a loop nest or, where its
+// definition has no nest, element by element.
 base::Result<Tensor> evaluate_typed(const Operator& op, const Attrs& attrs,
                                     std::span<const TensorType> types,
                                     std::span<const Tensor> inputs,

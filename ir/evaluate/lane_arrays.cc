@@ -12,9 +12,9 @@ namespace egret::ir {
 namespace {
 
 // Element `offset` of an array, where offset may be outside as long as it is not read.
-template <typename T>
 // Integer arithmetic: a pointer outside of its array would be undefined behaviour even without a
 // read.
+template <typename T>
 const T* element_pointer(const std::byte* data, std::int64_t offset) {
   const auto address =
       reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(offset) * sizeof(T);
@@ -32,9 +32,9 @@ LaneEvaluator::Operand<T> LaneEvaluator::operand(int node, const LaneSet& set) {
   return {lanes<T>(node, set), T{0}};
 }
 
-template <typename T>
 // The node's values for the lanes of a set, computed at most once per stamp. An array that was
 // computed for a larger set serves a smaller one.
+template <typename T>
 const T* LaneEvaluator::lanes(int id, const LaneSet& set) {
   const auto i = static_cast<std::size_t>(id);
   const std::uint64_t stamp = stamps_[static_cast<std::size_t>(plan_.node_scopes[i])];
@@ -90,6 +90,7 @@ const T* LaneEvaluator::compute_lanes(int id, const NestNode& node, const LaneSe
         apply([](T x, T y) { return x / y; });
       } else {
         for (std::int64_t l = set.low; l < set.high; ++l) {
+          // Inactive lanes hold arbitrary values: only an active one can fail.
           const T divisor = b.lanes != nullptr ? b.lanes[l] : b.value;
           if (divisor == 0 && set.has(l)) fail(base::bad_input("integer division by zero"));
           out[l] =
@@ -181,6 +182,7 @@ const T* LaneEvaluator::read_lanes(int id, const NestNode& node, const LaneSet& 
 template <typename T>
 const T* LaneEvaluator::select_lanes(int id, const NestNode& node, const LaneSet& set) {
   const int lane = plan_.lanes[static_cast<std::size_t>(id)];
+  // Masks form a stack: those that the arms take are free again at the end.
   const int masks = masks_used_;
   const LaneSet holds = where(node.guard, lane, set);
   T* out = buffer<T>(id);
@@ -198,8 +200,8 @@ const T* LaneEvaluator::select_lanes(int id, const NestNode& node, const LaneSet
   return out;
 }
 
-template <typename T>
 // One accumulator per lane: the reduction's loops run outside, and each iteration adds an array.
+template <typename T>
 const T* LaneEvaluator::reduce_lanes(int id, const NestNode& node, const LaneSet& set) {
   const int lane = plan_.lanes[static_cast<std::size_t>(id)];
   T* sums = buffer<T>(id);

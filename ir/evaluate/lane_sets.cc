@@ -23,8 +23,8 @@ bool LaneEvaluator::covers(const Memo& memo, std::uint64_t stamp, const LaneSet&
   return false;
 }
 
-template <typename Keep>
 // The lanes of a set that pass a test, as an interval if they are one and as a mask otherwise.
+template <typename Keep>
 LaneEvaluator::LaneSet LaneEvaluator::filtered(const LaneSet& set, const Keep& keep) {
   if (masks_used_ == static_cast<int>(masks_.size())) {
     masks_.push_back({std::make_unique<std::uint8_t[]>(kLanes), 0, -1});

@@ -7,10 +7,10 @@ namespace {
 typedef double Vector4 __attribute__((vector_size(32)));
 typedef double Vector8 __attribute__((vector_size(64)));
 
-template <typename Tile, typename Vector>
 // A sum of outer products in registers: each step loads one column of the row panel and one row of
 // the column panel, and each loaded number is used kRows or kColumns times. Inlined into functions
 // with different targets, so each gets its own instruction set.
+template <typename Tile, typename Vector>
 [[gnu::always_inline]] inline void multiply(std::int64_t depth, const double* rows,
                                             const double* columns, double* tile) {
   constexpr std::int64_t kLanes = sizeof(Vector) / sizeof(double);

@@ -36,9 +36,9 @@ double rounded_terms(const LoopNest& nest) {
 
 namespace {
 
-template <typename Moves>
 // Relative changes, uniform within `width`, from a hash of the element's position: the result does
 // not depend on the number of threads.
+template <typename Moves>
 void perturb_where(Tensor& tensor, double width, std::uint64_t seed, const Moves& moves) {
   constexpr std::size_t kRun = 1024;
   std::byte* data = tensor.mutable_data().data();

@@ -21,6 +21,7 @@ NodeId Graph::append(Node node) {
   return id;
 }
 
+// Inputs come before their readers, types are those that the operators give, and names are unique.
 base::Status Graph::check_invariants() const {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {

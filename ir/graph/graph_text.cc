@@ -15,6 +15,7 @@ constexpr int kMaxNesting = 100;  // of size expressions
 
 // ---- Constants ----
 
+// The shortest text that reads back as the same element.
 std::string element_text(const Tensor& tensor, std::int64_t i) {
   char buffer[32];
   char* const end = buffer + sizeof buffer;
@@ -131,6 +132,7 @@ namespace {
 
 // ---- Reading ----
 
+// Recursive descent over sums of products of factors.
 class SizeParser {
  public:
   explicit SizeParser(TextCursor& cursor) : cursor_(cursor) {}
@@ -240,6 +242,7 @@ TensorType parse_type(TextCursor& cursor) {
   return type;
 }
 
+// Reads statement by statement. A node may refer only to nodes above it, so graphs have no cycles.
 class GraphParser {
  public:
   GraphParser(std::string_view text, const DataTable& data) : cursor_(text), data_(data) {}

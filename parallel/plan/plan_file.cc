@@ -112,6 +112,7 @@ Result<std::size_t> index_of(const Json& json, std::string_view key) {
   return static_cast<std::size_t>(number);
 }
 
+// A plan may be edited by hand: each part is checked where it is read, and the whole by check().
 class ProgramReader {
  public:
   ProgramReader(const FindWeight& weights) : weights_(weights) {}
@@ -229,6 +230,8 @@ class ProgramReader {
     return ir::canonical_attrs(op.attrs(), given);
   }
 
+  // A ring cuts its tensors over time as a mesh axis cuts them over devices, so both have one
+  // notation.
   static Result<AxisPlacement> read_step(const std::string& text) {
     EGRET_ASSIGN_OR_RETURN(const Mesh line, Mesh::of({{"time", 1}}));
     EGRET_ASSIGN_OR_RETURN(const Placement placement, Placement::parse("time:" + text, line));

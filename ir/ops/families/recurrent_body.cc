@@ -288,6 +288,7 @@ class Unrolled {
 
 // ---- ONNX ----
 
+// ONNX's names, in any case, and its separate lists of parameters as Egret's texts.
 base::Result<std::vector<std::string>> imported_activations(const OnnxNode& node,
                                                             const RecurrentCell& cell,
                                                             std::size_t directions) {
