@@ -11,6 +11,8 @@
 namespace egret::driver {
 namespace {
 
+// A time is kept for this field of racers alone. Times of one race can be compared, those of two
+// cannot.
 std::vector<std::string> keys_of(std::span<const Racer> racers) {
   std::vector<std::string> names;
   std::string all;
@@ -41,7 +43,7 @@ base::Result<std::optional<std::vector<backends::Timing>>> recall(std::span<cons
   return std::optional(std::move(timings));
 }
 
-// But what was cut short.
+// Stores the times for later runs, except those of an interrupted race.
 base::Status keep(std::span<const std::string> keys, std::span<const backends::Timing> timings,
                   const RaceOptions& options) {
   if (options.database == nullptr || base::stop_requested()) return base::ok();

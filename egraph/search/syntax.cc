@@ -90,6 +90,7 @@ struct Term {
   std::vector<Node> nodes;
 };
 
+// A stack of open heads replaces recursion, so deep terms do not exhaust the program's stack.
 Result<Term> parse_term(Lexer& lexer) {
   Term term;
   std::vector<Term::Node> open;  // heads whose ")" is still to come

@@ -58,6 +58,8 @@ std::optional<bool> evaluate(Guard guard, const SymbolValues& symbols) {
   return value ? std::optional(*value != 0) : std::nullopt;
 }
 
+// A flat list of steps, operands before their users. Guards share the steps of equal
+// subexpressions.
 GuardProgram::GuardProgram(std::span<const Guard> guards) {
   std::map<const ExprNode*, std::size_t> known;
   for (const Guard guard : guards) {

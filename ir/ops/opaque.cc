@@ -107,6 +107,8 @@ std::map<std::string, NodeId> append_body(Graph& graph, const Graph& body,
 
 }  // namespace
 
+// Each opaque node with a body is replaced by the body. Its outputs become those of the body by
+// name.
 Graph expand_bodies(const Graph& graph) {
   const auto has_body = [&](const Node& node) { return body_of(graph, node) != nullptr; };
   if (std::ranges::none_of(graph.nodes(), has_body)) return graph;
@@ -137,6 +139,8 @@ Graph expand_bodies(const Graph& graph) {
   return result;
 }
 
+// The graph without its opaque nodes: their results become inputs, and their operands become
+// outputs.
 Graph cut_at_opaque(const Graph& with_bodies) {
   const Graph graph = expand_bodies(with_bodies);
   if (!has_opaque(graph)) return graph;

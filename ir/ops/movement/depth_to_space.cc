@@ -23,6 +23,8 @@ Value build(Body& b) {
   const std::int64_t batch = target_of_axis(type, 0);
   const std::int64_t height = target_of_axis(type, 2);
   const std::int64_t width = target_of_axis(type, 3);
+  // The two block axes are split off the channels, moved behind height and width, and joined with
+  // them.
   const Value apart =
       b("reshape", {x},
         {{"shape", depth_first ? Integers{batch, block, block, deep, height, width}

@@ -64,7 +64,6 @@ OnnxOutputs import(OnnxNode& node) {
                           {"dtype", std::string(to_string(node.type(node.input(0)).dtype))}}));
 }
 
-// The limit is half a step short, so that rounding does not add an element.
 // 0, 1, .. up to an open size; then the step and the start.
 base::Status write_open(OnnxWriter& writer) {
   const DType dtype = writer.output_type().dtype;
@@ -93,6 +92,7 @@ base::Status write(OnnxWriter& writer) {
   const bool in_range = dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI16 ||
                         dtype == DType::kI32 || dtype == DType::kI64;
   const DType computed = in_range ? dtype : is_float(dtype) ? DType::kF32 : DType::kI64;
+  // Of reals the limit is half a step short, so that rounding does not add an element.
   const double limit = is_float(computed) ? start + (size - 0.5) * step : start + size * step;
   const auto bound = [&](double value) { return writer.constant(Tensor::scalar(computed, value)); };
   const std::string range = writer.emit("Range", {bound(start), bound(limit), bound(step)});

@@ -29,6 +29,7 @@ Value build(Body& b) {
   Value ignored;
   if (ignores) {
     const auto index = static_cast<double>(b.integer("ignore_index"));
+    // An ignored target reads class 0, which exists, and has weight 0.
     ignored = b("equal", {target, b.scalar(b.dtype(1), index)});
     target = b("where", {ignored, b.scalar(b.dtype(1), 0), target});
   }
