@@ -194,7 +194,7 @@ std::optional<Labelled> convolved_back(GraphBuilder& b, const Labelled& y, const
     attrs.strides.push_back(a.stride);
     attrs.dilations.push_back(a.dilation);
     attrs.before.push_back(before);
-    // What windows reach beyond the image is cut off.
+    // Rows that windows reach beyond the image are cut off.
     attrs.after.push_back(std::max<std::int64_t>(0, left - room));
   }
   // The transposed convolution yields the part of x that windows reach (pads crop it); unsliced()

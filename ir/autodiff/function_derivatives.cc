@@ -20,8 +20,8 @@ int power_in_exponent(NestAlgebra& n, int x, int power) {
 
 }  // namespace
 
-// The derivative in one argument as an expression. Where it is a function of the value (exp, sqrt,
-// tanh, tan), the value is reused. Functions that are constant between jumps have none.
+// The derivative in one argument as an expression. It reuses the value if it is a function of the
+// value (exp, sqrt, tanh, tan). Functions that are constant between jumps have no derivative.
 std::optional<int> derivative(NestAlgebra& n, const LoopNest& nest, int node, int argument) {
   const Function function = nest.node(node).function;
   const int x = nest.node(node).kids[0];

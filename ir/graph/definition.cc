@@ -186,8 +186,8 @@ Scalar Definition::read(int input, std::initializer_list<Index> indices) const {
   return read(input, std::span(indices.begin(), indices.size()));
 }
 
-// The joint size of two axes. Where neither structure nor the example decides, the sizes are
-// required to be equal.
+// The joint size of two axes. The sizes are required to be equal if neither their structure nor the
+// example decides.
 Index Definition::broadcast_size(Index a, Index b, const std::function<std::string()>& message) {
   // First the structural cases, then the example of the scope, which records what it decides.
   if (is_one(a) || a.same(b)) return b;

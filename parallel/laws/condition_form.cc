@@ -12,7 +12,7 @@ using ir::ExprOp;
 int truth(FormTable& table, bool value) { return table.intern(value ? "true" : "false"); }
 
 // The normal form of left <= right or left == right: the sign of one difference. Interval bounds
-// decide most comparisons. What they leave becomes an interned text, so equal conditions get equal
+// decide most comparisons. The others become interned texts, so equal conditions get equal
 // numbers. A condition that depends on the device has no form (NotCut).
 int comparison_form(FormTable& table, ExprOp op, const IndexForm& left, const IndexForm& right) {
   const IndexForm difference = difference_form(right, left);

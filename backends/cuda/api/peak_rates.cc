@@ -12,7 +12,8 @@ constexpr double kClock = 2e9, kMemoryRate = 4e12;
 // Operations a clock in a multiprocessor.
 double width(int capability, Precision precision) {
   constexpr double kLanes = 2 * 128;
-  // Of tensor cores, without sparsity. A multiply-add counts as two operations, here and in kLanes.
+  // The rate of tensor cores, without sparsity. A multiply-add counts as two operations, here and
+  // in kLanes.
   const double in_16_bits = capability < 80    ? 1024
                             : capability < 90  ? 2048
                             : capability < 100 ? 4096

@@ -35,7 +35,8 @@ ir::Tensor in_bf16(const ir::Tensor& plain) {
   ir::Tensor result = ir::Tensor::unfilled(ir::TensorType(ir::DType::kBF16, plain.shape()));
   const auto from = plain.as<float>();
   const auto to = result.mutable_as<std::uint16_t>();
-  // A finite number beyond bf16's range would become infinite, and a fully masked row NaN.
+  // A finite number beyond bf16's range would become infinite, and a fully masked row would give
+  // NaN.
   constexpr auto most = static_cast<float>(kMostBF16);
   for (std::size_t i = 0; i < from.size(); ++i) {
     const float number = std::isfinite(from[i]) ? std::clamp(from[i], -most, most) : from[i];

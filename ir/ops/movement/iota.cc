@@ -92,7 +92,7 @@ base::Status write(OnnxWriter& writer) {
   const bool in_range = dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI16 ||
                         dtype == DType::kI32 || dtype == DType::kI64;
   const DType computed = in_range ? dtype : is_float(dtype) ? DType::kF32 : DType::kI64;
-  // Of reals the limit is half a step short, so that rounding does not add an element.
+  // For reals the limit is half a step short, so that rounding does not add an element.
   const double limit = is_float(computed) ? start + (size - 0.5) * step : start + size * step;
   const auto bound = [&](double value) { return writer.constant(Tensor::scalar(computed, value)); };
   const std::string range = writer.emit("Range", {bound(start), bound(limit), bound(step)});
