@@ -32,6 +32,8 @@ std::optional<double> close_difference(const ir::Tensor& a, const ir::Tensor& b,
 
 }  // namespace
 
+// Nothing where an output is not finite, or differs by more than usual rounding: the thorough check
+// then decides.
 base::Result<std::optional<CheckReport>> compare_closely(const ir::Graph& original,
                                                          backends::ExecutablePlan& before,
                                                          backends::ExecutablePlan& after,

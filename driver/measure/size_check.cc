@@ -17,6 +17,8 @@ std::string to_string(const ir::SymbolValues& sizes) {
   return text;
 }
 
+// Sizes that a rule may have overlooked: 1, primes, which hide no factor, and sizes around the
+// example. Those that break an assumption of the program are left out.
 base::Result<std::vector<ir::SymbolValues>> further_sizes(const ir::Graph& program,
                                                           const rules::OpenSizes& open,
                                                           std::size_t count) {

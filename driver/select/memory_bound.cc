@@ -46,6 +46,8 @@ class Holding {
   // What may lie where an output of the graph does is left out.
   std::int64_t in_arena(Index c) const { return stored_[c] > largest_output_ ? stored_[c] : 0; }
 
+  // For each node: whether it only moves elements, and whether the backend computes it apart from
+  // others. A class with a free node holds nothing.
   void look_at_nodes() {
     moves_.resize(view_.node_count(), false);
     apart_.resize(view_.node_count(), false);

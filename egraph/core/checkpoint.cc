@@ -87,6 +87,7 @@ void EGraph::pop() {
   restore_nodes(*old);
   restore_classes(*old);
   restore_ops(*old);
+  // push() requires a clean e-graph: nothing was queued then.
   for (FlatArray<NodeId>* queue : {&to_repair_, &to_reanalyse_}) queue->clear();
   for (FlatArray<ClassId>* queue : {&to_modify_, &touched_}) queue->clear();
   merged_away_.clear();

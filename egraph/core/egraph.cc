@@ -122,6 +122,7 @@ EGraph::Addition EGraph::try_add_to(ClassId id, OpId op, std::span<const ClassId
   return reason != nullptr && reason->built_left ? merge_with(known, id) : merge_with(id, known);
 }
 
+// All that can fail (space, the analysis) comes before the first change.
 EGraph::Addition EGraph::add_missing_to(ClassId given_id, OpId op, const Key& key,
                                         std::span<const ClassId> given, Status& why,
                                         const ProofLog::Reason* reason) {

@@ -86,6 +86,8 @@ class InvariantChecker {
            (expected == parents_.end() ? parents.empty() : holds(parents, expected->second));
   }
 
+  // Compares the lists and masks of each class with what the node records say. The number names the
+  // invariant.
   Status check_classes() {
     const std::vector<ClassId> classes = egraph_.classes();
     if (classes.size() != egraph_.class_count()) return broken(2, "class_count()");

@@ -48,6 +48,8 @@ SizedTerm smallest_term(const EGraph& egraph, ClassId id, std::size_t max_text) 
   SizedTerm term{best[view.roots[0]].size, {}};
   if (term.size == 0) return term;
 
+  // Written depth first with an explicit stack, as terms can be deep. A text that grows too long is
+  // dropped: shared classes can make it exponential.
   struct Frame {
     EGraphView::Index node;
     std::size_t next_child = 0;

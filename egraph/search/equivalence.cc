@@ -8,6 +8,8 @@ namespace egret::egraph {
 
 using base::Result;
 
+// Saturates from the start term, and looks before each iteration whether its class contains all
+// goals. The run ends as soon as it does.
 Result<Equivalence> check_equivalence(const Theory& theory, std::string_view start,
                                       std::span<const std::string_view> goal_texts,
                                       const EquivalenceOptions& options) {

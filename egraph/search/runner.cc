@@ -291,6 +291,8 @@ void Runner::take_retries() {
   }
 }
 
+// Applies the rules in order. The scheduler learns of each rule how many matches were tried and how
+// many changed something.
 Runner::Stop Runner::apply_all(RunReport& report, IterationStats& stats, Budget& budget) {
   const std::uint64_t iteration = iteration_;
   Stopwatch watch;

@@ -219,6 +219,8 @@ class Ascent {
     return Raised::kCut;
   }
 
+  // Ends the row and forgets the cut. Each priced candidate keeps what the prices left of its cost.
+  // A candidate without a rest is paid for, and frees its class once its needs are free.
   void clear_cut() {
     end_row();
     row_ = {};

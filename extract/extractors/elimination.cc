@@ -197,6 +197,8 @@ class Narrow {
   Variable last(ClassIndex c) const { return flat_.begin[c + 1] - 1; }
   bool is_first(CandidateIndex k) const { return k == flat_.begin[flat_.owner[k]]; }
 
+  // The cost of a candidate is a factor over its own variable and the one before it on the ladder.
+  // A ladder that falls (true before false) is excluded.
   void state_candidates(Elimination& elimination) const {
     for (CandidateIndex k = 0; k < flat_.size(); ++k) elimination.new_variable();
     for (CandidateIndex k = 0; k < flat_.size(); ++k) {

@@ -139,6 +139,7 @@ bool suits_maxsat(const Core& core) {
          core.candidate_count() <= kMostCandidates;
 }
 
+// Without a proof only the lower bound of the solver is used, not its answer.
 base::Result<CoreAnswer> solve_by_maxsat(const Core& core, const CoreAnswer& known,
                                          const base::Deadline& deadline,
                                          const std::function<bool()>& should_stop) {

@@ -42,6 +42,7 @@ struct Sparse {
       result[r] = sum;
     }
   }
+  // A counting sort of the entries by column: O(entries + columns).
   Sparse transposed(std::size_t columns) const {
     Sparse other;
     other.begin.assign(columns + 1, 0);

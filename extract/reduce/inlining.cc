@@ -28,6 +28,7 @@ std::vector<bool> choose_single_candidates(Core& core, const Problem& problem) {
   return inlined;
 }
 
+// A need of an inlined class becomes the needs of its only candidate.
 std::vector<ClassIndex> replaced_needs(const Core& core, const std::vector<ClassIndex>& needs,
                                        const std::vector<bool>& inlined) {
   std::vector<ClassIndex> replaced;

@@ -150,6 +150,8 @@ class Application {
     return std::nullopt;
   }
 
+  // Gives size 1 to the operand axes of this case, and compares the functions of the application
+  // with the original ones.
   bool is_alike(const Case& one) const {
     Types types = operands_;
     for (std::size_t i = 0; i < uses_.size(); ++i) {

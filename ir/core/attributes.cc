@@ -204,6 +204,8 @@ std::uint64_t hash_value(const Attrs& attrs) {
   return hash;
 }
 
+// Defaults are filled in, and integers become reals where a real is meant: equal applications then
+// have equal attributes.
 base::Result<Attrs> canonical_attrs(const std::vector<AttrSpec>& specs, const Attrs& given) {
   Attrs result;
   for (const AttrSpec& spec : specs) {

@@ -32,6 +32,8 @@ std::int64_t target_of_axes(const TensorType& type, int begin, int end) {
   return joint;
 }
 
+// A target shape as sizes. The one inferred size is the quotient of the input's sizes and the known
+// ones, with common factors cancelled.
 base::Result<Dims> target_dims(const TensorType& input, const Integers& target) {
   Dims dims;
   std::vector<Index> known;

@@ -137,6 +137,7 @@ LaneEvaluator::LaneSet LaneEvaluator::compared(const NestGuard& guard, const Lan
       break;
     default: apply_lanes(a, b, set.low, set.high, holds, [](T x, T y) { return x == y; }); break;
   }
+  // Lanes outside of the set were compared too; filtered() drops them.
   return filtered(set, [&](std::int64_t l) { return holds[l] != 0; });
 }
 

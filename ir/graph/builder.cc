@@ -27,6 +27,7 @@ Value GraphBuilder::constant(Tensor data, std::string name) {
                          .name = std::move(name)})};
 }
 
+// The first failure is kept, and all later calls do nothing: callers check once, at the end.
 Value GraphBuilder::add(const Operator& op, std::span<const Value> inputs, Attrs attrs,
                         std::string name) {
   if (!ok()) return {};

@@ -77,6 +77,7 @@ class TermBuilder {
     return add({.op = ExprOp::kCast, .type = wanted, .cast = wanted, .kids = {id}});
   }
 
+  // Both sides of a comparison of scalars are converted to their joint type.
   TermId guard(const ExprNode* node) {
     return once(node, DType::kBool, [&] {
       Term term{.op = node->op, .type = DType::kBool, .integer = node->integer};

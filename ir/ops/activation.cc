@@ -32,6 +32,8 @@ const Activation* find_activation(std::string_view name) {
   return found != activations().end() ? &*found : nullptr;
 }
 
+// The operator without its activation, then the residual, then the activation. Nothing where it has
+// neither: the caller then builds the core.
 Value fused_epilogue(Body& b, std::string_view op, int core_inputs) {
   const Activation* activation = find_activation(b.text("activation"));
   if (activation == nullptr) {

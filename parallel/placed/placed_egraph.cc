@@ -178,6 +178,8 @@ Status PlacedEGraph::add_operator(const Key& key, ClassId id, NodeId node) {
   return base::ok();
 }
 
+// Adds the operator on parts, over its operands in the placements that the way asks for. A way
+// whose operand cannot have its placement is left out.
 Status PlacedEGraph::add_way(ClassId id, NodeId node, const Implementation& way) {
   const OpId sequential = tensors_.egraph().op(node);
   std::vector<ClassId> children;

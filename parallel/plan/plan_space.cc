@@ -17,6 +17,9 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
+// Groups the placed classes by the value whose placements they are. A leaf begins in any placement
+// that it may have; another value begins where an operator produces it. Collectives lead from there
+// to all other placements, along the cheapest ways.
 PlanSpace::PlanSpace(const PlacedEGraph& placed, const egraph::EGraphView& view,
                      std::span<const double> costs)
     : placed_(placed), view_(view), costs_(costs), value_of_(view.class_count(), kNoValue) {

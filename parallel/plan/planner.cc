@@ -381,6 +381,8 @@ const base::OptionTable<ParallelPlanOptions>& ParallelPlanOptions::table() {
   return rows;
 }
 
+// The exchanges of one run, by collective and mesh axis. Values that follow from constants are
+// exchanged once, before the first run, and do not count.
 std::vector<Communication> communication_of(const PlacedGraph& graph, const Cluster& machine) {
   std::vector<Communication> all;
   const auto add = [&](std::string_view name, int at, double bytes, double seconds) {

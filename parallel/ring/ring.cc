@@ -36,6 +36,7 @@ class RingWriter {
   RingWriter(const Ring& ring, std::span<const HeldValue> inputs, const Mesh& mesh)
       : ring_(ring), inputs_(inputs), mesh_(mesh), nodes_(ring.nodes.size()) {}
 
+  // States are inputs of the step, so they are added before the nodes that read them.
   Result<RingProgram> write() {
     program_.axis = ring_.axis;
     program_.steps = mesh_.size(ring_.axis);
@@ -287,6 +288,7 @@ class RingWriter {
     return base::ok();
   }
 
+  // Divides by reductions that are complete only after the last step, such as the sum of a softmax.
   Status write_finish(std::size_t last) {
     ir::GraphBuilder graph;
     std::vector<Value> states;

@@ -207,6 +207,7 @@ class RingFinder {
     return found;
   }
 
+  // Appends the nodes that it reads, then itself; false in a cycle.
   bool append(std::size_t at, std::vector<int>& place, Ring& ring) {
     if (place[at] >= 0) return true;
     constexpr int kOnTheWay = -2;

@@ -50,6 +50,7 @@ std::string names_of(std::span<const std::int64_t> group) {
 // Calls back unless it is destroyed in time.
 class Watchdog {
  public:
+  // MPI's own calls cannot be interrupted, so a thread of its own watches the time.
   Watchdog(double seconds, const MpiWorld::OnHang& on_hang, const char* what)
       : thread_([=, this] {
           std::unique_lock lock(mutex_);

@@ -46,6 +46,8 @@ ConstantPart constant_part(const parallel::PlacedGraph& graph) {
   return part;
 }
 
+// Runs the constant part as a program of its own on all ranks. This rank keeps its blocks of the
+// values.
 base::Result<HeldBlocks> exchange_constants(const parallel::PlacedGraph& graph, std::int64_t rank,
                                             const RunGraph& run, const Exchange& exchange) {
   const ConstantPart part = constant_part(graph);

@@ -285,6 +285,7 @@ class SegmentWriter {
   }
 
  private:
+  // A value as the segment sees it: known blocks and weights are constants, all else is an input.
   ir::Value value(std::size_t node) {
     if (values_[node].valid()) return values_[node];
     const parallel::PlacedNode& from = graph_.nodes[node];

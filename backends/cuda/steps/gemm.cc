@@ -43,6 +43,8 @@ class GemmStep : public LibraryStep {
 
   const char* library() const override { return "cuBLASLt"; }
   const char* name() const override { return "product"; }
+  // All that decides which algorithms cuBLASLt proposes. The scale is an argument of the call and
+  // has no influence.
   std::string description() const override {
     std::ostringstream text;
     text << "cuBLASLt " << static_cast<int>(precision_) << ' ' << static_cast<int>(gemm_.type)

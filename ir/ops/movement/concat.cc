@@ -33,6 +33,8 @@ void define(Definition& d) {
     at[along] = out[along] - starts[static_cast<std::size_t>(input)];
     return d.read(input, at);
   };
+  // A chain of selects, built from the last part backward: an element belongs to the first part
+  // that ends behind it.
   Scalar value = part(d.input_count() - 1);
   for (int input = d.input_count() - 1; input-- > 0;) {
     value = select(out[along] < starts[static_cast<std::size_t>(input) + 1], part(input), value);

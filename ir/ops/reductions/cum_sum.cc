@@ -14,6 +14,8 @@ void define(Definition& d) {
   const auto out = d.output(d.dtype(0), d.dims(0));
   if (!d.ok()) return;
   const auto along = static_cast<std::size_t>(axis);
+  // Each element sums the whole axis under a guard. The definition is quadratic: it states the
+  // meaning, not a way to compute it.
   d.value(d.sum(
       d.dim(0, static_cast<int>(axis)),
       [&](Index k) {
