@@ -52,6 +52,9 @@ struct CompileOptions {
   bool search = true;
   // The caller wants the report only: a device's plan then has no kernels and no memory.
   bool report_only = false;
+  // For tests of kernels, on the CPU: each value has memory of its own between inaccessible pages.
+  // A run that writes beyond a value fails, a run that reads far beyond one ends the program.
+  bool guarded_memory = false;
   // Ablations; all on by default.
   bool fuse = true;                           // epilogues and pointwise regions
   bool blocked = true;                        // layouts other than row-major, Winograd

@@ -30,14 +30,16 @@ void expect_close(const ir::Tensor& actual, const ir::Tensor& expected, double t
 }
 
 // A plan of a graph that was handed over computes the same from the same weights: by the same
-// kernels the same bits, but where those are chosen by their times, of which each plan may find
-// others the fastest.
+// kernels the same bits. Plans that choose kernels by their times may choose others. On the CPU,
+// this plan runs in guarded memory: no kernel may touch bytes around its operands.
 void expect_same_when_consumed(const ir::Graph& graph, const CompileOptions& options,
                                std::span<const ir::Tensor> inputs, const ExecutablePlan& plan,
                                const std::vector<ir::Tensor>& expected, double tolerance,
                                const Backend& backend, const std::string& place) {
   const bool exact = backend.name() != "cuda";
-  const auto consumed = backend.compile_consuming(graph, options);
+  CompileOptions guarded = options;
+  guarded.guarded_memory = backend.name() == "cpu";
+  const auto consumed = backend.compile_consuming(graph, guarded);
   ASSERT_TRUE(consumed.ok()) << place << ": " << consumed.status().message();
   if (exact) {
     EXPECT_EQ((*consumed)->report().weights_bytes, plan.report().weights_bytes) << place;

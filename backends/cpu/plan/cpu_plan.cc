@@ -35,6 +35,21 @@ std::vector<ir::NodeId> peak_nodes(std::span<const Lifetime> lifetimes,
   return {nodes.begin(), nodes.end()};
 }
 
+// The outermost buffer that a buffer lies in, and the offset there in bytes.
+struct Place {
+  std::size_t outermost;
+  std::int64_t offset;
+};
+
+Place place_of(std::size_t buffer, std::span<const Buffer> buffers) {
+  Place place{buffer, 0};
+  while (buffers[place.outermost].outer.valid()) {
+    place.offset += buffers[place.outermost].offset;
+    place.outermost = buffers[place.outermost].outer.index();
+  }
+  return place;
+}
+
 }  // namespace
 
 // Plans the arena from the buffers' lifetimes (in steps), then resolves each buffer to an address.
@@ -71,14 +86,8 @@ base::Result<std::unique_ptr<ExecutablePlan>> CpuPlan::make(
 
   plan->addresses_.assign(buffers.size(), nullptr);
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    // Resolve nested placements to an offset in the outermost buffer.
-    std::size_t outer = i;
-    std::int64_t offset = 0;
-    while (buffers[outer].outer.valid()) {
-      offset += buffers[outer].offset;
-      outer = buffers[outer].outer.index();
-    }
-    Buffer& root = buffers[outer];
+    const auto [outer, offset] = place_of(i, buffers);
+    const Buffer& root = buffers[outer];
     const auto index = static_cast<std::size_t>(root.index);
     switch (root.kind) {
       case BufferKind::kInput: plan->from_inputs_.push_back({i, index, offset, root.bytes}); break;
@@ -96,12 +105,56 @@ base::Result<std::unique_ptr<ExecutablePlan>> CpuPlan::make(
         break;
     }
   }
+  if (options.guarded_memory) plan->guard(buffers);
   for (Buffer& buffer : buffers) {
     if (buffer.kind != BufferKind::kWeights || buffer.first < 0) continue;
     plan->report_.weights_bytes += buffer.data.bytes();
     plan->weights_.push_back(std::move(buffer.data));
   }
   return std::unique_ptr<ExecutablePlan>(std::move(plan));
+}
+
+void CpuPlan::guard(std::span<const Buffer> buffers) {
+  guarded_ = std::make_unique<Guarded>();
+  std::vector<std::byte*> roots(buffers.size(), nullptr);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer& buffer = buffers[i];
+    const bool external = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
+    if (buffer.outer.valid() || (buffer.first < 0 && !external)) continue;
+    const bool read = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kWeights;
+    GuardedBuffers& memory = read ? guarded_->read : guarded_->written;
+    roots[i] = memory.allocate(static_cast<std::size_t>(buffer.bytes));
+    if (buffer.kind == BufferKind::kWeights) std::ranges::copy(buffer.data.data(), roots[i]);
+  }
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const auto [outer, offset] = place_of(i, buffers);
+    if (roots[outer] != nullptr) addresses_[i] = roots[outer] + offset;
+  }
+}
+
+// Nothing is zero at the start of a run, as in an arena that another run has used.
+base::Status CpuPlan::run_guarded(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs,
+                                  std::int64_t slice) {
+  guarded_->written.scramble();
+  for (const External& e : from_inputs_) {
+    if (e.offset != 0) continue;
+    std::ranges::copy(
+        inputs[e.index].data().subspan(static_cast<std::size_t>(slice * e.slice_bytes),
+                                       static_cast<std::size_t>(e.slice_bytes)),
+        addresses_[e.buffer]);
+  }
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    EGRET_RETURN_IF_ERROR(steps_[i]->run(Addresses(addresses_.data())));
+    for (const GuardedBuffers* memory : {&guarded_->read, &guarded_->written})
+      EGRET_RETURN_IF_ERROR(memory->check().at("kernel " + std::to_string(i) + " (" +
+                                               report_.kernels[i].implementation + ")"));
+  }
+  for (const External& e : from_outputs_) {
+    if (e.offset != 0) continue;
+    std::copy_n(addresses_[e.buffer], e.slice_bytes,
+                outputs[e.index].mutable_data().data() + slice * e.slice_bytes);
+  }
+  return base::ok();
 }
 
 base::Status CpuPlan::run_steps(const Addresses& addresses) {
@@ -124,6 +177,10 @@ base::Status CpuPlan::run_steps(const Addresses& addresses) {
 base::Status CpuPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) {
   const ThreadScope scope(threads_);
   for (std::int64_t slice = 0; slice < slices_; ++slice) {
+    if (guarded_) {
+      EGRET_RETURN_IF_ERROR(guarded([&] { return run_guarded(inputs, outputs, slice); }));
+      continue;
+    }
     // Kernels only read inputs; the cast gives all addresses one type.
     for (const External& e : from_inputs_) {
       addresses_[e.buffer] =

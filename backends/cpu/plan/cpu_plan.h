@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/cpu/plan/guarded_buffers.h"
 #include "backends/cpu/plan/plan_builder.h"
 #include "backends/cpu/plan/step.h"
 
@@ -30,18 +32,28 @@ class CpuPlan : public ExecutablePlan {
     std::size_t buffer;
     std::size_t index;
     std::int64_t offset;
-    std::int64_t slice_bytes;  // from one slice to the next
+    std::int64_t slice_bytes;  // from one slice to the next; all of one slice
   };
 
   CpuPlan(const ir::Graph& graph, std::int64_t slices)
       : ExecutablePlan(graph, slices), slices_(slices) {}
+  // Gives each buffer memory of its own (CompileOptions::guarded_memory).
+  void guard(std::span<const Buffer> buffers);
   base::Status run_steps(const Addresses& addresses);
+  // One slice, in guarded memory: inputs are copied in, outputs are copied out.
+  base::Status run_guarded(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs,
+                           std::int64_t slice);
 
   std::int64_t slices_;
   int threads_ = 1;
   bool profile_ = false;
   ir::Tensor arena_;
   std::vector<ir::Tensor> weights_;
+  // With CompileOptions::guarded_memory: inputs and weights; what steps write.
+  struct Guarded {
+    GuardedBuffers read, written;
+  };
+  std::unique_ptr<Guarded> guarded_;
   std::vector<std::byte*> addresses_;  // by buffer
   std::vector<External> from_inputs_;
   std::vector<External> from_outputs_;
