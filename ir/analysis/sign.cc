@@ -24,6 +24,8 @@ class Signs {
   }
 
  private:
+  // Integers of fixed width wrap around: a sum of positive ones may be negative or 0.
+  bool wraps() const { return is_integer(output_); }
   Sign of_kid(const ExprNode& node, std::size_t i) { return of(*node.kids[i]); }
   Sign least(const ExprNode& node, std::size_t first = 0) {
     return std::min(of_kid(node, first), of_kid(node, first + 1));
@@ -37,9 +39,11 @@ class Signs {
         return std::max(input.sign, sign_of(input.dtype));
       }
       case ExprOp::kAdd:
+        if (wraps()) return Sign::kUnknown;
         return least(node) == Sign::kUnknown ? Sign::kUnknown
                                              : std::max(of_kid(node, 0), of_kid(node, 1));
       case ExprOp::kMul:
+        if (wraps()) return Sign::kUnknown;
         return node.kids[0] == node.kids[1] ? std::max(of_kid(node, 0), Sign::kNotNegative)
                                             : least(node);
       case ExprOp::kDiv:
@@ -51,7 +55,7 @@ class Signs {
       case ExprOp::kCall: return of_call(node);
       case ExprOp::kSelect: return least(node, 1);
       case ExprOp::kReduce: return of_reduction(node);
-      case ExprOp::kScalarOf: return of_index(*node.kids[0]);
+      case ExprOp::kScalarOf: return wraps() ? Sign::kUnknown : of_index(*node.kids[0]);
       case ExprOp::kCast:
         if (is_float(node.dtype)) return of_kid(node, 0);
         return sign_of(node.dtype);
@@ -60,10 +64,10 @@ class Signs {
   }
 
   Sign of_call(const ExprNode& node) {
+    // The magnitude of the least integer wraps around to itself.
+    if (wraps()) return Sign::kUnknown;
     if (node.function == Function::kExp) return Sign::kPositive;
-    // A power of integers with a negative exponent is cut off, possibly to 0.
-    if (node.function == Function::kPow)
-      return is_float(output_) ? of_kid(node, 0) : std::min(of_kid(node, 0), Sign::kNotNegative);
+    if (node.function == Function::kPow) return of_kid(node, 0);
     const FunctionFacts& known = facts(node.function);
     if (node.function == Function::kSqrt && of_kid(node, 0) == Sign::kPositive)
       return Sign::kPositive;
@@ -73,6 +77,9 @@ class Signs {
   // var, extent, guard, body. Over an empty range a sum is 0, a product is 1, and the extrema have
   // no value.
   Sign of_reduction(const ExprNode& node) {
+    const bool adds_or_multiplies =
+        node.reduction == Reduction::kSum || node.reduction == Reduction::kProd;
+    if (adds_or_multiplies && wraps()) return Sign::kUnknown;
     const Sign body = of_kid(node, 3);
     return node.reduction == Reduction::kSum ? std::min(body, Sign::kNotNegative) : body;
   }

@@ -53,6 +53,20 @@ TEST(Sign, OfIntegersMindsThatTheyAreCutOff) {
             Sign::kNotNegative);
 }
 
+// 46341 * 46341 is -2147479015 as i32, and the magnitude of the least integer is negative.
+TEST(Sign, IsUnknownWhereIntegersWrapAround) {
+  const TensorType tiny(DType::kI8, {2, 3});
+  for (const char* const op : {"add", "mul", "pow"})
+    EXPECT_EQ(sign_of_operator(op, {kWhole, kWhole}, Sign::kPositive), Sign::kUnknown) << op;
+  EXPECT_EQ(sign_of_operator("abs", {tiny}, Sign::kUnknown), Sign::kUnknown);
+  EXPECT_EQ(sign_of_operator("reduce_sum", {kWhole}, Sign::kPositive, {{"axes", Integers{1}}}),
+            Sign::kUnknown);
+  EXPECT_EQ(sign_of_operator("reduce_max", {kWhole}, Sign::kPositive, {{"axes", Integers{1}}}),
+            Sign::kPositive);
+  EXPECT_EQ(sign_of_operator("add", {{DType::kU8, {2}}, {DType::kU8, {2}}}, Sign::kPositive),
+            Sign::kNotNegative);
+}
+
 TEST(Sign, OfATensorIsThatOfItsLeastElement) {
   Tensor tensor = Tensor::filled(kFloats, 2);
   EXPECT_EQ(sign_of(tensor), Sign::kPositive);
@@ -84,9 +98,14 @@ TEST(Sign, HoldsForAllOperatorsOnRandomInputs) {
         for (std::size_t i = 0; i < types.size(); ++i) {
           Tensor value(type);
           const bool any = sign == Sign::kUnknown && sign_of(type.dtype) == Sign::kUnknown;
-          for (std::int64_t k = 0; k < value.elements(); ++k)
-            value.set_f64(k, static_cast<double>(
-                                 random.between(any ? -3 : (sign == Sign::kPositive ? 1 : 0), 3)));
+          for (std::int64_t k = 0; k < value.elements(); ++k) {
+            const double small = static_cast<double>(
+                random.between(any ? -3 : (sign == Sign::kPositive ? 1 : 0), 3));
+            // Near the ends of the type, sums and products wrap around.
+            const double large = type == kWhole ? 0x1p31 - 4 : 250;
+            const bool near_end = is_integer(type.dtype) && random.chance(0.4);
+            value.set_f64(k, near_end ? (small < 0 ? small - large : small + large) : small);
+          }
           values.push_back(std::move(value));
         }
         const auto result = evaluate(*op, *attrs, values);
