@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/system/file.h"
@@ -16,7 +17,8 @@ namespace {
 Entry entry_of(const SqlRow& row, int first_column) {
   return {.runs = row.integer(first_column),
           .median_s = row.real(first_column + 1),
-          .deviation_s = row.real(first_column + 2)};
+          .deviation_s = row.real(first_column + 2),
+          .disturbed = row.integer(first_column + 3) != 0};
 }
 
 Rates rates_of(const SqlRow& row, int first_column) {
@@ -35,7 +37,15 @@ struct Database::Impl {
   Connection db;
   Statement find;
   Statement store;
+  std::int64_t stored_disturbed = 0;
+  std::function<bool()> calm;  // asked once, then empty
+  bool replaces_disturbed = false;
 
+  bool leaves_out(const Entry& entry) {
+    if (!entry.disturbed) return false;
+    if (calm) replaces_disturbed = std::exchange(calm, nullptr)();
+    return replaces_disturbed;
+  }
   base::Result<Statement> prepare(const char* sql) const {
     return Statement::prepare(db.get(), sql);
   }
@@ -69,11 +79,11 @@ base::Result<std::unique_ptr<Database>> Database::prepared(std::unique_ptr<Impl>
     return base::bad_input("'" + impl->path + "' is not a cost database (" +
                            sqlite3_errmsg(impl->db.get()) + "); " + kOtherDatabase);
   };
-  EGRET_ASSIGN_OR_RETURN(
-      impl->find,
-      prepare("SELECT runs, median_s, deviation_s FROM profile WHERE machine = ?1 AND key = ?2"));
+  EGRET_ASSIGN_OR_RETURN(impl->find,
+                         prepare("SELECT runs, median_s, deviation_s, disturbed FROM profile "
+                                 "WHERE machine = ?1 AND key = ?2"));
   EGRET_ASSIGN_OR_RETURN(impl->store,
-                         prepare("INSERT OR REPLACE INTO profile VALUES (?1, ?2, ?3, ?4, ?5)"));
+                         prepare("INSERT OR REPLACE INTO profile VALUES (?1, ?2, ?3, ?4, ?5, ?6)"));
   return std::unique_ptr<Database>(new Database(std::move(impl)));
 }
 
@@ -99,17 +109,39 @@ base::Result<std::optional<Entry>> Database::find(std::string_view machine,
       impl_->find.first(
           "reading", [](const SqlRow& row) { return entry_of(row, 0); }, machine, key));
   if (entry) EGRET_RETURN_IF_ERROR(impl_->check(key, *entry));
+  if (entry && impl_->leaves_out(*entry)) return std::optional<Entry>();
   return entry;
 }
 
 base::Status Database::store(std::string_view machine, std::string_view key, const Entry& entry) {
-  return impl_->store.run("writing", machine, key, entry.runs, entry.median_s, entry.deviation_s);
+  impl_->stored_disturbed += entry.disturbed ? 1 : 0;
+  return impl_->store.run("writing", machine, key, entry.runs, entry.median_s, entry.deviation_s,
+                          std::int64_t{entry.disturbed});
+}
+
+std::int64_t Database::stored_disturbed() const { return impl_->stored_disturbed; }
+
+void Database::replace_disturbed(std::function<bool()> calm) { impl_->calm = std::move(calm); }
+
+base::Result<std::int64_t> Database::remove(std::string_view machine, Removal which) {
+  EGRET_ASSIGN_OR_RETURN(
+      Statement query,
+      impl_->prepare("DELETE FROM profile WHERE (?1 = '' OR machine = ?1) AND disturbed >= ?2"));
+  EGRET_RETURN_IF_ERROR(
+      query.run("removing", machine, std::int64_t{which == Removal::kDisturbed ? 1 : 0}));
+  return std::int64_t{sqlite3_changes(impl_->db.get())};
+}
+
+base::Status Database::remove_rates(std::string_view machine) {
+  EGRET_ASSIGN_OR_RETURN(Statement query,
+                         impl_->prepare("DELETE FROM rates WHERE ?1 = '' OR machine = ?1"));
+  return query.run("removing rates", machine);
 }
 
 base::Result<std::vector<Database::Row>> Database::rows(std::string_view machine) const {
   EGRET_ASSIGN_OR_RETURN(
       Statement query,
-      impl_->prepare("SELECT machine, key, runs, median_s, deviation_s FROM profile "
+      impl_->prepare("SELECT machine, key, runs, median_s, deviation_s, disturbed FROM profile "
                      "WHERE ?1 = '' OR machine = ?1 ORDER BY machine, key"));
   EGRET_ASSIGN_OR_RETURN(std::vector<Row> rows,
                          query.all(
@@ -176,7 +208,8 @@ base::Result<std::vector<Database::MachineRow>> Database::machines() const {
   });
 }
 
-// In one transaction, so that a failure leaves the database as it was. Own entries win.
+// In one transaction, so that a failure leaves the database as it was. Own entries win, unless only
+// they are disturbed.
 base::Result<std::int64_t> Database::merge_from(const Database& other) {
   EGRET_ASSIGN_OR_RETURN(const std::vector<Row> theirs, other.rows());
   EGRET_ASSIGN_OR_RETURN(const std::vector<RatesRow> their_rates, other.rates());
@@ -184,7 +217,7 @@ base::Result<std::int64_t> Database::merge_from(const Database& other) {
   std::int64_t added = 0;
   for (const Row& row : theirs) {
     EGRET_ASSIGN_OR_RETURN(const std::optional<Entry> mine, find(row.machine, row.key));
-    if (mine) continue;
+    if (mine && (!mine->disturbed || row.entry.disturbed)) continue;
     EGRET_RETURN_IF_ERROR(store(row.machine, row.key, row.entry));
     ++added;
   }

@@ -24,6 +24,7 @@ struct Entry {
   std::int64_t runs = 0;
   double median_s = 0;
   double deviation_s = 0;  // median absolute deviation
+  bool disturbed = false;  // measured while other processes used the processors
 };
 
 class Database {
@@ -43,6 +44,16 @@ class Database {
   base::Result<std::optional<Entry>> find(std::string_view machine, std::string_view key) const;
   // Replaces what was there.
   base::Status store(std::string_view machine, std::string_view key, const Entry& entry);
+  // The disturbed entries that store() got.
+  std::int64_t stored_disturbed() const;
+  // From now on, find() leaves out disturbed entries, as if nothing was measured, if `calm` says
+  // that they can be measured better now. It is asked once, when such an entry is met.
+  void replace_disturbed(std::function<bool()> calm);
+  // Removes entries and returns their number. An empty `machine` means all.
+  enum class Removal : std::uint8_t { kAll, kDisturbed };
+  base::Result<std::int64_t> remove(std::string_view machine, Removal which);
+  // Removes the rates of a machine, or of all.
+  base::Status remove_rates(std::string_view machine);
 
   struct Row {
     std::string machine;
@@ -74,7 +85,8 @@ class Database {
   // The machines with entries, in order.
   base::Result<std::vector<MachineRow>> machines() const;
 
-  // Adds the entries and rates of `other` that this one lacks; returns the number of entries.
+  // Adds the entries and rates of `other` that this one lacks or has disturbed; returns the number
+  // of entries.
   base::Result<std::int64_t> merge_from(const Database& other);
   // Hash of all entries and the rates of a machine: equal contents, equal text.
   base::Result<std::string> content_hash(std::string_view machine) const;

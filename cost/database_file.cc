@@ -9,14 +9,14 @@
 namespace egret::cost {
 namespace {
 
-constexpr int kVersion = 3;  // 1 had no rates, 2 no notes
+constexpr int kVersion = 4;  // 1 had no rates, 2 no notes, 3 no marks of disturbed entries
 constexpr int kBusyMilliseconds = 5000;
 
 constexpr const char* kSchema =
     "CREATE TABLE IF NOT EXISTS profile ("
     "  machine TEXT NOT NULL, key TEXT NOT NULL, runs INTEGER NOT NULL,"
     "  median_s REAL NOT NULL, deviation_s REAL NOT NULL,"
-    "  PRIMARY KEY (machine, key)) WITHOUT ROWID;"
+    "  disturbed INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (machine, key)) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS rates ("
     "  machine TEXT NOT NULL PRIMARY KEY, flops_per_second REAL NOT NULL,"
     "  bytes_per_second REAL NOT NULL, seconds_per_kernel REAL NOT NULL) WITHOUT ROWID;"
@@ -29,8 +29,18 @@ base::Result<std::int64_t> version_of(sqlite3* db) {
   return version.value_or(0);
 }
 
+base::Result<bool> has_column(sqlite3* db, std::string_view name) {
+  EGRET_ASSIGN_OR_RETURN(
+      Statement query,
+      Statement::prepare(db, "SELECT COUNT(*) FROM pragma_table_info('profile') WHERE name = ?1"));
+  EGRET_ASSIGN_OR_RETURN(const std::optional<std::int64_t> count,
+                         query.first(
+                             "reading", [](const SqlRow& row) { return row.integer(0); }, name));
+  return count.value_or(0) > 0;
+}
+
 // Files of later versions are left alone. Fresh ones (version 0) and earlier ones get the tables
-// that they lack, which is all that versions differ by so far, and then our version.
+// and the column that they lack, and then our version, in one transaction.
 base::Status bring_to_version(sqlite3* db, const std::string& path) {
   EGRET_ASSIGN_OR_RETURN(const std::int64_t version, version_of(db));
   if (version > kVersion) {
@@ -41,8 +51,15 @@ base::Status bring_to_version(sqlite3* db, const std::string& path) {
   if (version == kVersion) return base::ok();
   // A write-ahead log lets several processes measure and read at the same time.
   EGRET_RETURN_IF_ERROR(execute(db, "PRAGMA journal_mode = WAL"));
+  EGRET_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
   EGRET_RETURN_IF_ERROR(execute(db, kSchema));
-  return execute(db, ("PRAGMA user_version = " + std::to_string(kVersion)).c_str());
+  EGRET_ASSIGN_OR_RETURN(const bool has_marks, has_column(db, "disturbed"));
+  if (!has_marks) {
+    EGRET_RETURN_IF_ERROR(
+        execute(db, "ALTER TABLE profile ADD COLUMN disturbed INTEGER NOT NULL DEFAULT 0"));
+  }
+  EGRET_RETURN_IF_ERROR(execute(db, ("PRAGMA user_version = " + std::to_string(kVersion)).c_str()));
+  return transaction.commit();
 }
 
 base::Result<Connection> connect(const std::string& name, int flags, const std::string& path) {

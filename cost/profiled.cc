@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/profiled.h"
 
+#include <utility>
+
 namespace egret::cost {
 
 ProfiledModel::ProfiledModel(Database& database, std::string machine, const Rates& fastest,
@@ -35,7 +37,9 @@ base::Result<Cost> ProfiledModel::expected(const Query& query) {
   EGRET_ASSIGN_OR_RETURN(const Cost cost, this->cost(query));
   if (cost.measured()) return cost;
   if (interpolated_ == nullptr) {
-    EGRET_ASSIGN_OR_RETURN(const std::vector<Database::Row> rows, database_.rows(machine_));
+    EGRET_ASSIGN_OR_RETURN(std::vector<Database::Row> rows, database_.rows(machine_));
+    // Others' work would bend the curves of all neighbours.
+    std::erase_if(rows, [](const Database::Row& row) { return row.entry.disturbed; });
     interpolated_ = std::make_unique<InterpolatedModel>(rows, usual_);
   }
   return interpolated_->cost(query);
@@ -53,13 +57,16 @@ base::Result<bool> ProfiledModel::profile(const Query& query, const Measure& mea
   return true;
 }
 
-// Keeps the entry with the smaller median plus deviation: interference only makes times longer.
+// Keeps the entry with the smaller median plus deviation: interference only makes times longer. An
+// undisturbed entry beats a disturbed one.
 base::Result<bool> ProfiledModel::measure_again(const Query& query, const Measure& measure) {
   const std::string key = key_of(query);
   EGRET_ASSIGN_OR_RETURN(const std::optional<Entry> entry, known(key));
   EGRET_ASSIGN_OR_RETURN(const Entry fresh, measure(query));
-  if (entry && entry->median_s + entry->deviation_s <= fresh.median_s + fresh.deviation_s)
-    return false;
+  const auto rank = [](const Entry& e) {
+    return std::pair(e.disturbed, e.median_s + e.deviation_s);
+  };
+  if (entry && rank(*entry) <= rank(fresh)) return false;
   EGRET_RETURN_IF_ERROR(database_.store(machine_, key, fresh));
   cache_[key] = fresh;
   interpolated_.reset();

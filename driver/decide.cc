@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "driver/measure/batch_plan.h"
+#include "driver/measure/interference.h"
 #include "driver/measure/race.h"
 #include "driver/measure/size_check.h"
 #include "driver/select/kernel_costs.h"
@@ -70,7 +71,8 @@ base::Status predict_by_kernels(ExecutablePlan& original, std::vector<Candidate>
   if (!setup.predicts_by_kernels) return base::ok();
   std::vector<ExecutablePlan*> plans{&original};
   for (const Candidate& candidate : candidates) plans.push_back(candidate.plan.get());
-  KernelCosts costs(*setup.costs.database, setup.machine);
+  KernelCosts costs(*setup.costs.database, setup.machine,
+                    [execution = setup.execution] { return is_disturbed(execution); });
   const base::Status learned = costs.learn(plans);
   // The backend does not tell its kernels apart.
   if (learned.code() == base::StatusCode::kUnsupported) return base::ok();
@@ -82,6 +84,7 @@ base::Status predict_by_kernels(ExecutablePlan& original, std::vector<Candidate>
 
 RaceOptions race_options(const Setup& setup, const OptimizeOptions& options) {
   RaceOptions racing;
+  racing.disturbed = [execution = setup.execution] { return is_disturbed(execution); };
   racing.measure.min_seconds = options.measure_time;
   racing.measure.min_runs = kFewestRuns;
   racing.measure.max_seconds = std::max(kLongestRace * options.measure_time, 5.0);

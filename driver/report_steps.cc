@@ -58,6 +58,10 @@ Report::Extraction extraction_of(const OptimizeSteps& s) {
       .notes = solution.notes};
   for (const std::string& reason : s.profiler.too_large)
     extraction.notes.push_back("estimated, not measured: " + reason);
+  if (s.setup.costs.database != nullptr) {
+    std::string note = note_of_disturbed(s.setup.costs.database->stored_disturbed());
+    if (!note.empty()) extraction.notes.push_back(std::move(note));
+  }
   for (const std::string& note : s.decision.notes) extraction.notes.push_back(note);
   if (s.decision.measured && s.setup.costs.profiled != nullptr) {
     std::string doubt = doubt_about_costs(s.before.seconds, s.decision.timings.front().median_s);

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "driver/measure/interference.h"
 #include "driver/select/operator_costs.h"
 
 namespace egret::driver {
@@ -52,6 +53,9 @@ base::Result<Setup> prepare(const OptimizeOptions& options) {
                             .database_machine = options.cost_machine,
                             .execution = execution};
   EGRET_ASSIGN_OR_RETURN(CostChoice costs, choose_costs(costing, machine));
+  // Where nothing is measured, an entry in doubt is better than none.
+  if (costs.profiled != nullptr && options.profile_time > 0)
+    costs.database->replace_disturbed([execution] { return !is_disturbed_now(execution); });
   const bool by_kernels =
       options.alternatives > 0 && costs.database != nullptr && !options.no_measure;
   return Setup{.rules = std::move(rules),

@@ -46,10 +46,13 @@ base::Result<std::optional<std::vector<backends::Timing>>> recall(std::span<cons
 // Stores the times for later runs, except those of an interrupted race.
 base::Status keep(std::span<const std::string> keys, std::span<const backends::Timing> timings,
                   const RaceOptions& options) {
+  const bool disturbed = options.disturbed && options.disturbed();
   if (options.database == nullptr || base::stop_requested()) return base::ok();
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const cost::Entry entry{
-        .runs = timings[i].runs, .median_s = timings[i].median_s, .deviation_s = timings[i].mad_s};
+    const cost::Entry entry{.runs = timings[i].runs,
+                            .median_s = timings[i].median_s,
+                            .deviation_s = timings[i].mad_s,
+                            .disturbed = disturbed};
     EGRET_RETURN_IF_ERROR(options.database->store(options.machine, keys[i], entry));
   }
   return base::ok();
@@ -99,6 +102,7 @@ base::Result<RaceResult> race(std::span<const Racer> racers, const RaceOptions& 
   if (kept) return *std::move(kept);
   std::vector<backends::ExecutablePlan*> plans;
   for (const Racer& racer : racers) plans.push_back(racer.plan);
+  if (options.disturbed) (void)options.disturbed();
   RaceResult result;
   EGRET_ASSIGN_OR_RETURN(result.timings, backends::measure_interleaved(plans, options.measure));
   EGRET_RETURN_IF_ERROR(keep(keys_of(racers), result.timings, options));

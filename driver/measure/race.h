@@ -10,6 +10,7 @@
 // same model, options and database give the same result again.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,6 +42,8 @@ struct RaceOptions {
   backends::MeasureOptions measure{.should_stop = base::stop_requested};
   cost::Database* database = nullptr;  // null: nothing is kept
   std::string machine;                 // whose times the database keeps
+  // Whether other processes disturbed the race, asked before and after it; empty: they did not.
+  std::function<bool()> disturbed{};
 };
 
 struct RaceResult {

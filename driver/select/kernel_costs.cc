@@ -52,6 +52,7 @@ base::Status KernelCosts::time_kernels(backends::ExecutablePlan& plan, Timings& 
 
 // The time of a kernel is the median over the plans that contain it.
 base::Status KernelCosts::keep(const Timings& timings) {
+  const bool disturbed = disturbed_();
   for (const auto& [key, by_plan] : timings) {
     std::vector<double> medians;
     cost::Entry entry;
@@ -61,6 +62,7 @@ base::Status KernelCosts::keep(const Timings& timings) {
     }
     entry.median_s = backends::summarize(std::move(medians)).median_s;
     entry.deviation_s = by_plan.front().mad_s;
+    entry.disturbed = disturbed;
     EGRET_RETURN_IF_ERROR(database_.store(machine_, key, entry));
     kernels_[key] = {.seconds = entry.median_s, .elsewhere = by_plan.size() > 1};
   }
@@ -69,6 +71,7 @@ base::Status KernelCosts::keep(const Timings& timings) {
 
 // A plan runs only if it has a kernel whose time neither the database nor an earlier plan gives.
 base::Status KernelCosts::learn(std::span<backends::ExecutablePlan* const> plans) {
+  (void)disturbed_();
   Timings timings;
   for (backends::ExecutablePlan* plan : plans) {
     bool is_new = false;

@@ -11,6 +11,7 @@
 // differ from plan to plan, by about as much as graphs that are nearly as good as each other do.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -30,8 +31,11 @@ struct KernelPrediction {
 class KernelCosts {
  public:
   // `database` outlives this.
-  KernelCosts(cost::Database& database, std::string machine)
-      : database_(database), machine_(std::move(machine)) {}
+  // `disturbed`: whether other processes disturb what is measured, asked before and after it.
+  KernelCosts(
+      cost::Database& database, std::string machine,
+      std::function<bool()> disturbed = [] { return false; })
+      : database_(database), machine_(std::move(machine)), disturbed_(std::move(disturbed)) {}
 
   // The plans were compiled with CompileOptions::profile. Those that are run take a fifth of a
   // second or so each. Errors: what a plan or the database reports; unsupported where the backend
@@ -53,6 +57,7 @@ class KernelCosts {
 
   cost::Database& database_;
   std::string machine_;
+  std::function<bool()> disturbed_;
   std::unordered_map<std::string, Kernel> kernels_;  // by key
 };
 

@@ -14,6 +14,7 @@
 #include "base/stop.h"
 #include "base/timer.h"
 #include "cost/profiled.h"
+#include "driver/measure/interference.h"
 #include "driver/measure/machine_fingerprint.h"
 #include "driver/select/cost_choice.h"
 #include "driver/select/node_query.h"
@@ -47,6 +48,7 @@ class Profiling {
     EGRET_RETURN_IF_ERROR(measure(view, unknown(view), watch));
     EGRET_RETURN_IF_ERROR(measure_noisy(view, watch));
     report_.seconds = watch.seconds();
+    report_.disturbed = database_->stored_disturbed();
     return std::move(report_);
   }
 
@@ -57,6 +59,7 @@ class Profiling {
     EGRET_RETURN_IF_ERROR(backend_->takes_precision(execution().precision));
     EGRET_RETURN_IF_ERROR(backend_->availability());
     EGRET_ASSIGN_OR_RETURN(database_, cost::open_database(options_.cost_db));
+    database_->replace_disturbed([this] { return !is_disturbed_now(execution()); });
     report_.machine = machine_fingerprint(execution());
     EGRET_ASSIGN_OR_RETURN(report_.of_other_machines,
                            entries_of_others_alone(*database_, report_.machine));
@@ -231,13 +234,15 @@ const base::OptionTable<ProfileOptions>& ProfileOptions::table() {
 // deviation is that of the operator alone.
 base::Result<cost::Entry> measured_cost(const cost::Query& query, const Execution& execution) {
   const std::vector<bool> constant(query.constant.begin(), query.constant.end());
+  (void)is_disturbed(execution);
   EGRET_ASSIGN_OR_RETURN(
       const backends::OperatorTiming timing,
       backends::time_operator(*backends::find_backend(execution.backend), *query.op, *query.attrs,
                               query.inputs, constant, timer_options(execution)));
   return cost::Entry{.runs = std::max(1, timing.alone.runs),
                      .median_s = timing.view ? 0 : timing.fused_s,
-                     .deviation_s = timing.alone.mad_s};
+                     .deviation_s = timing.alone.mad_s,
+                     .disturbed = is_disturbed(execution)};
 }
 
 void make_ready_to_measure(std::span<const cost::Query> queries, const Execution& execution) {
@@ -260,7 +265,13 @@ std::string doubt_about_costs(double predicted_s, double measured_s) {
   if (more < kLeast || more < kSeveral * less) return "";
   return "measured costs add up to " + base::format_seconds(predicted_s) +
          ", but the graph takes " + base::format_seconds(measured_s) +
-         ". If they were measured on a busy machine, start a new database (--cost-db)";
+         ". If they were measured on a busy machine, remove them (`egret costs clear`)";
+}
+
+std::string note_of_disturbed(std::int64_t measurements) {
+  if (measurements == 0) return "";
+  return base::counted(measurements, "measurement") +
+         " ran while other processes used the processors; later runs replace them";
 }
 
 base::Result<ProfileReport> profile(const ir::Graph& graph, const ProfileOptions& options,

@@ -39,6 +39,9 @@ void make_ready_to_measure(std::span<const cost::Query> queries, const Execution
 // happens where operators were measured while the machine had other work.
 std::string doubt_about_costs(double predicted_s, double measured_s);
 
+// A note of as many measurements beside which other processes ran; empty for none.
+std::string note_of_disturbed(std::int64_t measurements);
+
 struct ProfileOptions {
   std::string rules = "default";
   std::string allow = "proven";  // the least that must be known of every rule
@@ -62,6 +65,7 @@ struct ProfileReport {
   std::int64_t measured_again = 0;  // because they were noisy (cost::is_noisy())
   std::int64_t improved = 0;        // of these, those of which the later measurement is kept
   std::int64_t noisy = 0;           // those that stay so
+  std::int64_t disturbed = 0;       // measurements beside which other processes ran
   KnownRates rates;
   std::int64_t left = 0;              // the time was over, or a stop was requested
   std::vector<std::string> failures;  // operators that cannot be measured, each with the reason

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/system/file.h"
+#include "cost/database_file.h"
 #include "cost/profiled.h"
 
 namespace egret::cost {
@@ -76,7 +77,7 @@ void change_version(const std::string& path, char version) {
   auto bytes = base::read_file(path, 1 << 20);
   ASSERT_TRUE(bytes.ok()) << bytes.status().message();
   constexpr std::size_t kUserVersion = 63;  // its lowest byte
-  ASSERT_EQ((*bytes)[kUserVersion], 3);
+  ASSERT_EQ((*bytes)[kUserVersion], 4);
   (*bytes)[kUserVersion] = version;
   const std::string_view name = "rates";
   std::size_t found = 0;
@@ -100,6 +101,86 @@ TEST_F(DatabaseTest, AFileOfTheEarlierVersionKeepsItsEntriesAndTakesRates) {
     EXPECT_DOUBLE_EQ((*found)->median_s, 0.5);
     ASSERT_TRUE((*db)->store_rates("m", kRates).ok());
   }
+}
+
+// Version 3 had no column of marks.
+TEST_F(DatabaseTest, AFileOfVersionThreeTakesMarks) {
+  std::filesystem::create_directories(folder_);
+  ASSERT_TRUE(Database::open(path()).ok());
+  {
+    const auto file = open_to_write(path());
+    ASSERT_TRUE(file.ok());
+    for (const char* const sql :
+         {"DROP TABLE profile",
+          "CREATE TABLE profile (machine TEXT NOT NULL, key TEXT NOT NULL, runs INTEGER NOT NULL,"
+          " median_s REAL NOT NULL, deviation_s REAL NOT NULL, PRIMARY KEY (machine, key))"
+          " WITHOUT ROWID",
+          "INSERT INTO profile VALUES ('m', 'a', 3, 0.5, 0.1)", "PRAGMA user_version = 3"})
+      ASSERT_TRUE(execute(file->get(), sql).ok()) << sql;
+  }
+  const auto read = Database::open_to_read(path());
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_DOUBLE_EQ((*(*read)->find("m", "a"))->median_s, 0.5);
+  const auto db = Database::open(path());
+  ASSERT_TRUE(db.ok()) << db.status().message();
+  EXPECT_FALSE((*(*db)->find("m", "a"))->disturbed);
+  ASSERT_TRUE((*db)->store("m", "b", {.runs = 1, .median_s = 1, .disturbed = true}).ok());
+  EXPECT_TRUE((*(*db)->find("m", "b"))->disturbed);
+}
+
+TEST_F(DatabaseTest, DisturbedEntriesAreReplacedOnACalmMachine) {
+  for (const bool calm : {false, true}) {
+    auto db = Database::open(":memory:");
+    ASSERT_TRUE((*db)->store("m", "a", {.runs = 1, .median_s = 9, .disturbed = true}).ok());
+    ASSERT_TRUE((*db)->store("m", "b", {.runs = 1, .median_s = 1}).ok());
+    EXPECT_EQ((*db)->stored_disturbed(), 1);
+    int asked = 0;
+    (*db)->replace_disturbed([&] {
+      ++asked;
+      return calm;
+    });
+    EXPECT_TRUE((*db)->find("m", "b")->has_value());
+    EXPECT_EQ(asked, 0);
+    for (int time = 0; time < 2; ++time) EXPECT_EQ((*db)->find("m", "a")->has_value(), !calm);
+    EXPECT_EQ(asked, 1);
+    ProfiledModel model(**db, "m", kRates);
+    EXPECT_EQ((*db)->rows("m")->size(), 2U);
+    ASSERT_TRUE((*db)->store("m", "a", {.runs = 1, .median_s = 2}).ok());
+    EXPECT_DOUBLE_EQ((*(*db)->find("m", "a"))->median_s, 2);
+  }
+}
+
+TEST_F(DatabaseTest, RemovesEntries) {
+  auto db = Database::open(":memory:");
+  const auto fill = [&] {
+    for (const char* const machine : {"m", "n"}) {
+      ASSERT_TRUE((*db)->store(machine, "a", {.runs = 1, .median_s = 1, .disturbed = true}).ok());
+      ASSERT_TRUE((*db)->store(machine, "b", {.runs = 1, .median_s = 1}).ok());
+      ASSERT_TRUE((*db)->store_rates(machine, kRates).ok());
+    }
+  };
+  fill();
+  EXPECT_EQ(*(*db)->remove("m", Database::Removal::kDisturbed), 1);
+  EXPECT_EQ(*(*db)->remove("m", Database::Removal::kAll), 1);
+  ASSERT_TRUE((*db)->remove_rates("m").ok());
+  EXPECT_TRUE((*db)->rows("m")->empty());
+  EXPECT_FALSE((*db)->find_rates("m")->has_value());
+  EXPECT_EQ((*db)->rows("n")->size(), 2U);
+  EXPECT_TRUE((*db)->find_rates("n")->has_value());
+  fill();
+  EXPECT_EQ(*(*db)->remove("", Database::Removal::kDisturbed), 2);
+  EXPECT_EQ(*(*db)->remove("", Database::Removal::kAll), 2);
+}
+
+TEST_F(DatabaseTest, MergingReplacesDisturbedEntries) {
+  auto mine = Database::open(":memory:"), theirs = Database::open(":memory:");
+  ASSERT_TRUE((*mine)->store("m", "a", {.runs = 1, .median_s = 9, .disturbed = true}).ok());
+  ASSERT_TRUE((*mine)->store("m", "b", {.runs = 1, .median_s = 9, .disturbed = true}).ok());
+  ASSERT_TRUE((*theirs)->store("m", "a", {.runs = 1, .median_s = 2}).ok());
+  ASSERT_TRUE((*theirs)->store("m", "b", {.runs = 1, .median_s = 8, .disturbed = true}).ok());
+  EXPECT_EQ(*(*mine)->merge_from(**theirs), 1);
+  EXPECT_DOUBLE_EQ((*(*mine)->find("m", "a"))->median_s, 2);
+  EXPECT_DOUBLE_EQ((*(*mine)->find("m", "b"))->median_s, 9);
 }
 
 TEST_F(DatabaseTest, RefusesAFileOfALaterVersion) {

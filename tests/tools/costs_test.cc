@@ -99,6 +99,33 @@ TEST_F(Costs, AreListedWithRunsAndDeviation) {
   EXPECT_NE(run.out.find("7  matmul"), std::string::npos) << run.out;
 }
 
+TEST_F(Costs, DisturbedOnesAreMarkedAndPruned) {
+  {
+    auto database = cost::Database::open(path("costs.sqlite"));
+    ASSERT_TRUE((*database)
+                    ->store(kMachine, "relu(f32[8])",
+                            {.runs = 3, .median_s = 1, .deviation_s = 0, .disturbed = true})
+                    .ok());
+  }
+  const ProgramRun list = run_program("costs list --all-machines" + database());
+  EXPECT_NE(list.out.find("yes           3  relu(f32[8])"), std::string::npos) << list.out;
+  ASSERT_EQ(run_program("costs export " + path("costs.json") + database()).code, 0);
+  const std::string other = " --cost-db " + path("other.sqlite");
+  ASSERT_EQ(run_program("costs import " + path("costs.json") + other).code, 0);
+  EXPECT_EQ(run_program("costs prune" + other).out, "1 measurement removed\n");
+  EXPECT_EQ(run_program("costs prune --other-machines" + other).out, "5 measurements removed\n");
+}
+
+TEST_F(Costs, AreClearedByMachine) {
+  EXPECT_EQ(run_program("costs clear" + database()).out, "0 measurements removed\n");
+  EXPECT_EQ(run_program("costs clear --machine elsewhere" + database()).code, 2);
+  EXPECT_EQ(run_program("costs clear --machine there --all-machines" + database()).code, 2);
+  EXPECT_EQ(run_program("costs clear --machine there" + database()).out,
+            "5 measurements removed\n");
+  const auto left = cost::Database::open(path("costs.sqlite"));
+  EXPECT_FALSE((*left)->find_rates(kMachine)->has_value());
+}
+
 TEST_F(Costs, CheckComparesInterpolationWithTheRoofline) {
   const ProgramRun run = run_program("costs check --json --cost-machine there" + database());
   EXPECT_EQ(run.code, 0) << run.err;

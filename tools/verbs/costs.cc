@@ -41,12 +41,14 @@ struct ListOptions {
 };
 
 base::Json to_json(const cost::Database::Row& row) {
-  return base::Json::object()
-      .set("machine", row.machine)
+  base::Json json = base::Json::object();
+  json.set("machine", row.machine)
       .set("key", row.key)
       .set("runs", row.entry.runs)
       .set("median_s", row.entry.median_s)
       .set("deviation_s", row.entry.deviation_s);
+  if (row.entry.disturbed) json.set("disturbed", true);
+  return json;
 }
 
 base::Result<cost::Database::Row> row_from(const base::Json& json) {
@@ -66,6 +68,9 @@ base::Result<cost::Database::Row> row_from(const base::Json& json) {
   EGRET_ASSIGN_OR_RETURN(row.entry.median_s, median->as_real());
   EGRET_ASSIGN_OR_RETURN(const base::Json* deviation, member("deviation_s"));
   EGRET_ASSIGN_OR_RETURN(row.entry.deviation_s, deviation->as_real());
+  if (const base::Json* disturbed = json.find("disturbed"); disturbed != nullptr) {
+    EGRET_ASSIGN_OR_RETURN(row.entry.disturbed, disturbed->as_bool());
+  }
   if (!(row.entry.median_s >= 0) || !(row.entry.deviation_s >= 0) || row.entry.runs < 1)
     return base::bad_input("'" + row.key + "' has no valid time");
   return row;
@@ -131,12 +136,13 @@ class List final : public Command {
     base::Json entries = base::Json::array();
     base::TextTable table({{"time", base::Align::kRight},
                            {"deviation", base::Align::kRight},
+                           {"disturbed"},
                            {"runs", base::Align::kRight},
                            {"operator"}});
     for (const auto& row : rows) {
       entries.push(to_json(row));
       table.row({base::format_seconds(row.entry.median_s), deviation_text(row.entry),
-                 base::format_count(row.entry.runs), row.key});
+                 row.entry.disturbed ? "yes" : "", base::format_count(row.entry.runs), row.key});
     }
     json.set("entries", std::move(entries));
     console.result(json, rows.empty() ? "nothing is measured yet for " +
@@ -251,7 +257,8 @@ class Import final : public Command {
 Verb costs_list_verb() {
   return {"costs list", "List measured costs",
           "Prints the operators that were measured on this machine: median time, relative median "
-          "absolute deviation, and number of runs.",
+          "absolute deviation, number of runs, and whether other processes used the processors "
+          "meanwhile.",
           make_command<List>};
 }
 Verb costs_merge_verb() {

@@ -21,6 +21,7 @@ base::Json to_json(const driver::ProfileReport& r) {
       .set("measured_again", r.measured_again)
       .set("improved", r.improved)
       .set("noisy", r.noisy)
+      .set("disturbed", r.disturbed)
       .set("rates", rates_json(r.rates.rates))
       .set("failures", base::Json::array(r.failures))
       .set("seconds", r.seconds);
@@ -42,6 +43,7 @@ std::string to_text(const driver::ProfileReport& r) {
   if (r.noisy > 0)
     text += base::counted(r.noisy, "operator deviates", "operators deviate") +
             " by more than 10 % of the time\n";
+  if (r.disturbed > 0) text += driver::note_of_disturbed(r.disturbed) + "\n";
   text += rates_text(r.rates.rates) + "\n";
   for (const std::string& failure : r.failures) text += "not measured: " + failure + "\n";
   return text;
