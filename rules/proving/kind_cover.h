@@ -36,6 +36,7 @@ class KindCover {
   std::optional<Ending> follow(Cover& paths, std::span<const Choice* const> known,
                                std::string& open);
   std::optional<Ending> prove_path_of(const Choice& choice, std::string& open);
+  std::optional<Ending> prove_empty(const Instance& instance, std::string& open);
   void note_kind(const Choice& like, std::string open);
   void note_first_axis(const Choice& like, const BatchSizes& batch);
 
