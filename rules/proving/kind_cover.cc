@@ -118,13 +118,14 @@ std::optional<Ending> KindCover::prove_path_of(const Choice& choice, std::string
   return std::nullopt;
 }
 
-// An instance without elements is right, but others on its path may have elements.
+// An instance without elements is right, but others on its path may have elements. Such families
+// are mostly empty and soon proven, and have a bound of their own.
 std::optional<Ending> KindCover::prove_empty(const Instance& instance, std::string& open) {
-  if (proven_ >= options_.cover_families || !families_.may_prove_more()) {
+  if (empty_ == options_.cover_families || !families_.may_prove_more()) {
     open = "more families than proven";
     return std::nullopt;
   }
-  ++proven_;
+  ++empty_;
   auto ending = families_.prove_optional(instance);
   if (ending && ending->status == Verdict::Status::kRefuted) return ending;
   if (ending) open = std::move(ending->reason);
