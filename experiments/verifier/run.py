@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+import dropped
 from lib import egret, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -23,9 +24,10 @@ OWN = {
     "large-conditions": ["large_conditions.rules"],
     "xla": ["xla_elementwise.rules", "xla_movement.rules", "xla_contractions.rules"],
 }
+DROPPED = HARD.with_name("dropped_conditions.rules")  # verified without their last conditions
 XLA = HARD.with_name("xla.csv")  # what XLA simplifies, and whether the rule language can say it
 DATA = egret.SHARED / "rules-data"
-COLUMNS = ["set", "rule", "seed", "status", "condition", "under_condition", "weakest", "method", "families", "axes",
+COLUMNS = ["set", "rule", "seed", "status", "condition", "under_condition", "weakest", "recovered", "method", "families", "axes",
            "kinds", "kinds_covered", "any_rank", "limit", "queries", "query_seconds", "query_work", "seconds", "reason"]
 INFER = "--infer-conditions"
 SEEDED = ("mistakes", "thresholds")  # sets with seeds instead of names; their times are not counted
@@ -74,6 +76,22 @@ def verify(table, name, selection, *arguments, seed=1):
     return done["seconds"]
 
 
+def verify_dropped(table, name, folder, names):
+    """Rules without their last conditions, and how the conditions that are found instead compare with these."""
+    whole = {rule: text for rule, text in dropped.rules_of(DROPPED.read_text()).items() if not names or rule in names}
+    path = pathlib.Path(folder) / f"{name}.rules"
+    path.write_text("".join(dropped.without_last(text)[0] for text in whole.values()))
+    seconds = verify(table, name, path, INFER)
+
+    def verdicts(file):
+        return {rule["name"]: rule["status"] for rule in egret.call("rules", "verify", file, accept=VERDICTS)["rules"]}
+
+    for rule, text in whole.items():
+        found = next(row for row in table.rows if row["set"] == name and row["rule"] == rule)["condition"]
+        table.set({"set": name, "rule": rule}, recovered=dropped.recovered(rule, text, found, folder, verdicts))
+    return seconds
+
+
 def summary(rows):
     seconds = [float(row["seconds"]) for row in rows if row["seconds"]] or [0.0]
     status = [row["status"] for row in rows]
@@ -99,6 +117,8 @@ def main():
                 path = pathlib.Path(folder) / "axioms.rules"
                 path.write_text(kept((HERE / "taso_axioms.rules").read_text(), names))
                 elapsed[name] = verify(table, name, path, INFER)
+            elif name == "dropped-conditions":
+                elapsed[name] = verify_dropped(table, name, folder, names)
             elif name in OWN:
                 path = pathlib.Path(folder) / f"{name}.rules"
                 path.write_text("".join(kept(HARD.with_name(file).read_text(), names) for file in OWN[name]))
@@ -143,6 +163,10 @@ def main():
         values["thresholds.wrong_refuted_share"] = sum(row["status"] == "refuted" for row in wrong) / len(wrong)
         values["thresholds.right_proven_share"] = sum(row["status"] == "proven" for row in right) / len(right)
         print(f"  {len(wrong)} wrong rules, {values['thresholds.wrong_proven']} called proven; {len(right)} right ones")
+    if rows := by_set.get("dropped-conditions"):
+        found = [row["recovered"] for row in rows]
+        print("  dropped conditions found: " + ", ".join(f"{found.count(f)} {f}" for f in dict.fromkeys(found)))
+        values["dropped-conditions.found_share"] = sum(f in ("exactly", "equivalent") for f in found) / len(found)
     if by_set.get("xla"):
         with XLA.open() as file:
             stated = list(csv.DictReader(file))

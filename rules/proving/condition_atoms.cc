@@ -99,7 +99,12 @@ Quantities::Quantities(const Instance& like) {
     for (int axis = 0; axis < type.rank(); ++axis)
       all_.push_back(call("dim", {tensor(slot), literal(std::int64_t{axis})}));
   }
+  std::vector<Expr> signs;
   const auto add = [&](const Expr& expr, const AttrValue& value) {
+    if (std::holds_alternative<double>(value)) {
+      for (const char* relation : {">=", ">", "<="})
+        signs.push_back(call(relation, {expr, literal(0.0)}));
+    }
     if (std::holds_alternative<std::int64_t>(value)) all_.push_back(expr);
     if (const auto* list = std::get_if<ir::Integers>(&value)) {
       for (std::size_t i = 0; i < list->size(); ++i)
@@ -119,6 +124,8 @@ Quantities::Quantities(const Instance& like) {
     all_.push_back(call("rank", {tensor(slot)}));
     all_.push_back(call("is_float", {tensor(slot)}));
   }
+  truths_ = all_.size();
+  all_.insert(all_.end(), signs.begin(), signs.end());
 }
 
 QuantityValues Quantities::values(const Rule& rule, const Instance& instance) const {
@@ -165,7 +172,7 @@ Expr expression(const Atom& atom, const Quantities& quantities) {
   Expr zero = literal(std::int64_t{0});
   switch (atom.form) {
     case Form::kEqual: return equal(a, b());
-    case Form::kEqualNumber: return equal(a, number);
+    case Form::kEqualNumber: return atom.a >= quantities.first_truth() ? a : equal(a, number);
     case Form::kLessEqual: return call("<=", {a, b()});
     case Form::kLess: return call("<", {a, b()});
     case Form::kAtLeast: return call(">=", {a, number});
@@ -188,12 +195,17 @@ std::vector<Atom> all_atoms(const Quantities& quantities,
   const auto is_structural = [&](std::size_t i) { return i >= quantities.first_structural(); };
   std::vector<Atom> all;
   for (const std::size_t a : open) {
+    if (a >= quantities.first_truth()) {
+      all.push_back({.form = Form::kEqualNumber, .a = a, .number = 1});
+      continue;
+    }
     for (const std::int64_t number : thresholds_of(a, examples)) {
       all.push_back({.form = Form::kEqualNumber, .a = a, .number = number});
       all.push_back({.form = Form::kAtLeast, .a = a, .number = number});
       all.push_back({.form = Form::kAtMost, .a = a, .number = number});
     }
     for (const std::size_t b : open) {
+      if (b >= quantities.first_truth()) break;
       const bool alike = (b - a) % 2 == 0 || !is_structural(a);  // ranks, or no structure
       if (a < b && is_structural(a) == is_structural(b) && alike)
         all.push_back({.form = Form::kEqual, .a = a, .b = b});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions that may separate the instances for which a rule holds from the others: equations,
-// inequalities and divisibilities between the rule's integers.
+// inequalities and divisibilities between the rule's integers, and signs of its real attributes.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace egret::rules {
 using QuantityValues = std::vector<std::optional<std::int64_t>>;
 
 // The integers of a rule in instances like one: ranks, sizes, attributes and elements of lists;
-// whether element types are real.
+// whether element types are real; the signs of real attributes, as truths.
 class Quantities {
  public:
   explicit Quantities(const Instance& like);
@@ -25,19 +25,22 @@ class Quantities {
   std::size_t size() const { return all_.size(); }
   // The quantities from here on are ranks and whether element types are real, in pairs.
   std::size_t first_structural() const { return structural_; }
+  // The quantities from here on are truths.
+  std::size_t first_truth() const { return truths_; }
   const Expr& expr(std::size_t quantity) const { return all_[quantity]; }
   QuantityValues values(const Rule& rule, const Instance& instance) const;
 
  private:
   std::vector<Expr> all_;
   std::size_t structural_ = 0;
+  std::size_t truths_ = 0;
 };
 
 struct Atom {
   // In the order of preference. Quantities are a, b and c.
   enum class Form : std::uint8_t {
     kEqual,         // a == b
-    kEqualNumber,   // a == number
+    kEqualNumber,   // a == number; of a truth: a
     kLessEqual,     // a <= b
     kLess,          // a < b
     kAtLeast,       // a >= number

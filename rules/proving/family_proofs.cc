@@ -7,9 +7,12 @@
 #include "rules/language/real_expressions.h"
 #include "rules/proving/bounded_check.h"
 #include "rules/proving/rewriting_proof.h"
+#include "rules/testing/element_types.h"
 
 namespace egret::rules {
 namespace {
+
+constexpr std::int64_t kMostImagined = std::int64_t{1} << 40;  // elements of a tensor not run
 
 Ending undecided(std::string reason) { return {Verdict::Status::kUndecided, std::move(reason)}; }
 
@@ -49,6 +52,21 @@ std::optional<Ending> FamilyProofs::prove_optional(const Instance& instance) {
 }
 
 std::optional<Ending> FamilyProofs::prove(const Instance& instance, std::int64_t most_members) {
+  if (auto ending = prove_one(instance, most_members)) return ending;
+  return prove_other_integers(instance, most_members);
+}
+
+std::optional<Ending> FamilyProofs::prove_other_integers(const Instance& instance,
+                                                         std::int64_t most_members) {
+  for (const Choice& choice : with_other_integers(instance.choice)) {
+    const auto other = instantiator_.of(choice, base::Random(options_.seed), kMostImagined);
+    if (!other || contain(*other)) continue;
+    if (auto ending = prove_one(*other, most_members)) return ending;
+  }
+  return std::nullopt;
+}
+
+std::optional<Ending> FamilyProofs::prove_one(const Instance& instance, std::int64_t most_members) {
   if (base::stop_requested()) return undecided("stopped");
   if (families_ == options_.most_families) return undecided("more families than tried");
   if (session_.statistics().queries >= options_.most_queries)
@@ -102,7 +120,8 @@ void FamilyProofs::keep_proof(const Family& family, const std::vector<std::strin
 }
 
 // Whether lemmas rewrite both sides of the whole family to the same graph. The decisions of the
-// rewritings must follow from the family's conditions. Families with open reals are excluded,
+// rewritings must follow from the family's conditions, and every graph on the way must be defined
+// where the left side is. Families with open reals are excluded,
 // because lemmas might test the stand-ins.
 bool FamilyProofs::derive(const Instance& instance, const Family& family) {
   if (options_.lemmas.empty() || !family.reals.empty()) return false;
@@ -115,8 +134,10 @@ bool FamilyProofs::derive(const Instance& instance, const Family& family) {
   if (!derived.ok() || !family.obligation->implies(family.conditions, derived->conditions, how))
     return false;
   std::vector<std::string> lines = found->lines();
-  if (!found->right.empty()) {
-    const verifier::Proof defined = family.obligation->prove_defined(family.conditions, how);
+  std::vector<std::shared_ptr<verifier::Obligation>> graphs = derived->on_the_way;
+  if (!found->right.empty()) graphs.push_back(family.obligation);
+  for (const auto& graph : graphs) {
+    const verifier::Proof defined = graph->prove_defined(family.conditions, how);
     if (!defined.proven) return false;
     lines.insert(lines.end(), defined.lines.begin(), defined.lines.end());
   }
@@ -127,13 +148,13 @@ bool FamilyProofs::derive(const Instance& instance, const Family& family) {
 }
 
 // Rules other than this one. Unless this rule holds up to rounding, rules that do are excluded.
-const std::vector<Rule>& FamilyProofs::lemmas() {
+const std::vector<Lemma>& FamilyProofs::lemmas() {
   if (!lemmas_) {
     lemmas_.emplace();
     const base::ContentHash own = content_hash(rule_);
-    for (const Rule& lemma : options_.lemmas) {
-      const bool exact = rule_.has_tag(kRounding) || !lemma.has_tag(kRounding);
-      if (exact && !(content_hash(lemma) == own)) lemmas_->push_back(lemma);
+    for (const Lemma& lemma : options_.lemmas) {
+      const bool exact = rule_.has_tag(kRounding) || !lemma.rule.has_tag(kRounding);
+      if (exact && !(content_hash(lemma.rule) == own)) lemmas_->push_back(lemma);
     }
   }
   return *lemmas_;

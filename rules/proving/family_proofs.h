@@ -40,6 +40,10 @@ class FamilyProofs {
  private:
   // `most_members`: up to so many members of an unproven family are checked.
   std::optional<Ending> prove(const Instance& instance, std::int64_t most_members);
+  // The same family with other integers. That definitions decide alike on sizes for all integers is
+  // trusted, so these kinds are not explored on their own.
+  std::optional<Ending> prove_other_integers(const Instance& instance, std::int64_t most_members);
+  std::optional<Ending> prove_one(const Instance& instance, std::int64_t most_members);
   std::optional<Ending> prove_unconditional(const Instance& instance, std::int64_t most_members,
                                             const std::string& reason);
   verifier::Proof prove(const Family& family) const;
@@ -47,7 +51,7 @@ class FamilyProofs {
   bool derive(const Instance& instance, const Family& family);
   std::optional<Ending> check_up_to_bound_of(const Instance& instance, const Family& family,
                                              std::int64_t most_members, const std::string& reason);
-  const std::vector<Rule>& lemmas();
+  const std::vector<Lemma>& lemmas();
 
   const Rule& rule_;
   const VerifyOptions& options_;
@@ -55,7 +59,7 @@ class FamilyProofs {
   const Refutation& refutation_;
   verifier::SolverSession& session_;
   ProvenFamilies proven_;
-  std::optional<std::vector<Rule>> lemmas_;  // without this rule
+  std::optional<std::vector<Lemma>> lemmas_;  // without this rule
   int families_ = 0;
   int derived_ = 0;
   std::vector<std::string> texts_;  // of the proofs

@@ -356,7 +356,15 @@ class Generalizer {
     for (const ir::Guard& requirement : obligation.requirements()) scope_.decide(requirement);
     family_.obligation = std::make_shared<verifier::Obligation>(std::move(obligation));
     if (!integers_) family_.sides = {left, right};
-    if (rewritings_ != nullptr) EGRET_RETURN_IF_ERROR(replay(*rewritings_, left, right));
+    if (rewritings_ != nullptr) {
+      EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Graph> graphs,
+                             replay(*rewritings_, left, right));
+      for (const ir::Graph& graph : graphs) {
+        EGRET_ASSIGN_OR_RETURN(verifier::Obligation one,
+                               verifier::Obligation::of(left, graph, splats_, reals));
+        family_.on_the_way.push_back(std::make_shared<verifier::Obligation>(std::move(one)));
+      }
+    }
     family_.conditions.insert(family_.conditions.end(), scope_.conditions().begin(),
                               scope_.conditions().end());
     family_.example = scope_.examples();

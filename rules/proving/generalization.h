@@ -26,7 +26,9 @@ struct Rewritings;
 
 struct Family {
   std::shared_ptr<verifier::Obligation> obligation;
-  std::vector<ir::Graph> sides;       // left and right, where integers stay numbers
+  std::vector<ir::Graph> sides;  // left and right, where integers stay numbers
+  // The left side and each graph that rewritings make, if there are any.
+  std::vector<std::shared_ptr<verifier::Obligation>> on_the_way{};
   std::vector<ir::Guard> conditions;  // over the symbols; the first say that sizes are at least 1
   std::string structure;              // of the numbers
   std::string reals_structure;        // which reals are equal, and what those are that are known

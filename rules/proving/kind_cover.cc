@@ -102,7 +102,8 @@ std::optional<Ending> KindCover::prove_path_of(const Choice& choice, std::string
     open = "numbers that fit but cannot be instantiated";
     return std::nullopt;
   }
-  if (!has_elements(*instance) || families_.contain(*instance)) return std::nullopt;
+  if (families_.contain(*instance)) return std::nullopt;
+  if (!has_elements(*instance)) return prove_empty(*instance, open);
   if (proven_ < options_.cover_families && families_.may_prove_more()) {
     ++proven_;
     if (rank_of(choice) <= drawn_rank_) return families_.prove(*instance);
@@ -114,6 +115,20 @@ std::optional<Ending> KindCover::prove_path_of(const Choice& choice, std::string
   if (auto found = refutation_.on(*instance, random_.split(kPathStream)))
     return Ending{Verdict::Status::kRefuted, *std::move(found)};
   open = "more families than proven";
+  return std::nullopt;
+}
+
+// An instance without elements is right, but others on its path may have elements. Such families
+// are mostly empty and soon proven, and have a bound of their own.
+std::optional<Ending> KindCover::prove_empty(const Instance& instance, std::string& open) {
+  if (empty_ == options_.cover_families || !families_.may_prove_more()) {
+    open = "more families than proven";
+    return std::nullopt;
+  }
+  ++empty_;
+  auto ending = families_.prove_optional(instance);
+  if (ending && ending->status == Verdict::Status::kRefuted) return ending;
+  if (ending) open = std::move(ending->reason);
   return std::nullopt;
 }
 

@@ -36,6 +36,7 @@ class KindCover {
   std::optional<Ending> follow(Cover& paths, std::span<const Choice* const> known,
                                std::string& open);
   std::optional<Ending> prove_path_of(const Choice& choice, std::string& open);
+  std::optional<Ending> prove_empty(const Instance& instance, std::string& open);
   void note_kind(const Choice& like, std::string open);
   void note_first_axis(const Choice& like, const BatchSizes& batch);
 
@@ -51,6 +52,7 @@ class KindCover {
   std::set<std::string> explored_;           // kinds
   std::size_t questions_ = 0;                // to Z3
   int proven_ = 0;                           // families, of paths that no random instance took
+  int empty_ = 0;                            // further ones, of instances without elements
   std::map<int, bool> first_axis_is_batch_;  // of all kinds, by their highest rank
 };
 

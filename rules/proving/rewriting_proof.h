@@ -8,8 +8,11 @@
 // of the replay must follow from the family's conditions. The proof thus covers the whole family,
 // by rules proven for all sizes.
 //
-// A rule guarantees that its target is defined wherever its source is. Rewritings of the left side
-// preserve this. If the right side was rewritten too, its definedness is a separate obligation.
+// A lemma is proven for variables that are inputs. Here they stand for nodes, which must be like
+// inputs: of ranks within the lemma's limit, with elements, finite, and integers within their type.
+// A node may also be undefined at places, which no input is. A target may read such places where
+// its source does not: it must then be shown that each rewritten graph is defined wherever the left
+// side is.
 //
 // Deterministic: bounded by the number of graphs, never by time.
 #pragma once
@@ -20,13 +23,13 @@
 
 #include "base/status.h"
 #include "ir/graph/graph.h"
-#include "rules/language/rule.h"
+#include "rules/proving/lemma.h"
 
 namespace egret::rules {
 
 struct Rewriting {
   ir::NodeId at;
-  const Rule* rule = nullptr;
+  const Lemma* by = nullptr;
 };
 
 struct Rewritings {
@@ -39,14 +42,16 @@ struct RewritingLimits {
   int depth = 4;              // rewritings of one side
 };
 
-// Rewritings of both sides to a common graph; nullopt if none were found. `rules` must outlive the
+// Rewritings of both sides to a common graph; nullopt if none were found. `lemmas` must outlive the
 // result. Rules with several sources or targets are skipped.
 std::optional<Rewritings> find_rewritings(const ir::Graph& left, const ir::Graph& right,
-                                          std::span<const Rule> rules,
+                                          std::span<const Lemma> lemmas,
                                           const RewritingLimits& limits = {});
 
 // Replays the rewritings on two graphs over the symbols of the current scope, which records the
-// decisions as conditions. Fails if a rule does not apply or the final graphs differ.
-base::Status replay(const Rewritings& rewritings, const ir::Graph& left, const ir::Graph& right);
+// decisions as conditions. Returns the graph after each step: of the left side, then of the right.
+// Fails if a rule does not apply or the final graphs differ.
+base::Result<std::vector<ir::Graph>> replay(const Rewritings& rewritings, const ir::Graph& left,
+                                            const ir::Graph& right);
 
 }  // namespace egret::rules

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rules/language/rule.h"
+#include "rules/proving/lemma.h"
 #include "verifier/solver/solver_session.h"
 
 namespace egret::rules {
@@ -37,7 +38,7 @@ struct VerifyOptions {
   std::uint64_t seed = 1;
   // Proven rules from which others may be derived; rules with the same meaning are skipped. Must
   // outlive the call.
-  std::span<const Rule> lemmas{};
+  std::span<const Lemma> lemmas{};
   verifier::SolverMemory* memory = nullptr;  // of answers to earlier calls; outlives this one
   // Answers shared with calls of other threads. The verdict does not depend on it, except for the
   // counted work.

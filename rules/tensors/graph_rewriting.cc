@@ -86,10 +86,17 @@ using Handle = TermSink::Handle;
 
 // Builds the rule's target for the node. `place` maps earlier nodes to the sink.
 std::optional<Handle> target_of(const Rule& rule, const Graph& graph, NodeId at,
-                                const std::vector<Handle>& place, GraphSink& sink) {
+                                const std::vector<Handle>& place, Admission admits,
+                                GraphSink& sink) {
   SourceMatch match(graph, rule);
   const Binding& source = rule.sources.front();
   if (!match.match(source.term, at)) return std::nullopt;
+  std::vector<NodeId> variables;
+  for (std::size_t slot = 0; slot < match.bound().size(); ++slot) {
+    if (match.bound()[slot] && rule.is_variable(static_cast<int>(slot)))
+      variables.push_back(*match.bound()[slot]);
+  }
+  if (!admits(variables)) return std::nullopt;
   Environment environment = make_environment(rule);
   for (std::size_t slot = 0; slot < match.bound().size(); ++slot) {
     if (const auto& bound = match.bound()[slot]) {
@@ -138,6 +145,10 @@ bool same_terms(const Graph& a, const Graph& b) {
 }
 
 std::optional<Graph> rewritten(const Graph& graph, NodeId at, const Rule& rule) {
+  return rewritten(graph, at, rule, [](std::span<const NodeId>) { return true; });
+}
+
+std::optional<Graph> rewritten(const Graph& graph, NodeId at, const Rule& rule, Admission admits) {
   GraphSink sink;
   std::vector<Handle> place;
   for (std::size_t i = 0; i < graph.size(); ++i) {
@@ -149,7 +160,7 @@ std::optional<Graph> rewritten(const Graph& graph, NodeId at, const Rule& rule) 
     // The original node is appended first, because conditions may refer to it. Later nodes read the
     // target, and the original becomes dead unless the target uses it.
     if (i != at.index()) continue;
-    const auto target = target_of(rule, graph, at, place, sink);
+    const auto target = target_of(rule, graph, at, place, admits, sink);
     if (!target) return std::nullopt;
     place.back() = *target;
   }

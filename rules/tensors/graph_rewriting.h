@@ -8,7 +8,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
+#include "base/function_ref.h"
 #include "ir/graph/graph.h"
 #include "rules/language/rule.h"
 
@@ -16,8 +18,13 @@ namespace egret::rules {
 
 bool is_single(const Rule& rule);  // one source, one target
 
-// nullopt if the rule does not match at the node or its target has another type. O(nodes) plus the
-// cost of building the target.
+// Whether a rule may be applied where its variables, in its order, stand for these nodes.
+using Admission = base::FunctionRef<bool(std::span<const ir::NodeId> variables)>;
+
+// nullopt if the rule does not match at the node, is not admitted, or its target has another type.
+// O(nodes) plus the cost of building the target.
+std::optional<ir::Graph> rewritten(const ir::Graph& graph, ir::NodeId at, const Rule& rule,
+                                   Admission admits);
 std::optional<ir::Graph> rewritten(const ir::Graph& graph, ir::NodeId at, const Rule& rule);
 
 // Whether two nodes are the same term over the same inputs.

@@ -31,6 +31,24 @@ TEST(Verification, RefutesWhatIsWrongBeyondASize) {
   }
 }
 
+// The smallest numbers beyond the size have no elements: others on their path do.
+TEST(Verification, RefutesWhatIsWrongBeyondASizeWhereElementsAreFew) {
+  KnownOperators known;
+  const auto verdict_of = [&](const std::string& text) {
+    return std::string(to_string(verify(parsed(text), {}, known).status));
+  };
+  const auto repeated = [](const std::string& then) {
+    return "tile{repeats=[?r]}(?x) where rank(?x) == 1 and is_float(?x)\n"
+           "=> mul(tile{repeats=[?r]}(?x), value(if(dim(?x, 0) > 500, " +
+           then + ", 1.0)))";
+  };
+  EXPECT_EQ(verdict_of(repeated("2.0")), "refuted");
+  EXPECT_EQ(verdict_of(repeated("1.0")), "proven");
+  EXPECT_EQ(verdict_of("fill{shape=[?n, ?m], value=1.0, dtype=\"f32\"}()\n"
+                       "=> fill{shape=[?n, ?m], value=if(?m > 500, 2.0, 1.0), dtype=\"f32\"}()"),
+            "refuted");
+}
+
 // A kind is covered when the solver finds no numbers outside of its families.
 TEST(Verification, CoversAllSizesOfAKind) {
   KnownOperators known;

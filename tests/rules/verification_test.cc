@@ -146,7 +146,7 @@ TEST(Verification, DerivesFromLemmasWhatItCannotProveAlone) {
   options.instances = 40;
   const Rule goal = parsed(relu_of_windows("?k + ?l - 1"));
   EXPECT_EQ(to_string(verify(goal, options, known).status), "undecided");
-  const std::vector<Rule> lemmas{parsed(kWindows)};
+  const std::vector<Lemma> lemmas{{parsed(kWindows)}};
   options.lemmas = lemmas;
   const Verdict verdict = verify(goal, options, known);
   EXPECT_EQ(to_string(verdict.status), "proven") << verdict.reason;
@@ -161,7 +161,7 @@ TEST(Verification, DoesNotDeriveARuleFromItself) {
   KnownOperators known;
   VerifyOptions options;
   options.instances = 40;
-  const std::vector<Rule> lemmas{parsed(kWindows)};
+  const std::vector<Lemma> lemmas{{parsed(kWindows)}};
   options.lemmas = lemmas;
   EXPECT_EQ(to_string(verify(parsed(kWindows), options, known).status), "undecided");
 }
@@ -171,7 +171,7 @@ TEST(Verification, DoesNotDeriveWhatIsWrong) {
   VerifyOptions options;
   options.instances = 40;
   options.tensor_checks = 0;
-  const std::vector<Rule> lemmas{parsed(kWindows), parsed("neg(neg(?x)) => ?x")};
+  const std::vector<Lemma> lemmas{{parsed(kWindows)}, {parsed("neg(neg(?x)) => ?x")}};
   options.lemmas = lemmas;
   const Verdict verdict = verify(
       parsed("neg(neg(max_pool{kernel=[?k], strides=[1], pads=[0, 0], dilations=[1], *}("
@@ -185,11 +185,13 @@ TEST(Verification, DoesNotDeriveWhatIsWrong) {
 // Two grouped convolutions are one only where there is one group, which lemmas show; random
 // instances with several groups are rare.
 TEST(Verification, DoesNotTakeAPartOfAFamilyForTheWhole) {
-  const auto lemmas = select_rules("all");
-  ASSERT_TRUE(lemmas.ok());
+  const auto set = select_rules("all");
+  ASSERT_TRUE(set.ok());
+  std::vector<Lemma> lemmas;
+  for (const Rule& rule : set->rules) lemmas.push_back({rule});
   KnownOperators known;
   VerifyOptions options;
-  options.lemmas = lemmas->rules;
+  options.lemmas = lemmas;
   const Verdict verdict =
       verify(parsed("p = conv{*c, group=?g}(?x, ?v)\n q = conv{*c, group=?h}(?y, ?w)\n"
                     "out = add(p, q)\n where same_type(p, q) and rank(?x) == 4\n"
@@ -259,8 +261,8 @@ TEST(Verification, DoesNotDeriveWhatIsUndefined) {
   VerifyOptions options;
   options.instances = 40;
   options.tensor_checks = 0;
-  const std::vector<Rule> lemmas{parsed("sub(log(?x), log(?x)) => sub(?x, ?x)")};
-  EXPECT_EQ(to_string(verify(lemmas.front(), options, known).status), "proven");
+  const std::vector<Lemma> lemmas{{parsed("sub(log(?x), log(?x)) => sub(?x, ?x)")}};
+  EXPECT_EQ(to_string(verify(lemmas.front().rule, options, known).status), "proven");
   options.lemmas = lemmas;
   const Verdict verdict = verify(parsed("sub(?x, ?x) => sub(log(?x), log(?x))"), options, known);
   EXPECT_EQ(to_string(verdict.status), "undecided");

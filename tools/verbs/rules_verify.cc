@@ -105,9 +105,9 @@ class Verify final : public Command {
       return base::unavailable(
           "--second-opinion: this build has no cvc5; install libcvc5-dev and build again");
     }
-    EGRET_ASSIGN_OR_RETURN(const rules::RuleSet lemmas, proven_lemmas());
+    EGRET_ASSIGN_OR_RETURN(const std::vector<rules::Lemma> lemmas, proven_lemmas());
     rules::VerifyOptions how;
-    how.lemmas = lemmas.rules;
+    how.lemmas = lemmas;
     how.instances = static_cast<int>(options_.instances);
     how.tensor_checks = static_cast<int>(options_.tensor_checks);
     how.small_effort = static_cast<std::size_t>(options_.small);
@@ -163,17 +163,23 @@ class Verify final : public Command {
     return outcome;
   }
 
-  base::Result<rules::RuleSet> proven_lemmas() const {
-    if (options_.lemmas.empty()) return rules::RuleSet();
-    EGRET_ASSIGN_OR_RETURN(rules::RuleSet lemmas, rules::select_rules(options_.lemmas));
+  // Within the limits of their recorded proofs.
+  base::Result<std::vector<rules::Lemma>> proven_lemmas() const {
+    std::vector<rules::Lemma> lemmas;
+    if (options_.lemmas.empty()) return lemmas;
+    EGRET_ASSIGN_OR_RETURN(rules::RuleSet set, rules::select_rules(options_.lemmas));
     EGRET_ASSIGN_OR_RETURN(const rules::RuleStatuses statuses, rules::builtin_statuses());
     // A rule of Egret that was just edited has no recorded proof, and is to be verified here.
     if (options_.lemmas == VerifyRuleOptions().lemmas) {
-      std::erase_if(lemmas.rules, [&](const rules::Rule& rule) {
+      std::erase_if(set.rules, [&](const rules::Rule& rule) {
         return statuses.of(rule) != rules::RuleStatus::kProven;
       });
     }
-    EGRET_RETURN_IF_ERROR(rules::require_status(lemmas, statuses, rules::RuleStatus::kProven));
+    EGRET_RETURN_IF_ERROR(rules::require_status(set, statuses, rules::RuleStatus::kProven));
+    for (rules::Rule& rule : set.rules) {
+      rules::RuleLimit limit = statuses.limit_of(rule);
+      lemmas.push_back({std::move(rule), std::move(limit)});
+    }
     return lemmas;
   }
 

@@ -96,7 +96,12 @@ struct Obligation::Impl {
     }
     if (goal == Goal::kEqualAndDefined) {
       prover.equality.assume(known);
-      if (!prove_equal(left, right, solved.facts, prover, proof)) return false;
+      if (!prove_equal(left, right, solved.facts, prover, proof)) {
+        // Without elements there is nothing to prove.
+        if (!prover.solver.contradictory(solved.facts)) return false;
+        proof.lines.emplace_back("  no elements");
+        return true;
+      }
     }
     for (std::vector<Need>& side : needs) {
       for (Need& need : side) need = changed(need, apply);
