@@ -464,7 +464,33 @@ base::Result<std::vector<OpenSize>> open_sizes_of(const onnx::ModelProto& model)
   return sizes;
 }
 
+base::Result<std::vector<DeclaredInput>> declared_inputs_of(const onnx::ModelProto& model) {
+  const ImportOptions options;
+  InputTypes types(model.graph(), options);
+  std::vector<DeclaredInput> inputs;
+  for (const onnx::ValueInfoProto* input : true_inputs(model)) {
+    auto type = types.type(*input);
+    const bool lacks = type.status().code() == base::StatusCode::kUnsupported;
+    if (!type.ok() && !lacks) return type.status().at("graph input " + in_quotes(input->name()));
+    inputs.push_back({input->name(), type.ok() ? std::optional(*type) : std::nullopt});
+  }
+  return inputs;
+}
+
 }  // namespace
+
+base::Result<std::vector<DeclaredInput>> read_declared_inputs(const std::string& path) {
+  onnx::ModelProto model;
+  EGRET_RETURN_IF_ERROR(parse_onnx_file(path, model));
+  auto inputs = declared_inputs_of(model);
+  return inputs.ok() ? inputs : inputs.status().at(path);
+}
+
+base::Result<std::vector<DeclaredInput>> read_declared_inputs(std::span<const std::byte> bytes) {
+  onnx::ModelProto model;
+  EGRET_RETURN_IF_ERROR(parse_onnx(bytes, model));
+  return declared_inputs_of(model);
+}
 
 base::Result<std::vector<OpenSize>> read_open_sizes(const std::string& path) {
   onnx::ModelProto model;
