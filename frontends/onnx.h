@@ -47,8 +47,9 @@ struct OnnxModelInfo {
   std::string doc_string{};
   std::string graph_doc_string{};
   OpaqueNodes opaque_nodes{};
-  // Outputs of unknown type, by name: each as a serialized onnx.ValueInfoProto.
-  std::map<std::string, std::string> untyped_outputs{};
+  // What the model states of values of unknown type (sequences, tensors of unknown rank), by name:
+  // each as a serialized onnx.ValueInfoProto.
+  std::map<std::string, std::string> untyped_values{};
   // Inputs of types that Egret lacks, by their position among all inputs: each as a serialized
   // onnx.ValueInfoProto. They are opaque nodes of the graph.
   std::map<int, std::string> foreign_inputs{};

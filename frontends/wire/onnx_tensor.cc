@@ -175,8 +175,10 @@ std::string onnx_type_name(std::int64_t code) {
   return "number " + std::to_string(code);
 }
 
+bool is_external(const onnx::TensorProto& proto) { return proto.data_location() == kExternal; }
+
 std::string external_location(const onnx::TensorProto& proto) {
-  if (proto.data_location() != kExternal) return "";
+  if (!is_external(proto)) return "";
   const auto range = external_range(proto);
   return range.ok() ? range->location : "";
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <utility>
 
 #include "base/formats/units.h"
@@ -112,7 +113,11 @@ const base::OptionTable<SizeOptions>& SizeOptions::table() {
 base::Result<std::vector<rules::SizeProfile>> parse_profiles(const std::vector<std::string>& at) {
   std::vector<rules::SizeProfile> profiles;
   bool ended = true;
+  std::vector<std::string> all;
   for (const std::string& text : at) {
+    for (const auto part : std::views::split(text, ',')) all.emplace_back(part.begin(), part.end());
+  }
+  for (const std::string& text : all) {
     EGRET_ASSIGN_OR_RETURN(const auto parts, named("--at", text));
     if (ended || profiles.back().sizes.contains(parts.first)) profiles.emplace_back();
     rules::SizeProfile& profile = profiles.back();

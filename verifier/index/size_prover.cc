@@ -34,6 +34,7 @@ std::int64_t draw(const SizeRange& range, std::uint64_t sample, base::Random& ra
 
 void SizeProver::assume(ir::Guard guard) {
   if (guard.is_true() || holds(guard) == std::optional(true)) return;
+  if (!guard.is_constant() && !meter_.is_short(guard.node())) return;
   assumptions_.push_back(guard);
   known_.clear();
 }
@@ -42,6 +43,7 @@ std::optional<bool> SizeProver::holds(ir::Guard guard) {
   if (guard.is_constant()) return guard.is_true();
   const auto [found, is_new] = known_.try_emplace(guard.node());
   if (!is_new) return found->second;
+  if (!meter_.is_short(guard.node())) return std::nullopt;
   bool can_hold = false;
   bool can_fail = false;
   for (const ir::SymbolValues& values : samples(guard)) {
@@ -153,7 +155,7 @@ std::optional<ir::SymbolValues> SizeProver::values_near(const ir::SymbolValues& 
 
 bool SizeProver::is_contradictory(ir::Guard guard) {
   GuardQuery query;
-  if (!query.add(guard)) return false;
+  if (!meter_.is_shallow(guard.node()) || !query.add(guard)) return false;
   std::vector<ir::Guard> all = assumptions_;
   all.push_back(guard);
   for (const ir::Guard& assumption : assumptions_) query.add(assumption);  // or less is known
