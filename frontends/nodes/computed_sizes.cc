@@ -6,6 +6,7 @@
 
 #include "frontends/nodes/onnx_writer.h"
 #include "frontends/onnx.pb.h"
+#include "ir/core/plain_sign.h"
 
 namespace egret::frontends {
 namespace {
@@ -24,22 +25,6 @@ void add_attribute(onnx::NodeProto& node, const char* name, std::int64_t value) 
 bool is_negation(const ir::ExprNode* node) {
   return node->op == ir::ExprOp::kIndexMul && node->kids[1]->op == ir::ExprOp::kIndexConst &&
          node->kids[1]->integer == -1;
-}
-
-// Whether that is plain from the form, for symbols from 0 on.
-bool is_nonnegative(const ir::ExprNode& node) {
-  const auto kid = [&](std::size_t i) { return is_nonnegative(*node.kids[i]); };
-  switch (node.op) {
-    case ir::ExprOp::kIndexConst: return node.integer >= 0;
-    case ir::ExprOp::kSymbol:
-    case ir::ExprOp::kIndexMod: return true;
-    case ir::ExprOp::kIndexAdd:
-    case ir::ExprOp::kIndexMul:
-    case ir::ExprOp::kIndexMin: return kid(0) && kid(1);
-    case ir::ExprOp::kIndexMax: return kid(0) || kid(1);
-    case ir::ExprOp::kIndexDiv: return kid(0);
-    default: return false;
-  }
 }
 
 }  // namespace
@@ -168,7 +153,7 @@ base::Result<std::string> OnnxGraphWriter::computed_size(ir::Index size) {
         name = append("Mod", {a, b});
         break;
       case ir::ExprOp::kIndexDiv: {
-        if (is_nonnegative(*node.kids[0])) {
+        if (ir::is_plainly_nonnegative(*node.kids[0])) {
           name = append("Div", {a, b});
           break;
         }

@@ -175,7 +175,7 @@ CASES = {
     "product of 64 symbols": (many_symbols(64, "ReduceProd", "ConstantOfShape"), ""),
     "reshape by 64 symbols": (many_symbols(64, "ReduceProd", "Reshape"), ""),
     "product of 32 sums": (product_of_sums(32), ""),
-    "nest of div and mod": (nest(["Div", "Add", "Mod", "Mul"], 24), ""),
+    "nest of div and mod": (nest(["Div", "Add", "Mod", "Mul"], 50), ""),
     "nest of min and max": (nest(["Min", "Add", "Max", "Sub"], 1000), ""),
     "nest of products": (nest(["Mul", "Add"], 1000), ""),
     **{f"fibonacci {operator}": (fibonacci(operator, 90), "") for operator in ("Add", "Mul", "Max", "Min")},

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "ir/core/plain_sign.h"
 #include "ir/graph/open_sizes.h"
 #include "verifier/index/guard_query.h"
 
@@ -20,6 +21,13 @@ ir::SymbolNames symbols_of(const std::vector<ir::Guard>& guards) {
     if (!guard.is_constant()) roots.push_back(guard.node());
   }
   return ir::symbols_of(std::move(roots));
+}
+
+// That something is at least 0, where its form tells it: quotients within quotients are what the
+// solver takes longest for.
+bool is_plain(const ir::ExprNode& guard) {
+  return guard.op == ir::ExprOp::kIndexLe && guard.kids[0]->op == ir::ExprOp::kIndexConst &&
+         guard.kids[0]->integer <= 0 && ir::is_plainly_nonnegative(*guard.kids[1]);
 }
 
 // Small numbers, powers of two, primes, and any others.
@@ -44,6 +52,10 @@ std::optional<bool> SizeProver::holds(ir::Guard guard) {
   const auto [found, is_new] = known_.try_emplace(guard.node());
   if (!is_new) return found->second;
   if (!meter_.is_short(guard.node())) return std::nullopt;
+  if (is_plain(*guard.node())) {
+    found->second = true;
+    return true;
+  }
   bool can_hold = false;
   bool can_fail = false;
   for (const ir::SymbolValues& values : samples(guard)) {
