@@ -44,6 +44,31 @@ void set_value(onnx::AttributeProto& proto, const ir::Tensor& tensor) {
   fill_tensor_proto(*proto.mutable_t(), tensor, "");
 }
 
+// The order of writing: what is made of constants and sizes alone comes where it is read, or last.
+// By then, more values are written that its sizes can be read off.
+std::vector<ir::NodeId> sources_late(const ir::Graph& graph, const std::vector<ir::NodeId>& live) {
+  std::vector<bool> late(graph.size(), false);
+  for (const ir::NodeId id : live) {
+    const ir::Node& node = graph.node(id);
+    late[id.index()] = node.kind == ir::NodeKind::kOperator && !node.op->is_opaque() &&
+                       std::ranges::all_of(node.inputs, [&](ir::NodeId input) {
+                         return graph.node(input).kind == ir::NodeKind::kConstant;
+                       });
+  }
+  std::vector<ir::NodeId> order;
+  const auto write = [&](ir::NodeId id) {
+    if (late[id.index()]) order.push_back(id);
+    late[id.index()] = false;
+  };
+  for (const ir::NodeId id : live) {
+    if (late[id.index()]) continue;
+    std::ranges::for_each(graph.node(id).inputs, write);
+    order.push_back(id);
+  }
+  std::ranges::for_each(live, write);
+  return order;
+}
+
 }  // namespace
 
 // What one operator's export sees.
@@ -197,7 +222,7 @@ std::string OnnxGraphWriter::fresh_name(std::string_view stem) {
 
 base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
                                           const std::vector<std::string>& names) {
-  const std::vector<ir::NodeId> live = live_nodes(graph);
+  const std::vector<ir::NodeId> live = sources_late(graph, live_nodes(graph));
   const std::vector<SplitGroup> splits = find_splits(graph, live);
   std::map<ir::NodeId, const SplitGroup*> split_of;
   for (const SplitGroup& split : splits) {
