@@ -93,6 +93,14 @@ function(egret_find_components)
   find_package(Protobuf QUIET)
   egret_component("protobuf" PURPOSE "reading and writing ONNX" VERSION "${Protobuf_VERSION}"
     REQUIRED LINKS "protobuf" REMEDY "apt install libprotobuf-dev protobuf-compiler, then build again")
+  find_path(libzip_folder zipconf.h NO_CACHE)
+  set(libzip_version "")
+  if(libzip_folder)
+    file(STRINGS "${libzip_folder}/zipconf.h" libzip_line REGEX "define LIBZIP_VERSION \"")
+    string(REGEX REPLACE ".*\"(.*)\".*" "\\1" libzip_version "${libzip_line}")
+  endif()
+  egret_component("libzip" PURPOSE "arrays in .npz files" VERSION "${libzip_version}" REQUIRED
+    LINKS "zip" REMEDY "apt install libzip-dev, then build again")
   find_package(SQLite3 QUIET)
   egret_component("SQLite" PURPOSE "the cost database" VERSION "${SQLite3_VERSION}" REQUIRED
     LINKS "sqlite" REMEDY "apt install libsqlite3-dev, then build again")

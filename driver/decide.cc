@@ -100,7 +100,8 @@ RaceOptions race_options(const Setup& setup, const OptimizeOptions& options) {
 base::Result<RaceResult> race_against(const ir::Graph& original, ExecutablePlan& plan,
                                       std::vector<Candidate>& candidates, const Setup& setup,
                                       const OptimizeOptions& options, Decision& decision) {
-  const RaceOptions racing = race_options(setup, options);
+  RaceOptions racing = race_options(setup, options);
+  racing.measure.given = ir::given_by_position(original, options.given_inputs);
   std::vector<Racer> racers{
       {&plan, identity_of(original), operator_count(decision.operators_before)}};
   for (const Candidate& candidate : candidates)
@@ -134,9 +135,10 @@ base::Result<std::size_t> winner_at_profiles(const ir::Graph& program, const rul
                                      .before_s = decision.timings.front().median_s,
                                      .after_s = decision.timings[i].median_s}};
     for (std::size_t k = 1; k < profiles.size() && is_no_slower(times); ++k) {
-      EGRET_ASSIGN_OR_RETURN(ProfileTimes one,
-                             race_at(profiles[k], program, candidate.written, *setup.backend,
-                                     setup.plan, race_options(setup, options)));
+      EGRET_ASSIGN_OR_RETURN(
+          ProfileTimes one,
+          race_at(profiles[k], program, candidate.written, *setup.backend, setup.plan,
+                  race_options(setup, options), options.given_inputs));
       times.push_back(std::move(one));
     }
     if (!is_no_slower(times)) continue;

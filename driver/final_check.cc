@@ -18,6 +18,7 @@ using Report = OptimizeReport;
 CheckOptions check_options(const Setup& setup, const OptimizeOptions& options, int samples) {
   return {.samples = samples,
           .seed = static_cast<std::uint64_t>(options.seed),
+          .given = options.given_inputs,
           .roundoff = roundoff(setup.execution.precision)};
 }
 
@@ -31,6 +32,7 @@ base::Result<Report::Check> check_outputs(const ir::Graph& original, Decision& d
                                           base::ProgressSink* progress) {
   Report::Check result;
   if (options.no_check || decision.plan == nullptr) return result;
+  for (const auto& [name, tensor] : options.given_inputs) result.given.push_back(name);
   const base::Progress checking(progress, "check");
   const CheckOptions how = check_options(setup, options, static_cast<int>(options.check_samples));
   if (decision.plan_before != nullptr) {

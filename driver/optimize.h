@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "cost/database.h"
 #include "driver/optimize_report.h"
+#include "ir/evaluate/given_inputs.h"
 #include "ir/graph/graph.h"
 #include "rules/tensors/open_sizes.h"
 
@@ -50,6 +51,9 @@ struct OptimizeOptions {
   bool no_measure = false;
   bool allow_slower = false;
   std::string allow = "proven";  // the least that must be known of every rule
+  // Inputs that races and checks do not draw; no option of the table. Their types are those of the
+  // program at the first profile.
+  ir::GivenInputs given_inputs;
 
   static const base::OptionTable<OptimizeOptions>& table();
 };

@@ -107,7 +107,10 @@ void add_sizes(base::TextTable& table, const Report::Sizes& s) {
 }
 
 std::string check_text(const Report& r) {
-  if (r.check.made) return to_string(r.check.outputs);
+  std::string given;
+  for (const std::string& name : r.check.given) given += (given.empty() ? "" : ", ") + name;
+  if (!given.empty()) given = ", with the given " + given;
+  if (r.check.made) return to_string(r.check.outputs) + given;
   return r.status == "improved" ? "not made (--no-check)" : "not made";
 }
 
@@ -241,7 +244,8 @@ const base::ReportTable<Report::Check>& Report::Check::table() {
        {"passed", "whether all outputs are within their bounds",
         [](const C& c) { return Json(c.outputs.passed); }},
        {"vacuous_output", "an output whose bound is as large as its values; empty: none",
-        [](const C& c) { return Json(c.outputs.vacuous); }}}};
+        [](const C& c) { return Json(c.outputs.vacuous); }},
+       {"given_inputs", "the inputs that --input gives; the others are random", &C::given}}};
   return rows;
 }
 

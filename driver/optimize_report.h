@@ -111,6 +111,7 @@ struct OptimizeReport {
   struct Check {
     bool made = false;
     CheckReport outputs;
+    std::vector<std::string> given;  // names of inputs that were not random
     static const base::ReportTable<Check>& table();
   };
 

@@ -104,6 +104,7 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   const OptimizeOptions options = given.quick ? quick(given) : given;
   if (open != nullptr) EGRET_RETURN_IF_ERROR(open->settle(program));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, runnable(program, open));
+  EGRET_RETURN_IF_ERROR(ir::check_given(graph, options.given_inputs));
   EGRET_ASSIGN_OR_RETURN(const Setup setup, prepare(options));
   if (setup.search != nullptr && (open != nullptr || ir::has_undefined(program))) {
     return base::usage_error("--extractor " + options.extractor +

@@ -84,6 +84,10 @@ std::map<std::string, std::string> manifest_of(const OptimizeSteps& s, const Rep
                            " iterations=" + std::to_string(options.limit_iterations)},
       {"egret.status", report.status}};
   if (!report.sizes.at.empty()) manifest["egret.sizes"] = report.sizes.at;
+  std::string given;
+  for (const auto& [name, tensor] : options.given_inputs)
+    given += (given.empty() ? "" : ", ") + name;
+  if (!given.empty()) manifest["egret.given_inputs"] = given;
   if (!s.setup.forbidden.empty()) manifest["egret.forbidden"] = s.setup.forbidden.names();
   if (s.setup.execution.precision != backends::Precision::kF32)
     manifest["egret.precision"] = options.precision;

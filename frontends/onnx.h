@@ -47,8 +47,9 @@ struct OnnxModelInfo {
   std::string doc_string{};
   std::string graph_doc_string{};
   OpaqueNodes opaque_nodes{};
-  // Outputs of unknown type, by name: each as a serialized onnx.ValueInfoProto.
-  std::map<std::string, std::string> untyped_outputs{};
+  // What the model states of values of unknown type (sequences, tensors of unknown rank), by name:
+  // each as a serialized onnx.ValueInfoProto.
+  std::map<std::string, std::string> untyped_values{};
   // Inputs of types that Egret lacks, by their position among all inputs: each as a serialized
   // onnx.ValueInfoProto. They are opaque nodes of the graph.
   std::map<int, std::string> foreign_inputs{};
@@ -135,6 +136,15 @@ base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelI
 
 // The names of a model's inputs, initializers not counted, without importing it.
 base::Result<std::vector<std::string>> read_input_names(const std::string& path);
+
+// The inputs of a model as it declares them, initializers not counted, without importing it.
+// Dimensions without a name have the name that import gives them.
+struct DeclaredInput {
+  std::string name{};
+  std::optional<ir::TensorType> type{};  // none: one that Egret lacks
+};
+base::Result<std::vector<DeclaredInput>> read_declared_inputs(const std::string& path);
+base::Result<std::vector<DeclaredInput>> read_declared_inputs(std::span<const std::byte> bytes);
 
 // The symbolic dimensions of a model's inputs, by name, with the axis of their first occurrence and
 // in that order, without importing it. Those without a name in the file have the name that import

@@ -161,8 +161,8 @@ void fill_interface(onnx::GraphProto& proto, const ir::Graph& graph, const OnnxM
   add_foreign();
   for (const auto& output : graph.outputs()) {
     onnx::ValueInfoProto& value = *proto.add_output();
-    const auto declared = info.untyped_outputs.find(output.name);
-    if (declared == info.untyped_outputs.end() || !value.ParseFromString(declared->second))
+    const auto declared = info.untyped_values.find(output.name);
+    if (declared == info.untyped_values.end() || !value.ParseFromString(declared->second))
       fill_type(value, output.name, graph.node(output.node).type);
   }
 }
@@ -176,7 +176,11 @@ void fill_value_types(onnx::GraphProto& proto, const ir::Graph& graph,
     const ir::Node& node = graph.node(id);
     const std::string& name = names[id.index()];
     if (node.kind != ir::NodeKind::kOperator || outputs.contains(name)) continue;
-    if (info.typed_values.contains(name)) fill_type(*proto.add_value_info(), name, node.type);
+    if (!info.typed_values.contains(name)) continue;
+    onnx::ValueInfoProto& value = *proto.add_value_info();
+    const auto untyped = info.untyped_values.find(name);
+    if (untyped == info.untyped_values.end() || !value.ParseFromString(untyped->second))
+      fill_type(value, name, node.type);
   }
 }
 

@@ -157,6 +157,7 @@ class ModelImport {
     if (const base::Status status = import_program(context, values_, result.notes); !status.ok())
       return with_open_inputs(status);
     EGRET_RETURN_IF_ERROR(outputs(result.info));
+    note_untyped(result.info);
     EGRET_ASSIGN_OR_RETURN(ir::Graph graph, builder_.finish());
     graph.bodies = opaque_.bodies();
     result.graph = without_dead_nodes(graph);
@@ -164,10 +165,10 @@ class ModelImport {
     for (const auto& entry : model_.metadata_props())
       result.graph.metadata[entry.key()] = entry.value();
     note_defaults(result.notes);
-    auto untyped = std::move(result.info.untyped_outputs);
+    auto untyped = std::move(result.info.untyped_values);
     result.info = info_of(model_);
     result.info.opaque_nodes = opaque_.nodes();
-    result.info.untyped_outputs = std::move(untyped);
+    result.info.untyped_values = std::move(untyped);
     result.info.foreign_inputs = std::move(foreign_inputs_);
     for (const auto& function : model_.functions()) {
       if (!closed_.empty()) result.info.functions.push_back(function.SerializeAsString());
@@ -299,6 +300,12 @@ class ModelImport {
         ++released_;
         continue;
       }
+      if (tensor.status().code() == base::StatusCode::kUnsupported &&
+          is_external(*constant.tensor)) {
+        tensor =
+            base::unsupported(std::string(tensor.status().message()) +
+                              " in another file; only those in the model can stay as they are");
+      }
       if (!tensor.ok()) {
         return tensor.status().at(program_.place_of_scope(constant.scope) + "initializer " +
                                   in_quotes(name));
@@ -323,7 +330,7 @@ class ModelImport {
   // A tensor of elements that Egret lacks. Its bytes must be in the model.
   bool may_be_foreign(const base::Status& status, const OnnxProgram::Constant& constant) const {
     return status.code() == base::StatusCode::kUnsupported && options_.opaque_nodes &&
-           constant.scope == 0 && external_location(*constant.tensor).empty();
+           constant.scope == 0 && !is_external(*constant.tensor);
   }
 
   void release(const onnx::TensorProto& tensor) {
@@ -352,7 +359,7 @@ class ModelImport {
       if (!value.valid())
         return base::bad_input(place + " is an output that its operator does not have");
       if (opaque_.is_untyped(value)) {
-        info.untyped_outputs[output.name()] = output.SerializeAsString();
+        info.untyped_values[output.name()] = output.SerializeAsString();
         builder_.output(output.name(), value);
         continue;
       }
@@ -365,6 +372,19 @@ class ModelImport {
       builder_.output(output.name(), value);
     }
     return base::ok();
+  }
+
+  // What value_info states of values of unknown type.
+  void note_untyped(OnnxModelInfo& info) const {
+    std::set<std::string_view> untyped;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      if (values_[i].valid() && opaque_.is_untyped(values_[i]))
+        untyped.insert(program_.value_names[i]);
+    }
+    for (const auto& value : model_.graph().value_info()) {
+      if (untyped.contains(value.name()))
+        info.untyped_values.emplace(value.name(), value.SerializeAsString());
+    }
   }
 
   onnx::ModelProto& model_;
@@ -464,7 +484,33 @@ base::Result<std::vector<OpenSize>> open_sizes_of(const onnx::ModelProto& model)
   return sizes;
 }
 
+base::Result<std::vector<DeclaredInput>> declared_inputs_of(const onnx::ModelProto& model) {
+  const ImportOptions options;
+  InputTypes types(model.graph(), options);
+  std::vector<DeclaredInput> inputs;
+  for (const onnx::ValueInfoProto* input : true_inputs(model)) {
+    auto type = types.type(*input);
+    const bool lacks = type.status().code() == base::StatusCode::kUnsupported;
+    if (!type.ok() && !lacks) return type.status().at("graph input " + in_quotes(input->name()));
+    inputs.push_back({input->name(), type.ok() ? std::optional(*type) : std::nullopt});
+  }
+  return inputs;
+}
+
 }  // namespace
+
+base::Result<std::vector<DeclaredInput>> read_declared_inputs(const std::string& path) {
+  onnx::ModelProto model;
+  EGRET_RETURN_IF_ERROR(parse_onnx_file(path, model));
+  auto inputs = declared_inputs_of(model);
+  return inputs.ok() ? inputs : inputs.status().at(path);
+}
+
+base::Result<std::vector<DeclaredInput>> read_declared_inputs(std::span<const std::byte> bytes) {
+  onnx::ModelProto model;
+  EGRET_RETURN_IF_ERROR(parse_onnx(bytes, model));
+  return declared_inputs_of(model);
+}
 
 base::Result<std::vector<OpenSize>> read_open_sizes(const std::string& path) {
   onnx::ModelProto model;

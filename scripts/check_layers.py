@@ -34,6 +34,7 @@ OWNERS = {
     "oneapi/dnnl/": ["backends/cpu/"],
     "dnnl": ["backends/cpu/"],
     "google/protobuf/": ["frontends/"],
+    "zip.h": ["frontends/wire/"],
     "z3": ["extract/", "verifier/"],
     "cvc5/": ["verifier/"],
     "coin/": ["extract/"],

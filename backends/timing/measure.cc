@@ -37,6 +37,10 @@ std::vector<std::vector<ir::Tensor>> make_input_sets(const ExecutablePlan& plan,
   for (std::int64_t i = 0; i < sets; ++i) {
     inputs.push_back(
         random_inputs(plan, base::Random(options.seed).split(static_cast<std::uint64_t>(i))));
+    for (const auto& [position, tensor] : options.given) {
+      inputs.back()[position] = tensor;
+      (void)inputs.back()[position].mutable_data();  // in memory of its own, as random ones are
+    }
   }
   return inputs;
 }

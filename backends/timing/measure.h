@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct MeasureOptions {
   double max_seconds = 1e30;  // ends the measurement even before min_runs, but not before one run
   std::uint64_t seed = 1;
   std::int64_t rotate_bytes = 64 << 20;  // input sets hold this much in all; at most 8 sets
+  // Values of inputs by position, in place of random ones.
+  std::map<std::size_t, ir::Tensor> given{};
   // Sweep the caches before each run and touch the inputs, instead of rotating inputs
   // (backends/timing/cache_state.h): the state in the middle of a graph.
   bool sweep = false;

@@ -40,7 +40,8 @@ base::Result<std::optional<CheckReport>> compare_closely(const ir::Graph& origin
                                                          const CheckOptions& how) {
   constexpr double kUnits = 128;  // of rounding, in proportion to an output's largest element
   base::Random random(how.seed);
-  const std::vector<ir::Tensor> inputs = ir::random_inputs(original, random);
+  std::vector<ir::Tensor> inputs = ir::random_inputs(original, random);
+  ir::put_given(original, how.given, inputs);
   EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> expected, before.run(inputs));
   EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> got, after.run(inputs));
   CheckReport report;

@@ -265,7 +265,9 @@ base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference, const Chec
     const auto add = [&](bool any_integers) {
       base::Random random = base::Random(options.seed).split(static_cast<std::uint64_t>(k));
       const ir::DrawOptions how{.beyond = k % 2 == 1 ? 1 : kBeyond, .any_integers = any_integers};
-      return check.add_sample(reference, ir::random_inputs(reference, random, how), options);
+      std::vector<ir::Tensor> inputs = ir::random_inputs(reference, random, how);
+      ir::put_given(reference, options.given, inputs);
+      return check.add_sample(reference, std::move(inputs), options);
     };
     base::Status added = add(true);
     // Rows of a table, say, have no negative numbers.

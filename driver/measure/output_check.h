@@ -33,6 +33,7 @@
 
 #include "base/status.h"
 #include "base/stop.h"
+#include "ir/evaluate/given_inputs.h"
 #include "ir/graph/graph.h"
 
 namespace egret::driver {
@@ -41,6 +42,7 @@ struct CheckOptions {
   int samples = 1;     // sets of random inputs
   double safety = 16;  // factor on the estimated spread of rounding errors
   std::uint64_t seed = 1;
+  ir::GivenInputs given{};  // inputs that are not random, at the sizes of their values
   // Of what the candidate computes in: f32, or less where that was asked for. Half a unit in the
   // last place.
   double roundoff = 0x1p-24;

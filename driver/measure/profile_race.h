@@ -8,6 +8,7 @@
 #include "backends/backend.h"
 #include "base/status.h"
 #include "driver/measure/race.h"
+#include "ir/evaluate/given_inputs.h"
 #include "ir/graph/graph.h"
 #include "rules/tensors/open_sizes.h"
 
@@ -23,10 +24,12 @@ struct ProfileTimes {
 // "batch=8, seq=128 (weight 0.3): 1.20 ms -> 980 us".
 std::string to_string(const ProfileTimes& times);
 
-// Runs the program and the result in turns at these sizes. Errors: those of compiling and running.
+// Runs the program and the result in turns at these sizes, on the given inputs where they fit.
+// Errors: those of compiling and running.
 base::Result<ProfileTimes> race_at(const rules::SizeProfile& profile, const ir::Graph& program,
                                    const ir::Graph& result, const backends::Backend& backend,
-                                   const backends::CompileOptions& plan, const RaceOptions& racing);
+                                   const backends::CompileOptions& plan, RaceOptions racing,
+                                   const ir::GivenInputs& given = {});
 
 // Whether the result is at no profile slower, beyond the noise of measurements, and not in the
 // weighted sum.

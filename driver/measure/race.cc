@@ -13,13 +13,15 @@ namespace {
 
 // A time is kept for this field of racers alone. Times of one race can be compared, those of two
 // cannot.
-std::vector<std::string> keys_of(std::span<const Racer> racers) {
+std::vector<std::string> keys_of(std::span<const Racer> racers, const RaceOptions& options) {
   std::vector<std::string> names;
   std::string all;
   for (const Racer& racer : racers) {
     names.push_back(racer.identity);
     all += racer.identity;
   }
+  for (const auto& [position, tensor] : options.measure.given)
+    all += ", input " + std::to_string(position) + " " + tensor.content_hash().to_hex();
   const std::string field = base::content_hash(all).to_hex();
   for (std::size_t i = 0; i < names.size(); ++i) {
     names[i] = "race " + field + ", " + std::to_string(i) + ": graph " + names[i];
@@ -91,7 +93,7 @@ std::size_t winner_of(std::span<const double> medians, std::span<const int> oper
 base::Result<std::optional<RaceResult>> remembered_race(std::span<const Racer> racers,
                                                         const RaceOptions& options) {
   if (options.database == nullptr) return std::optional<RaceResult>{};
-  EGRET_ASSIGN_OR_RETURN(auto timings, recall(keys_of(racers), options));
+  EGRET_ASSIGN_OR_RETURN(auto timings, recall(keys_of(racers, options), options));
   if (!timings) return std::optional<RaceResult>{};
   const std::size_t winner = winner_among(racers, *timings);
   return std::optional(RaceResult{.timings = *std::move(timings), .winner = winner});
@@ -105,7 +107,7 @@ base::Result<RaceResult> race(std::span<const Racer> racers, const RaceOptions& 
   if (options.disturbed) (void)options.disturbed();
   RaceResult result;
   EGRET_ASSIGN_OR_RETURN(result.timings, backends::measure_interleaved(plans, options.measure));
-  EGRET_RETURN_IF_ERROR(keep(keys_of(racers), result.timings, options));
+  EGRET_RETURN_IF_ERROR(keep(keys_of(racers, options), result.timings, options));
   result.winner = winner_among(racers, result.timings);
   return result;
 }

@@ -7,7 +7,7 @@
 // have as many: no graph grows without a gain.
 //
 // With a cost database the times are kept there under the names of the graphs that ran, so that the
-// same model, options and database give the same result again.
+// same model, options, given inputs and database give the same result again.
 #pragma once
 
 #include <functional>

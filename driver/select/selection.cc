@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "base/formats/units.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/stop.h"
@@ -295,10 +296,14 @@ base::Result<Prediction> predict(const ir::Graph& graph, cost::Model& model, Pro
   EGRET_RETURN_IF_ERROR(profiler.profile_all(queries.all()));
   Prediction total;
   for (const cost::Query& query : queries.all()) {
-    EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.expected(query));
-    total.seconds += cost.seconds;
-    total.interpolated += cost.kind == cost::CostKind::kInterpolated ? 1 : 0;
-    total.estimated += cost.kind == cost::CostKind::kEstimated ? 1 : 0;
+    const auto cost = model.expected(query);
+    if (!cost.ok()) {
+      return cost.status().at(query.op->name() + " of " +
+                              base::counted(std::ssize(query.inputs), "operand"));
+    }
+    total.seconds += cost->seconds;
+    total.interpolated += cost->kind == cost::CostKind::kInterpolated ? 1 : 0;
+    total.estimated += cost->kind == cost::CostKind::kEstimated ? 1 : 0;
   }
   return total;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "frontends/nodes/frontend_operators.h"
@@ -10,8 +11,10 @@
 #include "frontends/nodes/opaque_import.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/wire/onnx_attributes.h"
+#include "ir/core/expression_extent.h"
 #include "ir/core/symbolic_scope.h"
 #include "ir/graph/operator.h"
+#include "ir/ops/opaque.h"
 
 namespace egret::frontends {
 namespace {
@@ -139,6 +142,8 @@ class ProgramImport {
  private:
   // What Egret cannot express stays as it is, where that is allowed.
   base::Status import(const OnnxProgramNode& node) {
+    if (const auto element = element_of_sequence(node))
+      return bind_outputs(node, {*element}, context_.builder.graph().size());
     const base::Status status = import_known(node);
     if (status.code() != base::StatusCode::kUnsupported || context_.opaque == nullptr)
       return status;
@@ -164,8 +169,10 @@ class ProgramImport {
     const auto untyped = [&](Value value) {
       return value.valid() && context_.opaque != nullptr && context_.opaque->is_untyped(value);
     };
-    if (std::ranges::any_of(inputs, untyped))
+    if (std::ranges::any_of(inputs, untyped)) {
+      if (passes_through(node)) return bind_outputs(node, inputs, context_.builder.graph().size());
       return base::unsupported("it reads a value of unknown type");
+    }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (node.inputs[i].valid() && !inputs[i].valid())
         return base::bad_input("input " + std::to_string(i) +
@@ -189,11 +196,60 @@ class ProgramImport {
       return base::unsupported(std::string(status.message()));
     EGRET_RETURN_IF_ERROR(status);
     EGRET_RETURN_IF_ERROR(check_sizes(context_.builder.graph(), first, context_.max_value_bytes));
+    EGRET_RETURN_IF_ERROR(check_open_sizes(first));
     note_ignored(imported, node);
     if (context_.opaque == nullptr) return bind_outputs(node, *outputs, first);
     const auto whole = context_.opaque->kept_whole(context_, node, values_, *outputs);
     EGRET_RETURN_IF_ERROR(context_.builder.status());
     return bind_outputs(node, whole, first);
+  }
+
+  // An Identity whose result is no output of the model.
+  bool passes_through(const OnnxProgramNode& node) const {
+    return node.proto->op_type() == "Identity" && canonical_domain(node.proto->domain()).empty() &&
+           node.inputs.size() == 1 && node.outputs.size() == 1 &&
+           std::ranges::find(context_.program.outputs, node.outputs[0]) ==
+               context_.program.outputs.end();
+  }
+
+  // Of SequenceAt: what its sequence was made of at a known position.
+  std::optional<Value> element_of_sequence(const OnnxProgramNode& node) const {
+    if (context_.opaque == nullptr || node.proto->op_type() != "SequenceAt" ||
+        !canonical_domain(node.proto->domain()).empty() || node.inputs.size() != 2 ||
+        !node.inputs[0].valid() || !node.inputs[1].valid())
+      return std::nullopt;
+    const Value whole = values_[node.inputs[0].index()];
+    const Value index = values_[node.inputs[1].index()];
+    if (!whole.valid() || !index.valid()) return std::nullopt;
+    const ir::Graph& graph = context_.builder.graph();
+    const ir::Node& sequence = graph.node(whole.id);
+    if (sequence.op != &ir::opaque_output()) return std::nullopt;
+    const ir::Node& made = graph.node(sequence.inputs[0]);
+    const auto position = context_.constants.value(index.id);
+    if (made.attrs.text("type") != "SequenceConstruct" || !position || position->elements() != 1)
+      return std::nullopt;
+    const auto count = static_cast<std::int64_t>(made.inputs.size());
+    std::int64_t at = position->i64_at(0);
+    if (at < 0) at += count;
+    if (at < 0 || at >= count) return std::nullopt;
+    const Value element{made.inputs[static_cast<std::size_t>(at)]};
+    const bool untyped = context_.opaque->is_untyped(element);
+    return untyped ? std::nullopt : std::optional(element);
+  }
+
+  // Of the nodes from `first` on.
+  base::Status check_open_sizes(std::size_t first) {
+    const ir::Graph& graph = context_.builder.graph();
+    const ir::SymbolicScope* const scope = ir::SymbolicScope::current();
+    for (std::size_t i = first; i < graph.size(); ++i) {
+      for (const ir::Index& size : graph.node(ir::NodeId(i)).type.dims) {
+        if (!meter_.is_short(size))
+          return base::unsupported("a size of its result is too long an expression of open sizes");
+        if (scope != nullptr && !ir::evaluate(size, scope->examples()))
+          return base::unsupported("a size of its result exceeds 64 bits");
+      }
+    }
+    return base::ok();
   }
 
   bool reads_open_sizes(const OnnxProgramNode& node) const {
@@ -238,6 +294,7 @@ class ProgramImport {
   const OnnxImportContext& context_;
   std::vector<Value>& values_;
   std::vector<std::string>& notes_;
+  ir::ExpressionMeter meter_;
 };
 
 }  // namespace

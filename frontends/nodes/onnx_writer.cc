@@ -16,9 +16,7 @@
 namespace egret::frontends {
 namespace {
 
-constexpr int kFirstOpset = 7;  // older opsets broadcast differently; exports do not know them
-constexpr int kModOpset = 10;
-constexpr int kIntegerExtremaOpset = 12;
+constexpr int kFirstOpset = 7;      // older opsets broadcast differently; exports do not know them
 constexpr int kBFloat16Opset = 13;  // the first whose operators take bfloat16
 
 void set_value(onnx::AttributeProto& proto, std::int64_t value) {
@@ -44,6 +42,31 @@ void set_value(onnx::AttributeProto& proto, const std::vector<double>& values) {
 void set_value(onnx::AttributeProto& proto, const ir::Tensor& tensor) {
   proto.set_type(4);
   fill_tensor_proto(*proto.mutable_t(), tensor, "");
+}
+
+// The order of writing: what is made of constants and sizes alone comes where it is read, or last.
+// By then, more values are written that its sizes can be read off.
+std::vector<ir::NodeId> sources_late(const ir::Graph& graph, const std::vector<ir::NodeId>& live) {
+  std::vector<bool> late(graph.size(), false);
+  for (const ir::NodeId id : live) {
+    const ir::Node& node = graph.node(id);
+    late[id.index()] = node.kind == ir::NodeKind::kOperator && !node.op->is_opaque() &&
+                       std::ranges::all_of(node.inputs, [&](ir::NodeId input) {
+                         return graph.node(input).kind == ir::NodeKind::kConstant;
+                       });
+  }
+  std::vector<ir::NodeId> order;
+  const auto write = [&](ir::NodeId id) {
+    if (late[id.index()]) order.push_back(id);
+    late[id.index()] = false;
+  };
+  for (const ir::NodeId id : live) {
+    if (late[id.index()]) continue;
+    std::ranges::for_each(graph.node(id).inputs, write);
+    order.push_back(id);
+  }
+  std::ranges::for_each(live, write);
+  return order;
 }
 
 }  // namespace
@@ -108,9 +131,7 @@ class OnnxGraphWriter::Writer final : public ir::OnnxWriter {
     last.set_output(which_output_, operation_.output);
     last.set_name(operation_.output);
   }
-  void undo() {
-    graph_.graph_.mutable_node()->DeleteSubrange(first_, graph_.graph_.node_size() - first_);
-  }
+  void undo() { graph_.remove_nodes(first_); }
 
  private:
   OnnxGraphWriter& graph_;
@@ -122,7 +143,7 @@ class OnnxGraphWriter::Writer final : public ir::OnnxWriter {
 };
 
 base::Status OnnxGraphWriter::write(const ir::Graph& graph) {
-  for (const ir::NodeId id : graph.inputs()) note_sizes(graph.node(id).name, graph.node(id).type);
+  for (const ir::NodeId id : graph.inputs()) note_shape(graph.node(id).name, graph.node(id).type);
   need_opset(kFirstOpset, "opset 7, the first whose operators broadcast as Egret's do");
   choose_names(graph);
   EGRET_RETURN_IF_ERROR(write_nodes(graph, names_));
@@ -201,7 +222,7 @@ std::string OnnxGraphWriter::fresh_name(std::string_view stem) {
 
 base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
                                           const std::vector<std::string>& names) {
-  const std::vector<ir::NodeId> live = live_nodes(graph);
+  const std::vector<ir::NodeId> live = sources_late(graph, live_nodes(graph));
   const std::vector<SplitGroup> splits = find_splits(graph, live);
   std::map<ir::NodeId, const SplitGroup*> split_of;
   for (const SplitGroup& split : splits) {
@@ -226,8 +247,11 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
       continue;
     }
     if (node.op->is_opaque()) {
-      if (const auto outputs = opaque.find(id); outputs != opaque.end())
+      if (const auto outputs = opaque.find(id); outputs != opaque.end()) {
         EGRET_RETURN_IF_ERROR(write_opaque(graph, id, outputs->second, names));
+        for (const ir::NodeId output : outputs->second)
+          note_shape(names[output.index()], graph.node(output).type);
+      }
       continue;
     }
     Operation operation{*node.op, node.attrs, {}, {}, node.type, name};
@@ -250,7 +274,6 @@ base::Status OnnxGraphWriter::write_opaque(const ir::Graph& graph, ir::NodeId id
   std::map<std::int64_t, std::string> made;
   for (const ir::NodeId output : outputs) {
     made.emplace(graph.node(output).attrs.integer("output"), names[output.index()]);
-    note_sizes(names[output.index()], graph.node(output).type);
   }
   if (opaque_ == nullptr) {
     onnx::NodeProto& proto = *graph_.add_node();
@@ -319,15 +342,6 @@ base::Status OnnxGraphWriter::write_opaque(onnx::NodeProto& proto, const OpaqueN
   return base::ok();
 }
 
-// Later nodes can compute these sizes from the value.
-void OnnxGraphWriter::note_sizes(const std::string& name, const ir::TensorType& type) {
-  for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
-    const ir::Index size = type.dims[axis];
-    if (!size.is_constant() && size.node()->op == ir::ExprOp::kSymbol)
-      symbols_.try_emplace(std::string(size.node()->name), name, static_cast<std::int64_t>(axis));
-  }
-}
-
 // All pieces at the place of the first: a piece needs nothing but the whole.
 void OnnxGraphWriter::write_split(const SplitGroup& split, const std::vector<std::string>& names) {
   constexpr int kSizesAreAnInput = 13;
@@ -380,6 +394,7 @@ base::Status OnnxGraphWriter::write_operation(const Operation& operation) {
   if (!status.ok()) return status.at("operator " + op.name() + " '" + operation.output + "'");
   EGRET_CHECK(writer.has_emitted(), "an export must emit a node");
   writer.finish();
+  note_shape(operation.output, operation.type);
   return base::ok();
 }
 
@@ -450,76 +465,6 @@ std::string OnnxGraphWriter::shared_constant(const ir::Tensor& tensor) {
     initializers_.emplace_back(entry->second, tensor);
   }
   return entry->second;
-}
-
-std::string OnnxGraphWriter::append(std::string_view op_type, std::vector<std::string> inputs) {
-  onnx::NodeProto& node = *graph_.add_node();
-  node.set_op_type(std::string(op_type));
-  for (std::string& name : inputs) node.add_input(std::move(name));
-  node.add_output(fresh_name("size"));
-  node.set_name(node.output(0));
-  return node.output(0);
-}
-
-base::Result<std::string> OnnxGraphWriter::computed_sizes(const std::vector<ir::Index>& sizes) {
-  std::vector<std::string> parts;
-  for (const ir::Index& size : sizes) {
-    EGRET_ASSIGN_OR_RETURN(std::string part, computed_size(size));
-    parts.push_back(std::move(part));
-  }
-  if (parts.size() == 1) return parts.front();
-  const std::string joined = append("Concat", std::move(parts));
-  onnx::AttributeProto& axis = *graph_.mutable_node(graph_.node_size() - 1)->add_attribute();
-  axis.set_name("axis");
-  set_value(axis, std::int64_t{0});
-  return joined;
-}
-
-// The quotients and remainders of sizes have positive divisors and dividends of either sign; ONNX
-// cuts quotients off towards 0. x div y is therefore (x - (x mod y)) / y, and Mod takes the
-// divisor's sign.
-base::Result<std::string> OnnxGraphWriter::computed_size(ir::Index size) {
-  if (size.is_constant())
-    return shared_constant(ir::Tensor::of_integers(ir::Integers{size.constant()}));
-  const ir::ExprNode& node = *size.node();
-  if (const auto found = computed_.find(&node); found != computed_.end()) return found->second;
-  std::string name;
-  if (node.op == ir::ExprOp::kSymbol) {
-    const auto source = symbols_.find(node.name);
-    if (source == symbols_.end())
-      return base::unsupported("no input has the size " + std::string(node.name));
-    const auto& [input, axis] = source->second;
-    const std::string shape = append("Shape", {input});
-    name = append("Gather", {shape, shared_constant(ir::Tensor::of_integers(ir::Integers{axis}))});
-  } else {
-    if (node.kids.size() != 2)
-      return base::unsupported("the size " + to_string(size) + " cannot be computed");
-    EGRET_ASSIGN_OR_RETURN(const std::string a, computed_size(ir::Index(node.kids[0])));
-    EGRET_ASSIGN_OR_RETURN(const std::string b, computed_size(ir::Index(node.kids[1])));
-    switch (node.op) {
-      case ir::ExprOp::kIndexAdd: name = append("Add", {a, b}); break;
-      case ir::ExprOp::kIndexMul: name = append("Mul", {a, b}); break;
-      case ir::ExprOp::kIndexMin:
-      case ir::ExprOp::kIndexMax: {
-        need_opset(kIntegerExtremaOpset, "the minimum of two sizes");
-        name = append(node.op == ir::ExprOp::kIndexMin ? "Min" : "Max", {a, b});
-        break;
-      }
-      case ir::ExprOp::kIndexMod:
-        need_opset(kModOpset, "the remainder of a size");
-        name = append("Mod", {a, b});
-        break;
-      case ir::ExprOp::kIndexDiv: {
-        need_opset(kModOpset, "the quotient of a size");
-        const std::string rest = append("Mod", {a, b});
-        name = append("Div", {append("Sub", {a, rest}), b});
-        break;
-      }
-      default: return base::unsupported("the size " + to_string(size) + " cannot be computed");
-    }
-  }
-  computed_.emplace(&node, name);
-  return name;
 }
 
 void OnnxGraphWriter::need_opset(int version, const std::string& op) {

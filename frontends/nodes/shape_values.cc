@@ -188,7 +188,10 @@ void ShapeValues::extend() {
     if (node.kind != ir::NodeKind::kOperator || node.op->is_composite()) continue;
     if (!holds_integers(node.type.dtype) || !node.type.is_concrete()) continue;
     if (node.type.elements() > kMostElements) continue;
-    if (Elements made = computed(node)) values_.emplace(ir::NodeId(looked_at_), *std::move(made));
+    try {
+      if (Elements made = computed(node)) values_.emplace(ir::NodeId(looked_at_), *std::move(made));
+    } catch (const ir::IndexError&) {  // an element exceeds 64 bits whatever the sizes are
+    }
   }
 }
 
@@ -237,7 +240,8 @@ Elements ShapeValues::computed(const ir::Node& node) {
         denotation->value.is_constant()
             ? std::optional(Index(static_cast<std::int64_t>(denotation->value.constant())))
             : element.scalar(*denotation->value.node());
-    if (!value) return std::nullopt;
+    if (!value || !meter_.is_short(*value)) return std::nullopt;
+    if (!ir::evaluate(*value, ir::SymbolicScope::current()->examples())) return std::nullopt;
     result.push_back(*value);
   }
   return result;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "frontends/nodes/constant_folder.h"
+#include "ir/core/expression_extent.h"
 #include "ir/graph/graph.h"
 
 namespace egret::frontends {
@@ -24,7 +25,8 @@ class ShapeValues {
   // 64 elements.
   void extend();
 
-  // The elements in row-major order; nullopt if they depend on an input's elements.
+  // The elements in row-major order; nullopt if they depend on an input's elements, exceed 64 bits
+  // for the examples of the sizes, or are too long expressions (ir/core/expression_extent.h).
   std::optional<std::vector<ir::Index>> elements(ir::NodeId id);
 
  private:
@@ -34,6 +36,7 @@ class ShapeValues {
   ConstantFolder& constants_;
   std::size_t looked_at_ = 0;
   std::map<ir::NodeId, std::vector<ir::Index>> values_;
+  ir::ExpressionMeter meter_;
 };
 
 }  // namespace egret::frontends

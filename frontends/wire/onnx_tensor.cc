@@ -14,6 +14,7 @@
 #include "frontends/onnx.pb.h"
 #include "frontends/program/onnx_program.h"
 #include "frontends/wire/external_data.h"
+#include "frontends/wire/numpy_file.h"
 #include "frontends/wire/tensor_file.h"
 #include "ir/graph/onnx_binding.h"
 
@@ -174,8 +175,10 @@ std::string onnx_type_name(std::int64_t code) {
   return "number " + std::to_string(code);
 }
 
+bool is_external(const onnx::TensorProto& proto) { return proto.data_location() == kExternal; }
+
 std::string external_location(const onnx::TensorProto& proto) {
-  if (proto.data_location() != kExternal) return "";
+  if (!is_external(proto)) return "";
   const auto range = external_range(proto);
   return range.ok() ? range->location : "";
 }
@@ -234,15 +237,32 @@ void fill_tensor_proto(onnx::TensorProto& proto, const Tensor& tensor, std::stri
   proto.set_raw_data(tensor.data().data(), tensor.data().size());
 }
 
-base::Result<Tensor> read_tensor_proto(const std::string& path) {
-  constexpr std::int64_t kLimit = std::numeric_limits<std::int32_t>::max();
-  EGRET_ASSIGN_OR_RETURN(const std::string bytes, base::read_file(path, kLimit));
+namespace {
+
+constexpr std::int64_t kFileLimit = std::numeric_limits<std::int32_t>::max();
+
+base::Result<Tensor> parse_tensor_proto(const std::string& bytes, const std::string& path) {
   onnx::TensorProto proto;
   if (!proto.ParseFromString(bytes))
     return base::bad_input(path + ": is not an ONNX tensor (malformed protobuf)");
-  auto tensor = read_tensor(proto, "", kLimit);
-  if (!tensor.ok()) return tensor.status().at(path + ": the tensor '" + proto.name() + "'");
+  auto tensor = read_tensor(proto, "", kFileLimit);
+  if (!tensor.ok()) return tensor.status().at(path + ": the tensor " + in_quotes(proto.name()));
   return tensor;
+}
+
+}  // namespace
+
+base::Result<Tensor> read_tensor_proto(const std::string& path) {
+  EGRET_ASSIGN_OR_RETURN(const std::string bytes, base::read_file(path, kFileLimit));
+  return parse_tensor_proto(bytes, path);
+}
+
+base::Result<Tensor> read_tensor_file(const std::string& path, std::string_view name) {
+  EGRET_ASSIGN_OR_RETURN(const std::string bytes, base::read_file(path, kFileLimit));
+  const bool array = is_npy(bytes) || path.ends_with(".npy");
+  if (!array && !is_npz(bytes) && !path.ends_with(".npz")) return parse_tensor_proto(bytes, path);
+  auto tensor = array ? read_npy(bytes, kFileLimit) : read_npz(bytes, name, kFileLimit);
+  return tensor.ok() ? tensor : tensor.status().at(path);
 }
 
 std::string write_tensor_proto(const Tensor& tensor, std::string_view name) {

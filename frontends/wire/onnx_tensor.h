@@ -26,6 +26,8 @@ namespace egret::frontends {
 base::Result<ir::Tensor> read_tensor(const onnx::TensorProto& proto, const std::string& folder,
                                      std::int64_t max_bytes);
 
+// Whether the elements lie in another file.
+bool is_external(const onnx::TensorProto& proto);
 // The location of the external data of a tensor; empty when it has none.
 std::string external_location(const onnx::TensorProto& proto);
 

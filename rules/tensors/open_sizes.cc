@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -105,23 +106,23 @@ bool OpenSizes::take_undecided() {
 
 namespace {
 
-std::int64_t number_at(ir::Index size, const ir::SymbolValues& sizes) {
-  const auto number = ir::evaluate(size, sizes);
-  EGRET_CHECK(number.has_value(), "a value for each symbol");
-  return *number;
-}
-
-}  // namespace
-
-ir::TensorType at_sizes(const ir::TensorType& type, const ir::SymbolValues& sizes) {
+// nullopt: a size exceeds 64 bits.
+std::optional<ir::TensorType> type_at(const ir::TensorType& type, const ir::SymbolValues& sizes) {
   ir::TensorType result = type;
-  for (ir::Index& size : result.dims) size = ir::Index(number_at(size, sizes));
+  for (ir::Index& size : result.dims) {
+    const auto number = ir::evaluate(size, sizes);
+    if (!number) return std::nullopt;
+    size = ir::Index(*number);
+  }
   return result;
 }
 
-ir::Attrs at_sizes(const ir::Attrs& attrs, const ir::SymbolValues& sizes) {
+std::optional<ir::Attrs> attrs_at(const ir::Attrs& attrs, const ir::SymbolValues& sizes) {
+  bool known = true;
   const auto number = [&](std::int64_t integer) {
-    return number_at(ir::index_of_integer(integer), sizes);
+    const auto value = ir::evaluate(ir::index_of_integer(integer), sizes);
+    known = known && value.has_value();
+    return value.value_or(0);
   };
   ir::Attrs result;
   for (const auto& [name, value] : attrs.entries()) {
@@ -135,7 +136,25 @@ ir::Attrs at_sizes(const ir::Attrs& attrs, const ir::SymbolValues& sizes) {
       result.set(name, value);
     }
   }
-  return result;
+  return known ? std::optional(std::move(result)) : std::nullopt;
+}
+
+Status too_large(const ir::Node& node) {
+  return base::bad_input("'" + node.name + "': a size exceeds 64 bits");
+}
+
+}  // namespace
+
+ir::TensorType at_sizes(const ir::TensorType& type, const ir::SymbolValues& sizes) {
+  auto result = type_at(type, sizes);
+  EGRET_CHECK(result.has_value(), "a value for each symbol");
+  return *std::move(result);
+}
+
+ir::Attrs at_sizes(const ir::Attrs& attrs, const ir::SymbolValues& sizes) {
+  auto result = attrs_at(attrs, sizes);
+  EGRET_CHECK(result.has_value(), "a value for each symbol");
+  return *std::move(result);
 }
 
 Result<ir::Graph> at_sizes(const ir::Graph& graph, const ir::SymbolValues& sizes) {
@@ -145,13 +164,19 @@ Result<ir::Graph> at_sizes(const ir::Graph& graph, const ir::SymbolValues& sizes
     std::vector<ir::Value> inputs;
     for (const ir::NodeId input : node.inputs) inputs.push_back(values[input.index()]);
     switch (node.kind) {
-      case ir::NodeKind::kInput:
-        values.push_back(builder.input(node.name, at_sizes(node.type, sizes)));
+      case ir::NodeKind::kInput: {
+        auto type = type_at(node.type, sizes);
+        if (!type) return too_large(node);
+        values.push_back(builder.input(node.name, *std::move(type)));
         break;
+      }
       case ir::NodeKind::kConstant: values.push_back(builder.constant(node.data, node.name)); break;
-      case ir::NodeKind::kOperator:
-        values.push_back(builder.add(*node.op, inputs, at_sizes(node.attrs, sizes), node.name));
+      case ir::NodeKind::kOperator: {
+        auto attrs = attrs_at(node.attrs, sizes);
+        if (!attrs) return too_large(node);
+        values.push_back(builder.add(*node.op, inputs, *std::move(attrs), node.name));
         break;
+      }
     }
   }
   for (const auto& output : graph.outputs())

@@ -64,11 +64,13 @@ class Witness : public ExecutablePlan {
   explicit Witness(const ir::Graph& graph) : ExecutablePlan(graph) {}
   PlanReport report() const override { return {}; }
   std::set<const std::byte*> seen;
+  std::set<double> first_elements;
   int runs = 0;
 
  protected:
   base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor>) override {
     seen.insert(inputs[0].data().data());
+    first_elements.insert(inputs[0].f64_at(0));
     ++runs;
     return base::ok();
   }
@@ -87,6 +89,17 @@ TEST(Measure, WarmsUpOnceWhereThatTakesLong) {
   };
   EXPECT_EQ(runs(1e9), 3 + 2);
   EXPECT_EQ(runs(0), 1 + 2);
+}
+
+TEST(Measure, RunsOnGivenInputs) {
+  ir::GraphBuilder b;
+  b.output("y", b.add("relu", {b.input("x", {ir::DType::kF32, {10}})}));
+  Witness plan(*b.finish());
+  MeasureOptions options{.min_runs = 3, .min_seconds = 0};
+  options.given.emplace(0, ir::Tensor::filled(ir::TensorType(ir::DType::kF32, {10}), 7));
+  ASSERT_TRUE(measure(plan, options).ok());
+  EXPECT_EQ(plan.first_elements, std::set<double>{7});
+  EXPECT_GT(plan.seen.size(), 1U);  // each set lies in memory of its own
 }
 
 TEST(Measure, TakesADevicesSecondsWhereItIsAsked) {

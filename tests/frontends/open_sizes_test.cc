@@ -43,7 +43,8 @@ class OpenImport : public testing::Test {
     bool any = false;
     for (const std::int64_t batch : {1, 2, 5}) {
       for (const std::int64_t seq : {1, 3, 128}) {
-        const bool one = ir::evaluate(guard, {{"batch", batch}, {"seq", seq}}).value_or(false);
+        const bool one =
+            ir::evaluate(guard, {{"batch", batch}, {"seq", seq}, {"height", seq}}).value_or(false);
         all = all && one;
         any = any || one;
       }
@@ -96,6 +97,38 @@ TEST_F(OpenImport, ExpandTakesComputedSizes) {
   model_.node("Concat", {"two", "batch", "seq", "eight"}, {"target"}).integer("axis", 0);
   model_.node("Expand", {"x", "target"}, {"y"});
   EXPECT_EQ(type(), "f32[2,batch,seq,8]");
+}
+
+// With stride 1, the padding that keeps a size does not depend on it.
+TEST_F(OpenImport, AutomaticPaddingKeepsAnOpenSize) {
+  model_.input("image", {1, 3, 0, 9})->mutable_dim(2)->set_dim_param("height");
+  auto* kernel = model_.initializer("kernel", kFloatCode, {4, 3, 4, 3});
+  for (int i = 0; i < 144; ++i) kernel->add_float_data(1);
+  Attributes conv = model_.node("Conv", {"image", "kernel"}, {"y"});
+  conv.text("auto_pad", "SAME_LOWER").integers("strides", {1, 2}).integers("dilations", {2, 1});
+  EXPECT_EQ(type(), "f32[1,4,height,5]");
+}
+
+// The product exceeds 64 bits at any size; each factor does not.
+TEST_F(OpenImport, SizesBeyond64BitsAreNotFollowed) {
+  model_.integers("large", {std::int64_t{1} << 62});
+  model_.node("Mul", {"seq", "large"}, {"larger"});
+  model_.node("Mul", {"larger", "large"}, {"largest"});
+  model_.node("ConstantOfShape", {"largest"}, {"y"});
+  EXPECT_NE(type().find("ConstantOfShape"), std::string::npos) << type();
+}
+
+// Each size is twice as long an expression as the one before.
+TEST_F(OpenImport, LongExpressionsAreNotFollowed) {
+  model_.node("Add", {"batch", "seq"}, {"sum"});
+  std::string size = "sum";
+  for (int i = 0; i < 60; ++i) {
+    const std::string next = "size" + std::to_string(i);
+    model_.node(i % 2 == 0 ? "Max" : "Add", {size, i % 2 == 0 ? "sum" : size}, {next});
+    size = next;
+  }
+  model_.node("ConstantOfShape", {size}, {"y"});
+  EXPECT_NE(type().find("ConstantOfShape"), std::string::npos) << type();
 }
 
 // A window's size must be a number.

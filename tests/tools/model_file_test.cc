@@ -147,6 +147,66 @@ TEST_F(ModelFile, ValuesOfUnknownTypePassThrough) {
   EXPECT_FALSE(result.graph().output(0).has_type());
 }
 
+// A shape that a value has is one node, and a run of its axes as well.
+TEST_F(ModelFile, SizesAreTakenFromValuesThatHaveThem) {
+  OnnxModel model(17);
+  auto* shape = model.input("x", {0, 0, 8});
+  open_axis(shape, 0, "batch");
+  open_axis(shape, 1, "seq");
+  model.integers("first", {0});
+  model.integers("second", {1});
+  model.integers("third", {2});
+  model.node("Shape", {"x"}, {"sizes"});
+  const auto half = [](frontends::Attributes node) {
+    frontends::fill_header(node.tensor("value"), "", frontends::kFloatCode, {1})
+        ->add_float_data(0.5);
+  };
+  half(model.node("ConstantOfShape", {"sizes"}, {"halves"}));
+  model.node("Gather", {"sizes", "first"}, {"batch"});
+  model.node("Gather", {"sizes", "second"}, {"seq"});
+  model.node("Concat", {"third", "batch", "seq"}, {"target"}).integer("axis", 0);
+  half(model.node("ConstantOfShape", {"target"}, {"others"}));
+  model.output("halves");
+  model.output("others");
+  const onnx::ModelProto result = optimized(model);
+  EXPECT_THAT(operators(result), testing::UnorderedElementsAre("Shape", "ConstantOfShape", "Shape",
+                                                               "Concat", "ConstantOfShape"));
+  const ProgramRun compared = run_program("compare " + path("m.onnx") + " " + path("o.onnx") +
+                                          " --bind batch=3 --bind seq=5");
+  EXPECT_EQ(compared.code, 0) << compared.out << compared.err;
+}
+
+// An element of a sequence at a known position is what the sequence was made of.
+TEST_F(ModelFile, KnownElementsOfSequencesNeedNoSequence) {
+  OnnxModel model(17);
+  model.input("x", {2, 8});
+  model.node("Neg", {"x"}, {"n"});
+  model.initializer("last", frontends::kInt64Code, {})->add_int64_data(-1);
+  model.node("SequenceConstruct", {"x", "n"}, {"many"});
+  model.node("SequenceAt", {"many", "last"}, {"e"});
+  model.node("Neg", {"e"}, {"y"});
+  model.output("y");
+  EXPECT_THAT(operators(optimized(model)), ElementsAre("Identity"));
+}
+
+// What the model states of a sequence is stated again, not the type of a tensor.
+TEST_F(ModelFile, TypesOfSequencesStay) {
+  OnnxModel model(17);
+  model.input("x", {2, 8});
+  model.input("at", {}, frontends::kInt64Code);
+  model.node("SequenceConstruct", {"x", "x"}, {"many"});
+  model.node("Identity", {"many"}, {"same"});
+  model.node("SequenceAt", {"same", "at"}, {"y"});
+  model.output("y");
+  auto* info = model.graph().add_value_info();
+  info->set_name("many");
+  info->mutable_type()->mutable_sequence_type();
+  const onnx::ModelProto result = optimized(model);
+  EXPECT_THAT(operators(result), ElementsAre("SequenceConstruct", "SequenceAt"));
+  ASSERT_EQ(result.graph().value_info_size(), 1);
+  EXPECT_TRUE(result.graph().value_info(0).type().has_sequence_type());
+}
+
 // The body of a loop reads a value that rewriting replaces.
 TEST_F(ModelFile, BodiesReadTheValuesThatReplaceTheirs) {
   OnnxModel model;

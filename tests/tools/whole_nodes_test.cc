@@ -198,7 +198,7 @@ TEST_F(WholeNodes, SeveralProfilesAreMeasuredAndChecked) {
 }
 
 TEST(OpenModel, ProfilesEndWithAWeightOrWhereANameComesAgain) {
-  const auto profiles = parse_profiles({"b=1", "s=128*0.7", "b=8", "s=32", "b=2"});
+  const auto profiles = parse_profiles({"b=1,s=128*0.7", "b=8", "s=32", "b=2"});
   ASSERT_TRUE(profiles.ok()) << profiles.status().message();
   ASSERT_EQ(profiles->size(), 3U);
   EXPECT_EQ((*profiles)[0].sizes, (ir::SymbolValues{{"b", 1}, {"s", 128}}));

@@ -6,10 +6,7 @@
 
 #include "backends/option_help.h"
 #include "base/formats/units.h"
-#include "base/random.h"
 #include "driver/measure/batch_plan.h"
-#include "frontends/onnx.h"
-#include "ir/evaluate/input_draws.h"
 
 namespace egret::tools {
 
@@ -27,8 +24,7 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
         "blocked: layouts other than row-major. folding: computation of constants at compile time. "
         "emitted: generated kernels; the interpreter runs these operators instead. thrift: the "
         "limit on memory that kernels use for speed. slices: running a batch sample by sample",
-        base::one_of({"fusion", "blocked", "folding", "emitted", "thrift", "slices"})},
-       {"input", &B::input, "Tensor file (.pb) of an input, as FILE or NAME=FILE"}}};
+        base::one_of({"fusion", "blocked", "folding", "emitted", "thrift", "slices"})}}};
   return rows;
 }
 
@@ -75,37 +71,6 @@ ExitCode keeps_to_arena(const backends::ExecutablePlan& plan, const BackendOptio
                   "; no plan within --limit-arena " +
                   base::format_bytes(static_cast<double>(options.limit_arena)) + " was found");
   return ExitCode::kLimit;
-}
-
-base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
-                                                   const BackendOptions& options) {
-  base::Random random(static_cast<std::uint64_t>(options.seed));
-  std::vector<ir::Tensor> inputs = ir::random_inputs(graph, random);
-  std::vector<std::string> names;
-  for (const ir::NodeId id : graph.inputs()) names.push_back(graph.node(id).name);
-  std::size_t next = 0;
-  for (const std::string& argument : options.input) {
-    const auto equals = argument.find('=');
-    std::size_t at = next;
-    std::string path = argument;
-    if (equals != std::string::npos) {
-      const auto found = std::ranges::find(names, argument.substr(0, equals));
-      if (found == names.end())
-        return base::usage_error("--input " + argument + ": the model has no input with this name");
-      at = static_cast<std::size_t>(found - names.begin());
-      path = argument.substr(equals + 1);
-    }
-    if (at >= inputs.size())
-      return base::usage_error("--input " + argument + ": the model has fewer inputs");
-    EGRET_ASSIGN_OR_RETURN(ir::Tensor tensor, frontends::read_tensor_proto(path));
-    if (!(tensor.type() == inputs[at].type())) {
-      return base::bad_input("'" + path + "' contains " + ir::to_string(tensor.type()) +
-                             ", input '" + names[at] + "' is " + ir::to_string(inputs[at].type()));
-    }
-    inputs[at] = std::move(tensor);
-    next = at + 1;
-  }
-  return inputs;
 }
 
 void report_fallbacks(const backends::ExecutablePlan& plan, Console& console) {

@@ -21,7 +21,6 @@ struct BackendOptions {
   std::int64_t seed = 1;
   std::int64_t limit_arena = 0;      // backends::CompileOptions::limit_arena
   std::vector<std::string> without;  // ablations of backends::CompileOptions
-  std::vector<std::string> input;    // FILE.pb or NAME=FILE.pb
 
   static const base::OptionTable<BackendOptions>& table();
 };
@@ -39,10 +38,6 @@ base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_plan(ir::Graph g
 // kLimit, and a warning, where the plan takes more memory than --limit-arena allows.
 ExitCode keeps_to_arena(const backends::ExecutablePlan& plan, const BackendOptions& options,
                         Console& console);
-
-// The inputs named by --input; the others random from --seed.
-base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
-                                                   const BackendOptions& options);
 
 // "conv_1 (conv): no kernel for f16", one line a fallback, to the console's details; a note where
 // the machine lacks something that would spare them.

@@ -99,6 +99,13 @@ base::Result<frontends::ImportedModel> read_concrete_model(const std::string& pa
   if (path == "-") {
     EGRET_ASSIGN_OR_RETURN(bytes, read_input(path, kMostModelBytes));
   }
+  return read_concrete_model(path, bytes, options, console, names);
+}
+
+base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,
+                                                           const std::optional<std::string>& bytes,
+                                                           const ModelOptions& options,
+                                                           Console& console, BindNames names) {
   EGRET_ASSIGN_OR_RETURN(const std::vector<frontends::OpenSize> open,
                          bytes ? frontends::read_open_sizes(std::as_bytes(std::span(*bytes)))
                                : frontends::read_open_sizes(path));

@@ -53,5 +53,11 @@ base::Result<frontends::ImportedModel> read_concrete_model(const std::string& pa
                                                            const ModelOptions& options,
                                                            Console& console,
                                                            BindNames names = BindNames::kMustExist);
+// The same of what was read before, where `bytes` are given.
+base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,
+                                                           const std::optional<std::string>& bytes,
+                                                           const ModelOptions& options,
+                                                           Console& console,
+                                                           BindNames names = BindNames::kMustExist);
 
 }  // namespace egret::tools

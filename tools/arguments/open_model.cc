@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <utility>
 
 #include "base/formats/units.h"
@@ -47,6 +48,36 @@ base::Result<std::map<std::string, Range>> parse_ranges(const std::vector<std::s
   return ranges;
 }
 
+// The sizes of given inputs, which --bind does not fix, become part of all profiles.
+base::Status add_given(const ModelOptions& options, const InputFiles& files,
+                       const std::map<std::string, Range>& ranges,
+                       std::vector<rules::SizeProfile>& profiles) {
+  EGRET_RETURN_IF_ERROR(bind_given(options.bind, files).status());
+  EGRET_ASSIGN_OR_RETURN(const auto bound, frontends::parse_bindings(options.bind));
+  for (const auto& [name, given] : files.sizes) {
+    if (bound.contains(name)) continue;
+    const std::string what =
+        ", but the size is " + std::to_string(given.size) + " by " + given.from;
+    if (given.size < 1) {
+      return base::usage_error(given.from + ": size '" + name +
+                               "' would be 0; an open size is at least 1");
+    }
+    const auto range = ranges.find(name);
+    if (range != ranges.end() &&
+        (given.size < range->second.low || given.size > range->second.high)) {
+      return base::usage_error("--range " + name + "=" + std::to_string(range->second.low) + ".." +
+                               std::to_string(range->second.high) + what);
+    }
+    if (profiles.empty()) profiles.emplace_back();
+    for (rules::SizeProfile& profile : profiles) {
+      const auto [known, is_new] = profile.sizes.try_emplace(name, given.size);
+      if (!is_new && known->second != given.size)
+        return base::usage_error("--at " + name + "=" + std::to_string(known->second) + what);
+    }
+  }
+  return base::ok();
+}
+
 // The profiles with a value for each symbol, the weights in proportion.
 base::Result<std::vector<rules::SizeProfile>> complete(std::vector<rules::SizeProfile> given,
                                                        const ir::SymbolValues& usual) {
@@ -82,7 +113,11 @@ const base::OptionTable<SizeOptions>& SizeOptions::table() {
 base::Result<std::vector<rules::SizeProfile>> parse_profiles(const std::vector<std::string>& at) {
   std::vector<rules::SizeProfile> profiles;
   bool ended = true;
+  std::vector<std::string> all;
   for (const std::string& text : at) {
+    for (const auto part : std::views::split(text, ',')) all.emplace_back(part.begin(), part.end());
+  }
+  for (const std::string& text : all) {
     EGRET_ASSIGN_OR_RETURN(const auto parts, named("--at", text));
     if (ended || profiles.back().sizes.contains(parts.first)) profiles.emplace_back();
     rules::SizeProfile& profile = profiles.back();
@@ -103,14 +138,18 @@ base::Result<std::vector<rules::SizeProfile>> parse_profiles(const std::vector<s
 base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
                                                        const ModelOptions& options,
                                                        const SizeOptions& sizes,
+                                                       const InputOptions& inputs,
                                                        std::optional<rules::OpenSizes>& open,
-                                                       Console& console) {
+                                                       ir::GivenInputs& given, Console& console) {
   EGRET_ASSIGN_OR_RETURN(std::vector<rules::SizeProfile> profiles, parse_profiles(sizes.at));
   EGRET_ASSIGN_OR_RETURN(const auto ranges, parse_ranges(sizes.range));
   std::optional<std::string> bytes;
   if (path == "-") {
     EGRET_ASSIGN_OR_RETURN(bytes, read_input(path, kMostModelBytes));
   }
+  EGRET_ASSIGN_OR_RETURN(InputFiles files, read_input_files(path, bytes, inputs));
+  EGRET_RETURN_IF_ERROR(add_given(options, files, ranges, profiles));
+  given = std::move(files.values);
   const ir::SymbolValues first = profiles.empty() ? ir::SymbolValues() : profiles.front().sizes;
   ir::SymbolValues usual;
   const auto number_of = [&](std::string_view name, int axis) {
@@ -119,8 +158,8 @@ base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
     std::int64_t number = usual_size(name, axis);
     if (range != ranges.end()) number = std::clamp(number, range->second.low, range->second.high);
     usual.emplace(symbol, number);
-    const auto given = first.find(symbol);
-    return given != first.end() ? given->second : number;
+    const auto chosen = first.find(symbol);
+    return chosen != first.end() ? chosen->second : number;
   };
   frontends::ImportOptions import;
   import.opaque_nodes = true;

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "frontends/onnx.h"
 #include "rules/tensors/open_sizes.h"
+#include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
 #include "tools/console/console.h"
 
@@ -29,11 +30,14 @@ base::Result<std::vector<rules::SizeProfile>> parse_profiles(const std::vector<s
 
 // Reads a model with its open sizes kept, and operators that Egret lacks. `open` is made, and
 // becomes the current scope, if the model has any open size; it must outlive the model. Sizes that
-// no option gives have usual numbers. Errors: usage for a size in `sizes` that the model lacks.
+// no option gives have usual numbers; those of given inputs' shapes are part of all profiles.
+// Errors: usage for a size in `sizes` that the model lacks, and for one that a given input
+// contradicts; those of read_input_files().
 base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
                                                        const ModelOptions& options,
                                                        const SizeOptions& sizes,
+                                                       const InputOptions& inputs,
                                                        std::optional<rules::OpenSizes>& open,
-                                                       Console& console);
+                                                       ir::GivenInputs& given, Console& console);
 
 }  // namespace egret::tools

@@ -17,8 +17,8 @@ void fit_labels(const ir::TrainingGraph& step, ir::Tensor& labels) {
 }  // namespace
 
 base::Result<std::vector<ir::Tensor>> first_inputs(const ir::TrainingGraph& step,
-                                                   const BackendOptions& options) {
-  EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs, model_inputs(step.graph, options));
+                                                   const InputOptions& options, std::int64_t seed) {
+  EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs, model_inputs(step.graph, options, seed));
   fit_labels(step, inputs[step.model_inputs]);
   std::ranges::copy(step.initial,
                     inputs.begin() + static_cast<std::ptrdiff_t>(step.model_inputs) + 1);

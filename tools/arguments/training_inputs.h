@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "ir/autodiff/training_graph.h"
-#include "tools/arguments/backend_arguments.h"
+#include "tools/arguments/input_files.h"
 
 namespace egret::tools {
 
 // Of the first step: the model's inputs and labels random or as --input gives them, class numbers
 // modulo the number of classes; parameters and state as they begin.
 base::Result<std::vector<ir::Tensor>> first_inputs(const ir::TrainingGraph& step,
-                                                   const BackendOptions& options);
+                                                   const InputOptions& options = {},
+                                                   std::int64_t seed = 1);
 
 }  // namespace egret::tools

@@ -11,6 +11,7 @@
 #include "cost/database.h"
 #include "driver/measure/calibration.h"
 #include "tools/arguments/backend_arguments.h"
+#include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
 #include "tools/console/kernel_report.h"
 #include "tools/console/rates_report.h"
@@ -57,15 +58,16 @@ class Bench final : public Command {
     arguments.options(options_);
     arguments.options(model_);
     arguments.options(backend_);
+    arguments.options(inputs_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
     give_freed_memory_back();
     const std::int64_t resident_before = base::resident_memory_bytes();
-    EGRET_ASSIGN_OR_RETURN(const std::vector<Racer> racers, compile(console));
+    backends::MeasureOptions measuring;
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Racer> racers, compile(console, measuring.given));
     std::vector<backends::ExecutablePlan*> plans;
     for (const Racer& racer : racers) plans.push_back(racer.plan.get());
-    backends::MeasureOptions measuring;
     measuring.min_runs = static_cast<int>(options_.runs);
     measuring.min_seconds = options_.time;
     measuring.seed = static_cast<std::uint64_t>(backend_.seed);
@@ -103,12 +105,20 @@ class Bench final : public Command {
     return asked > 0 ? asked : backends::available_threads();
   }
 
-  base::Result<std::vector<Racer>> compile(Console& console) const {
+  // `given`: values of the models' inputs, by position.
+  base::Result<std::vector<Racer>> compile(Console& console,
+                                           std::map<std::size_t, ir::Tensor>& given) const {
     const BindNames names = paths_.size() == 1 ? BindNames::kMustExist : BindNames::kMayBeUnknown;
     std::vector<Racer> racers;
+    ModelOptions bound = model_;
     for (const std::string& path : paths_) {
-      EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
-                             read_concrete_model(path, model_, console, names));
+      const bool first = racers.empty();
+      EGRET_ASSIGN_OR_RETURN(
+          ModelWithInputs read,
+          read_model_with_inputs(path, bound, first ? inputs_ : InputOptions(), console, names));
+      frontends::ImportedModel& model = read.model;
+      if (first) given = ir::given_by_position(model.graph, read.given);
+      bound = std::move(read.bound);
       Racer& racer = racers.emplace_back();
       ir::Graph handed_over = options_.kernels ? model.graph : std::move(model.graph);
       EGRET_ASSIGN_OR_RETURN(
@@ -162,6 +172,7 @@ class Bench final : public Command {
   BenchOptions options_;
   ModelOptions model_;
   BackendOptions backend_;
+  InputOptions inputs_;
 };
 
 }  // namespace
@@ -169,7 +180,7 @@ class Bench final : public Command {
 Verb bench_verb() {
   return {
       "bench", "Time models",
-      "Compiles the model for a backend and runs it many times. The random inputs rotate through "
+      "Compiles the model for a backend and runs it many times. The inputs rotate through "
       "more memory than the cache holds. Prints the median, the 10th and the 90th percentile of "
       "the time.\n\nSeveral models run in turns, so slow phases of the machine affect all of them "
       "equally. Use this to compare models. The speed column is relative to the first "

@@ -3,6 +3,7 @@
 #include "base/formats/units.h"
 #include "driver/measure/output_check.h"
 #include "tools/arguments/backend_arguments.h"
+#include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
 #include "tools/frame/verb.h"
 
@@ -28,24 +29,25 @@ class Compare final : public Command {
     arguments.options(options_);
     arguments.options(model_);
     arguments.options(backend_);
+    arguments.options(inputs_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
     constexpr BindNames names = BindNames::kMayBeUnknown;
-    EGRET_ASSIGN_OR_RETURN(const auto a, read_concrete_model(reference_, model_, console, names));
-    EGRET_ASSIGN_OR_RETURN(const auto b, read_concrete_model(candidate_, model_, console, names));
+    EGRET_ASSIGN_OR_RETURN(const ModelWithInputs reference,
+                           read_model_with_inputs(reference_, model_, inputs_, console, names));
+    const frontends::ImportedModel& a = reference.model;
+    EGRET_ASSIGN_OR_RETURN(const auto b,
+                           read_concrete_model(candidate_, reference.bound, console, names));
     EGRET_RETURN_IF_ERROR(same_interface(a.graph, b.graph));
     EGRET_ASSIGN_OR_RETURN(const auto plan, compile_plan(b.graph, backend_, console));
     driver::CheckOptions checking;
     checking.samples = static_cast<int>(options_.samples);
     checking.seed = static_cast<std::uint64_t>(backend_.seed);
     checking.roundoff = roundoff(precision_of(backend_));
-    const auto make = [&]() -> base::Result<driver::OutputCheck> {
-      if (backend_.input.empty()) return driver::OutputCheck::of(a.graph, checking);
-      EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs, model_inputs(a.graph, backend_));
-      return driver::OutputCheck::of(a.graph, std::move(inputs), checking);
-    };
-    EGRET_ASSIGN_OR_RETURN(const driver::OutputCheck expected, make());
+    checking.given = reference.given;
+    EGRET_ASSIGN_OR_RETURN(const driver::OutputCheck expected,
+                           driver::OutputCheck::of(a.graph, checking));
     EGRET_ASSIGN_OR_RETURN(
         const driver::CheckReport report,
         expected.check([&](std::span<const ir::Tensor> inputs) { return plan->run(inputs); }));
@@ -94,6 +96,7 @@ class Compare final : public Command {
   CompareOptions options_;
   ModelOptions model_;
   BackendOptions backend_;
+  InputOptions inputs_;
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ std::string count(std::size_t n, std::string_view what) {
 
 // One run on random inputs with the parameters of the model.
 base::Result<double> loss_of_one_step(const ir::TrainingGraph& step) {
-  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> inputs, first_inputs(step, {}));
+  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> inputs, first_inputs(step));
   EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, ir::interpret(step.graph, inputs));
   return outputs[0].f64_at(0);
 }

@@ -100,6 +100,7 @@ class Optimize final : public Command {
     arguments.options(output_);
     arguments.options(model_);
     arguments.options(sizes_);
+    arguments.options(inputs_);
     arguments.options(options_);
   }
 
@@ -115,8 +116,9 @@ class Optimize final : public Command {
     for (const std::string& output : {output_.output, external})
       EGRET_RETURN_IF_ERROR(check_not_input(output, inputs));
     std::optional<rules::OpenSizes> open;
-    EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
-                           read_open_model(path_, model_, sizes_, open, console));
+    EGRET_ASSIGN_OR_RETURN(
+        const frontends::ImportedModel model,
+        read_open_model(path_, model_, sizes_, inputs_, open, options_.given_inputs, console));
     if (output_.strict) EGRET_RETURN_IF_ERROR(check_defined(model.graph));
     EGRET_RETURN_IF_ERROR(check_weights_stay(output_.output, external, path_, model));
     EGRET_ASSIGN_OR_RETURN(
@@ -147,6 +149,7 @@ class Optimize final : public Command {
   OutputOptions output_;
   ModelOptions model_;
   SizeOptions sizes_;
+  InputOptions inputs_;
   driver::OptimizeOptions options_;
 };
 
@@ -165,7 +168,9 @@ Verb optimize_verb() {
       "apply where they hold for all "
       "sizes, and the result is checked at several. --at sets the sizes at which costs and the "
       "race "
-      "are measured; --bind fixes a size (docs/models.md).\n\n--extractor backtracking and "
+      "are measured; --bind fixes a size (docs/models.md).\n\n"
+      "Inputs of --input take the place of random ones in the race and in the check, and their "
+      "shapes set the sizes at which both are made.\n\n--extractor backtracking and "
       "backtracking-split search "
       "over whole graphs instead of extracting from an e-graph. --limit-time and --limit-memory "
       "then limit this search, and --forbid and --limit-arena cannot be used.\n\n--forbid NAME "

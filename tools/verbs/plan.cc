@@ -156,7 +156,7 @@ class PlanVerb final : public Command {
     EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step,
                            ir::training_step(model, training_, path_));
     parallel::PlanTask task{step.graph};
-    EGRET_ASSIGN_OR_RETURN(task.inputs, first_inputs(step, {}));
+    EGRET_ASSIGN_OR_RETURN(task.inputs, first_inputs(step));
     const std::size_t parameters = step.parameters.size();
     for (std::size_t i = 0; i < step.initial.size(); ++i) {
       const ir::NodeId input = step.graph.inputs()[step.model_inputs + 1 + i];

@@ -6,6 +6,7 @@
 #include "backends/timing/kernel_work.h"
 #include "driver/measure/output_check.h"
 #include "tools/arguments/backend_arguments.h"
+#include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
 #include "tools/arguments/plan_arguments.h"
@@ -43,6 +44,7 @@ class Run final : public Command {
     arguments.options(options_);
     arguments.options(model_);
     arguments.options(backend_);
+    arguments.options(inputs_);
     arguments.options(plan_);
   }
 
@@ -50,8 +52,9 @@ class Run final : public Command {
     if (!options_.check) give_freed_memory_back();  // the interpreter allocates much
     EGRET_RETURN_IF_ERROR(check_not_input(options_.trace, {{"the model", path_}}));
     if (is_plan_file(path_)) return run_plan(console);
-    EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
-                           read_concrete_model(path_, model_, console));
+    EGRET_ASSIGN_OR_RETURN(ModelWithInputs read,
+                           read_model_with_inputs(path_, model_, inputs_, console));
+    frontends::ImportedModel& model = read.model;
     ir::Graph handed_over = model.graph;
     // Then names and types are all that is asked for later.
     if (!options_.check && options_.trace.empty()) (void)backends::take_constants(model.graph);
@@ -61,8 +64,7 @@ class Run final : public Command {
     if (options_.trace.empty() && !may_need_slices) backend.without.emplace_back("slices");
     EGRET_ASSIGN_OR_RETURN(const auto plan, compile_plan(std::move(handed_over), backend, console,
                                                          !options_.trace.empty()));
-    EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> inputs,
-                           model_inputs(model.graph, backend_));
+    const std::vector<ir::Tensor> inputs = model_inputs(model.graph, read.given, backend_.seed);
     EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, plan->run(inputs));
     report_fallbacks(*plan, console);
     if (!options_.trace.empty()) EGRET_RETURN_IF_ERROR(write_trace(*plan, model, inputs, console));
@@ -82,7 +84,7 @@ class Run final : public Command {
     EGRET_ASSIGN_OR_RETURN(runtime::Ranks ranks, join_ranks(backend_, plan_, console));
     auto plan = start_plan(path_, ranks, backend_, plan_, console);
     if (!plan.ok()) return rank_failed(ranks, plan.status(), console);
-    const auto inputs = model_inputs(plan->model(), backend_);
+    const auto inputs = model_inputs(plan->model(), inputs_, backend_.seed);
     if (!inputs.ok()) return rank_failed(ranks, inputs.status(), console);
     const auto outputs = plan->run(*inputs);
     if (!outputs.ok()) return rank_failed(ranks, outputs.status(), console);
@@ -141,6 +143,7 @@ class Run final : public Command {
   RunOptions options_;
   ModelOptions model_;
   BackendOptions backend_;
+  InputOptions inputs_;
   PlanRunOptions plan_;
 };
 

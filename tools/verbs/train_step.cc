@@ -98,6 +98,7 @@ class TrainStep final : public Command {
     arguments.options(training_);
     arguments.options(model_);
     arguments.options(backend_);
+    arguments.options(inputs_);
     arguments.options(plan_);
   }
 
@@ -119,7 +120,8 @@ class TrainStep final : public Command {
  private:
   base::Result<OneProcess> one_process(const ir::TrainingGraph& step, Console& console) const {
     EGRET_ASSIGN_OR_RETURN(auto plan, compile_plan(step.graph, backend_, console));
-    EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs, first_inputs(step, backend_));
+    EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs,
+                           first_inputs(step, inputs_, backend_.seed));
     return OneProcess(step, std::move(plan), std::move(inputs));
   }
 
@@ -149,7 +151,8 @@ class TrainStep final : public Command {
     if (!plan.training())
       return base::usage_error(
           path_ + " is not a plan of a training step; `egret plan --train` writes one");
-    EGRET_ASSIGN_OR_RETURN(const auto inputs, first_inputs(*plan.training(), backend_));
+    EGRET_ASSIGN_OR_RETURN(const auto inputs,
+                           first_inputs(*plan.training(), inputs_, backend_.seed));
     EGRET_RETURN_IF_ERROR(plan.begin(inputs));
     EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return plan.step(); }, console));
     EGRET_ASSIGN_OR_RETURN(curve.left, plan.end());
@@ -221,6 +224,7 @@ class TrainStep final : public Command {
   ir::TrainingArguments training_;
   ModelOptions model_;
   BackendOptions backend_;
+  InputOptions inputs_;
   PlanRunOptions plan_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "ir/core/plain_sign.h"
 #include "ir/graph/open_sizes.h"
 #include "verifier/index/guard_query.h"
 
@@ -22,6 +23,13 @@ ir::SymbolNames symbols_of(const std::vector<ir::Guard>& guards) {
   return ir::symbols_of(std::move(roots));
 }
 
+// That something is at least 0, where its form tells it: quotients within quotients are what the
+// solver takes longest for.
+bool is_plain(const ir::ExprNode& guard) {
+  return guard.op == ir::ExprOp::kIndexLe && guard.kids[0]->op == ir::ExprOp::kIndexConst &&
+         guard.kids[0]->integer <= 0 && ir::is_plainly_nonnegative(*guard.kids[1]);
+}
+
 // Small numbers, powers of two, primes, and any others.
 std::int64_t draw(const SizeRange& range, std::uint64_t sample, base::Random& random) {
   static constexpr std::int64_t kUsual[] = {1, 2, 3, 7, 8, 16, 64, 101, 128, 224, 512, 1000};
@@ -34,6 +42,7 @@ std::int64_t draw(const SizeRange& range, std::uint64_t sample, base::Random& ra
 
 void SizeProver::assume(ir::Guard guard) {
   if (guard.is_true() || holds(guard) == std::optional(true)) return;
+  if (!guard.is_constant() && !meter_.is_short(guard.node())) return;
   assumptions_.push_back(guard);
   known_.clear();
 }
@@ -42,6 +51,11 @@ std::optional<bool> SizeProver::holds(ir::Guard guard) {
   if (guard.is_constant()) return guard.is_true();
   const auto [found, is_new] = known_.try_emplace(guard.node());
   if (!is_new) return found->second;
+  if (!meter_.is_short(guard.node())) return std::nullopt;
+  if (is_plain(*guard.node())) {
+    found->second = true;
+    return true;
+  }
   bool can_hold = false;
   bool can_fail = false;
   for (const ir::SymbolValues& values : samples(guard)) {
@@ -153,7 +167,7 @@ std::optional<ir::SymbolValues> SizeProver::values_near(const ir::SymbolValues& 
 
 bool SizeProver::is_contradictory(ir::Guard guard) {
   GuardQuery query;
-  if (!query.add(guard)) return false;
+  if (!meter_.is_shallow(guard.node()) || !query.add(guard)) return false;
   std::vector<ir::Guard> all = assumptions_;
   all.push_back(guard);
   for (const ir::Guard& assumption : assumptions_) query.add(assumption);  // or less is known

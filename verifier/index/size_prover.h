@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/core/denotation.h"
+#include "ir/core/expression_extent.h"
 #include "ir/core/symbol_values.h"
 #include "verifier/solver/solver_session.h"
 
@@ -26,13 +27,15 @@ class SizeProver {
   explicit SizeProver(std::map<std::string, SizeRange, std::less<>> ranges = {})
       : ranges_(std::move(ranges)) {}
 
-  // From here on the guard is taken to hold: it is a requirement that the program itself has.
+  // From here on the guard is taken to hold: it is a requirement that the program itself has. One
+  // that is too long is left out, and less can be proven.
   void assume(ir::Guard guard);
 
   // true: it holds for all values; false: it holds for none; nullopt: it depends on them, or is not
   // decided within a fixed amount of solver work. Deterministic. Answers are remembered until the
   // next assumption. First, values that satisfy the assumptions are tried: a guard that differs
-  // between two of them needs no solver.
+  // between two of them needs no solver. Expressions that are too long
+  // (ir/core/expression_extent.h) are not decided.
   std::optional<bool> holds(ir::Guard guard);
 
   // Values of the symbols that satisfy all assumptions: those wanted, as many of them as the solver
@@ -54,6 +57,7 @@ class SizeProver {
   std::vector<ir::Guard> assumptions_;
   std::map<const ir::ExprNode*, std::optional<bool>> known_;
   SolverSession session_;
+  ir::ExpressionMeter meter_;
 };
 
 }  // namespace egret::verifier

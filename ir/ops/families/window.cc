@@ -235,8 +235,14 @@ base::Result<OnnxWindows> read_windows(const OnnxNode& node, Integers kernel) {
   if (auto_pad == AutoPad::kValid) w.pads.assign(2 * axes, 0);
   if (!same && !ceil) return w;
   for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t covered = w.dilations[i] * (w.kernel[i] - 1) + 1;
+    // A window at each element, whatever the size: it lacks its own extent, and none is cut short.
+    if (w.strides[i] == 1) {
+      if (same) split_padding(auto_pad, covered - 1, i, w.pads);
+      continue;
+    }
     EGRET_ASSIGN_OR_RETURN(const std::int64_t size, size_to_pad(node, i));
-    const Axis axis{size, w.dilations[i] * (w.kernel[i] - 1) + 1, w.strides[i]};
+    const Axis axis{size, covered, w.strides[i]};
     if (same) {
       split_padding(auto_pad, same_padding(axis), i, w.pads);
     } else {
