@@ -22,7 +22,7 @@ void put_given(const Graph& graph, const GivenInputs& given, std::span<Tensor> i
 
 base::Status check_given(const Graph& graph, const GivenInputs& given) {
   for (const auto& [name, tensor] : given) {
-    const auto named = [&](NodeId id) { return graph.node(id).name == name; };
+    const auto named = [&graph, &name = name](NodeId id) { return graph.node(id).name == name; };
     const auto found = std::ranges::find_if(graph.inputs(), named);
     if (found == graph.inputs().end())
       return base::bad_input("the model has no input '" + name + "'");
