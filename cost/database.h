@@ -104,6 +104,8 @@ std::string default_database_path();
 // The help texts of the options that name a machine and a database.
 inline constexpr const char* kMachineHelp =
     "Machine in the database: its name or a unique part of it (default: this machine)";
+inline constexpr const char* kAllMachinesHelp =
+    "Measurements of all machines, not of this one alone";
 inline constexpr const char* kDatabaseHelp =
     "Database of measured costs (default: in the user's cache folder)";
 // Opens or creates the database at `path`, or at the default path if that is empty.

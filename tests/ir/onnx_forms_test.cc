@@ -132,10 +132,18 @@ TEST(OnnxForms, AutomaticPaddingBecomesExplicit) {
   EXPECT_EQ(pool("VALID", 3, 2),
             "%1 = max_pool(%0) {dilations=[1], kernel=[3], pads=[0, 0], strides=[2]}: f32[1,1,3]");
   EXPECT_EQ(pool("DIFFERENT", 3, 2), "auto_pad is 'DIFFERENT'");
-  EXPECT_EQ(import_text({"MaxPool",
-                         12,
-                         {TensorType(DType::kF32, Dims{1, 1, symbolic_dim("W")})},
-                         {{"kernel_shape", Integers{2}}, {"auto_pad", std::string("SAME_UPPER")}}}),
+  const auto open_pool = [](std::int64_t stride) {
+    return import_text({"MaxPool",
+                        12,
+                        {TensorType(DType::kF32, Dims{1, 1, symbolic_dim("W")})},
+                        {{"kernel_shape", Integers{2}},
+                         {"strides", Integers{stride}},
+                         {"auto_pad", std::string("SAME_UPPER")}}});
+  };
+  // A window that moves by one needs the same padding at every size.
+  EXPECT_EQ(open_pool(1),
+            "%1 = max_pool(%0) {dilations=[1], kernel=[2], pads=[0, 1], strides=[1]}: f32[1,1,W]");
+  EXPECT_EQ(open_pool(2),
             "automatic padding over an axis of size W; bind it with --bind NAME=SIZE");
 }
 

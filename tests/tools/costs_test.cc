@@ -118,9 +118,9 @@ TEST_F(Costs, DisturbedOnesAreMarkedAndPruned) {
 
 TEST_F(Costs, AreClearedByMachine) {
   EXPECT_EQ(run_program("costs clear" + database()).out, "0 measurements removed\n");
-  EXPECT_EQ(run_program("costs clear --machine elsewhere" + database()).code, 2);
-  EXPECT_EQ(run_program("costs clear --machine there --all-machines" + database()).code, 2);
-  EXPECT_EQ(run_program("costs clear --machine there" + database()).out,
+  EXPECT_EQ(run_program("costs clear --cost-machine elsewhere" + database()).code, 2);
+  EXPECT_EQ(run_program("costs clear --cost-machine there --all-machines" + database()).code, 2);
+  EXPECT_EQ(run_program("costs clear --cost-machine there" + database()).out,
             "5 measurements removed\n");
   const auto left = cost::Database::open(path("costs.sqlite"));
   EXPECT_FALSE((*left)->find_rates(kMachine)->has_value());

@@ -35,7 +35,7 @@ struct ListOptions {
         "costs list",
         {{"precision", &L::precision, backends::kPrecisionHelp,
           base::one_of(backends::precision_names())},
-         {"all-machines", &L::all_machines, "Also list the measurements of other machines"}}};
+         {"all-machines", &L::all_machines, cost::kAllMachinesHelp}}};
     return rows;
   }
 };

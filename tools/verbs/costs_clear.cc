@@ -21,10 +21,10 @@ struct ClearOptions {
     static const base::OptionTable<C> rows{
         "costs clear",
         {{"cost-db", &C::cost_db, cost::kDatabaseHelp, base::path()},
-         {"machine", &C::machine, cost::kMachineHelp},
+         {"cost-machine", &C::machine, cost::kMachineHelp},
          {"precision", &C::precision, backends::kPrecisionHelp,
           base::one_of(backends::precision_names())},
-         {"all-machines", &C::all_machines, "Remove the measurements of all machines"}}};
+         {"all-machines", &C::all_machines, cost::kAllMachinesHelp}}};
     return rows;
   }
 };
@@ -62,7 +62,7 @@ class Clear final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     if (options_.all_machines && !options_.machine.empty())
-      return base::usage_error("--all-machines cannot be combined with --machine");
+      return base::usage_error("--all-machines cannot be combined with --cost-machine");
     EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(options_.cost_db));
     std::string machine;
     if (!options_.machine.empty()) {
