@@ -5,6 +5,7 @@
 #include <new>
 #include <set>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "frontends/nodes/constant_folder.h"
@@ -497,40 +498,49 @@ base::Result<std::vector<DeclaredInput>> declared_inputs_of(const onnx::ModelPro
   return inputs;
 }
 
+// Answers a question about the model in a file, or in bytes.
+template <typename Question>
+auto ask(const std::string& path, const Question& question)
+    -> std::invoke_result_t<Question, const onnx::ModelProto&> {
+  onnx::ModelProto model;
+  EGRET_RETURN_IF_ERROR(parse_onnx_file(path, model));
+  auto answer = question(model);
+  if (!answer.ok()) return answer.status().at(path);
+  return answer;
+}
+
+template <typename Question>
+auto ask(std::span<const std::byte> bytes, const Question& question)
+    -> std::invoke_result_t<Question, const onnx::ModelProto&> {
+  onnx::ModelProto model;
+  EGRET_RETURN_IF_ERROR(parse_onnx(bytes, model));
+  return question(model);
+}
+
 }  // namespace
 
 base::Result<std::vector<DeclaredInput>> read_declared_inputs(const std::string& path) {
-  onnx::ModelProto model;
-  EGRET_RETURN_IF_ERROR(parse_onnx_file(path, model));
-  auto inputs = declared_inputs_of(model);
-  return inputs.ok() ? inputs : inputs.status().at(path);
+  return ask(path, declared_inputs_of);
 }
 
 base::Result<std::vector<DeclaredInput>> read_declared_inputs(std::span<const std::byte> bytes) {
-  onnx::ModelProto model;
-  EGRET_RETURN_IF_ERROR(parse_onnx(bytes, model));
-  return declared_inputs_of(model);
+  return ask(bytes, declared_inputs_of);
 }
 
 base::Result<std::vector<OpenSize>> read_open_sizes(const std::string& path) {
-  onnx::ModelProto model;
-  EGRET_RETURN_IF_ERROR(parse_onnx_file(path, model));
-  auto sizes = open_sizes_of(model);
-  return sizes.ok() ? sizes : sizes.status().at(path);
+  return ask(path, open_sizes_of);
 }
 
 base::Result<std::vector<OpenSize>> read_open_sizes(std::span<const std::byte> bytes) {
-  onnx::ModelProto model;
-  EGRET_RETURN_IF_ERROR(parse_onnx(bytes, model));
-  return open_sizes_of(model);
+  return ask(bytes, open_sizes_of);
 }
 
 base::Result<std::vector<std::string>> read_input_names(const std::string& path) {
-  onnx::ModelProto model;
-  EGRET_RETURN_IF_ERROR(parse_onnx_file(path, model));
-  std::vector<std::string> names;
-  for (const onnx::ValueInfoProto* input : true_inputs(model)) names.push_back(input->name());
-  return names;
+  return ask(path, [](const onnx::ModelProto& model) -> base::Result<std::vector<std::string>> {
+    std::vector<std::string> names;
+    for (const onnx::ValueInfoProto* input : true_inputs(model)) names.push_back(input->name());
+    return names;
+  });
 }
 
 }  // namespace egret::frontends

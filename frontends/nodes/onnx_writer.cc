@@ -5,6 +5,7 @@
 
 #include "frontends/nodes/form_changes.h"
 #include "frontends/nodes/split_groups.h"
+#include "frontends/nodes/written_sizes.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/program/captured_names.h"
 #include "frontends/wire/onnx_tensor.h"
@@ -115,7 +116,7 @@ class OnnxGraphWriter::Writer final : public ir::OnnxWriter {
     for (const std::int64_t value : values) sizes.push_back(ir::index_of_integer(value));
     if (std::ranges::all_of(sizes, &ir::Index::is_constant))
       return OnnxWriter::constant_integers(values);
-    auto name = graph_.computed_sizes(sizes);
+    auto name = graph_.sizes_->tensor_of(sizes);
     if (name.ok()) return *std::move(name);
     if (status_.ok()) status_ = name.status();
     return {};
@@ -142,8 +143,18 @@ class OnnxGraphWriter::Writer final : public ir::OnnxWriter {
   base::Status status_;
 };
 
+OnnxGraphWriter::OnnxGraphWriter(onnx::GraphProto& graph, int opset, int opset_for_composites,
+                                 const OpaqueNodes* opaque)
+    : graph_(graph),
+      opset_(opset),
+      opset_for_composites_(opset_for_composites),
+      opaque_(opaque),
+      sizes_(std::make_unique<Sizes>(*this)) {}
+
+OnnxGraphWriter::~OnnxGraphWriter() = default;
+
 base::Status OnnxGraphWriter::write(const ir::Graph& graph) {
-  for (const ir::NodeId id : graph.inputs()) note_shape(graph.node(id).name, graph.node(id).type);
+  for (const ir::NodeId id : graph.inputs()) sizes_->note(graph.node(id).name, graph.node(id).type);
   need_opset(kFirstOpset, "opset 7, the first whose operators broadcast as Egret's do");
   choose_names(graph);
   EGRET_RETURN_IF_ERROR(write_nodes(graph, names_));
@@ -250,7 +261,7 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
       if (const auto outputs = opaque.find(id); outputs != opaque.end()) {
         EGRET_RETURN_IF_ERROR(write_opaque(graph, id, outputs->second, names));
         for (const ir::NodeId output : outputs->second)
-          note_shape(names[output.index()], graph.node(output).type);
+          sizes_->note(names[output.index()], graph.node(output).type);
       }
       continue;
     }
@@ -322,7 +333,7 @@ base::Status OnnxGraphWriter::write_opaque(onnx::NodeProto& proto, const OpaqueN
     } else if (const auto* tensor = std::get_if<ir::Tensor>(&fixed->second)) {
       input = shared_constant(*tensor);
     } else if (const auto* sizes = std::get_if<std::vector<ir::Index>>(&fixed->second)) {
-      EGRET_ASSIGN_OR_RETURN(input, computed_sizes(*sizes));
+      EGRET_ASSIGN_OR_RETURN(input, sizes_->tensor_of(*sizes));
     }
   }
   std::map<std::string, std::string> renamed;
@@ -394,7 +405,7 @@ base::Status OnnxGraphWriter::write_operation(const Operation& operation) {
   if (!status.ok()) return status.at("operator " + op.name() + " '" + operation.output + "'");
   EGRET_CHECK(writer.has_emitted(), "an export must emit a node");
   writer.finish();
-  note_shape(operation.output, operation.type);
+  sizes_->note(operation.output, operation.type);
   return base::ok();
 }
 
@@ -465,6 +476,14 @@ std::string OnnxGraphWriter::shared_constant(const ir::Tensor& tensor) {
     initializers_.emplace_back(entry->second, tensor);
   }
   return entry->second;
+}
+
+void OnnxGraphWriter::remove_nodes(int first) {
+  std::set<std::string_view> removed;
+  for (int i = first; i < graph_.node_size(); ++i)
+    removed.insert(graph_.node(i).output().begin(), graph_.node(i).output().end());
+  sizes_->forget(removed);
+  graph_.mutable_node()->DeleteSubrange(first, graph_.node_size() - first);
 }
 
 void OnnxGraphWriter::need_opset(int version, const std::string& op) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -34,11 +35,8 @@ class OnnxGraphWriter {
   // Composites that have a form in a later opset up to `opset_for_composites` need that one.
   // `opaque`: the nodes that are written as they were; null: by their type alone, to be counted.
   OnnxGraphWriter(onnx::GraphProto& graph, int opset, int opset_for_composites = 0,
-                  const OpaqueNodes* opaque = nullptr)
-      : graph_(graph),
-        opset_(opset),
-        opset_for_composites_(opset_for_composites),
-        opaque_(opaque) {}
+                  const OpaqueNodes* opaque = nullptr);
+  ~OnnxGraphWriter();
 
   // Errors: unsupported, naming an operator without an ONNX form. If needed_opset() then exceeds
   // the given opset, discard the result and write again with that opset.
@@ -56,6 +54,7 @@ class OnnxGraphWriter {
 
  private:
   class Writer;
+  class Sizes;        // frontends/nodes/written_sizes.h
   struct Operation {  // one operator to be written, its inputs' names known
     const ir::Operator& op;
     const ir::Attrs& attrs;
@@ -73,8 +72,6 @@ class OnnxGraphWriter {
   // Every node of `graph` in order; names[id] is the ONNX name of each.
   base::Status write_nodes(const ir::Graph& graph, const std::vector<std::string>& names);
   void write_split(const SplitGroup& split, const std::vector<std::string>& names);
-  // Later nodes can compute the sizes of this value from it.
-  void note_shape(const std::string& name, const ir::TensorType& type);
   // `outputs`: those of one node that are used.
   base::Status write_opaque(const ir::Graph& graph, ir::NodeId id,
                             std::span<const ir::NodeId> outputs,
@@ -91,26 +88,8 @@ class OnnxGraphWriter {
                             const std::map<std::string, std::string>& outputs,
                             std::string_view stem);
   std::string shared_constant(const ir::Tensor& tensor);
-  // The name of a tensor of rank 1 with the sizes, computed from the graph's inputs.
-  base::Result<std::string> computed_sizes(const std::vector<ir::Index>& sizes);
-  base::Result<std::string> computed_size(ir::Index size);  // with one element
-  // A value that was written and has open sizes.
-  struct Shape {
-    std::string value;
-    ir::Dims dims;
-    std::string node;  // the name of its sizes; empty: not computed yet
-  };
-  struct AxisRun {
-    Shape* shape = nullptr;
-    std::size_t first = 0;
-    std::size_t count = 0;
-  };
   // All nodes from the index `first` on, and what is remembered of them.
   void remove_nodes(int first);
-  AxisRun longest_run(std::span<const ir::Index> sizes);
-  std::string axes_of(Shape& shape, std::size_t first, std::size_t count);
-  std::string append(std::string_view op_type, std::vector<std::string> inputs);
-  onnx::NodeProto& last_node();
   void need_opset(int version, const std::string& op);
 
   onnx::GraphProto& graph_;
@@ -121,10 +100,9 @@ class OnnxGraphWriter {
   std::string needed_by_;
   std::set<std::string> domains_;
   std::set<std::string, std::less<>> used_;
-  std::map<std::string, int, std::less<>> counters_;     // by stem
-  std::vector<std::string> names_;                       // by NodeId of the graph
-  std::vector<Shape> shapes_;                            // in the order of writing, inputs first
-  std::map<const ir::ExprNode*, std::string> computed_;  // names of tensors with one size
+  std::map<std::string, int, std::less<>> counters_;  // by stem
+  std::vector<std::string> names_;                    // by NodeId of the graph
+  std::unique_ptr<Sizes> sizes_;
   std::map<base::ContentHash, std::string> constants_;
   std::vector<std::pair<std::string, ir::Tensor>> initializers_;
 };

@@ -164,9 +164,13 @@ class RandomModel:
 OPERATORS = []
 
 
-def operator(times):
+def operator(times, pick=None):
+    """An operator that is drawn `times` as often. With `pick`: for a value as RandomModel.pick() takes it."""
     def keep(function):
-        OPERATORS.extend([function] * times)
+        def add(m):
+            x = m.pick(**pick)
+            return x and function(m, x)
+        OPERATORS.extend([function if pick is None else add] * times)
         return function
     return keep
 
@@ -200,11 +204,8 @@ def binary(m):
         m.node(op, [a, b], shape)
 
 
-@operator(3)
-def product(m):
-    x = m.pick(test=lambda v: len(v.shape) >= 2 and m.is_fixed(v.shape[-1]))
-    if x is None:
-        return
+@operator(3, pick=dict(test=lambda v: len(v.shape) >= 2 and RandomModel.is_fixed(v.shape[-1])))
+def product(m, x):
     width = m.rng.choice((3, 4, 8))
     m.node("MatMul", [x, m.weight(x.shape[-1][0], width)], x.shape[:-1] + [m.fixed(width)])
 
@@ -223,11 +224,8 @@ def attention(m):
     m.node("MatMul", [weights, x], x.shape)
 
 
-@operator(3)
-def convolution(m):
-    x = m.pick(rank=4, test=lambda v: m.is_fixed(v.shape[1]))
-    if x is None:
-        return
+@operator(3, pick=dict(rank=4, test=lambda v: RandomModel.is_fixed(v.shape[1])))
+def convolution(m, x):
     kernel, stride = m.rng.choice(((1, 1), (3, 1), (3, 2)))
     channels = m.rng.choice((2, 4))
     name = m.rng.choice(("pads", "SAME_UPPER", "SAME_LOWER", "VALID" if kernel == 1 else "pads"))
@@ -239,11 +237,8 @@ def convolution(m):
            [x.shape[0], m.fixed(channels), *space], strides=[stride, stride], **how)
 
 
-@operator(2)
-def pooling(m):
-    x = m.pick(rank=4)
-    if x is None:
-        return
+@operator(2, pick=dict(rank=4))
+def pooling(m, x):
     op = m.rng.choice(("MaxPool", "AveragePool", "GlobalAveragePool"))
     if op == "GlobalAveragePool":
         m.node(op, [x], x.shape[:2] + [m.fixed(1)] * 2)
@@ -252,11 +247,8 @@ def pooling(m):
         m.node(op, [x], x.shape[:2] + space, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
 
 
-@operator(3)
-def reduction(m):
-    x = m.pick(test=lambda v: len(v.shape) >= 1)
-    if x is None:
-        return
+@operator(3, pick=dict(test=lambda v: len(v.shape) >= 1))
+def reduction(m, x):
     axis = m.rng.randrange(len(x.shape))
     keep = m.rng.randint(0, 1)
     shape = [m.fixed(1) if i == axis else s for i, s in enumerate(x.shape) if keep or i != axis]
@@ -268,11 +260,8 @@ def reduction(m):
         m.node(op, [x], shape, axes=[given], keepdims=keep)
 
 
-@operator(2)
-def normalization(m):
-    x = m.pick(test=lambda v: len(v.shape) >= 1)
-    if x is None:
-        return
+@operator(2, pick=dict(test=lambda v: len(v.shape) >= 1))
+def normalization(m, x):
     if m.rng.random() < 0.5 or m.opset < 17 or not m.is_fixed(x.shape[-1]):
         m.node(m.rng.choice(("Softmax", "LogSoftmax")), [x], x.shape, axis=m.rng.randrange(len(x.shape)))
     else:
@@ -280,21 +269,15 @@ def normalization(m):
         m.node("LayerNormalization", [x, m.weight(width), m.weight(width)], x.shape, axis=-1)
 
 
-@operator(3)
-def transposition(m):
-    x = m.pick(test=lambda v: len(v.shape) >= 2)
-    if x is None:
-        return
+@operator(3, pick=dict(test=lambda v: len(v.shape) >= 2))
+def transposition(m, x):
     perm = list(range(len(x.shape)))
     m.rng.shuffle(perm)
     m.node("Transpose", [x], [x.shape[i] for i in perm], perm=perm)
 
 
-@operator(3)
-def joining(m):
-    x = m.pick(test=lambda v: len(v.shape) >= 1)
-    if x is None:
-        return
+@operator(3, pick=dict(test=lambda v: len(v.shape) >= 1))
+def joining(m, x):
     axis = m.rng.randrange(len(x.shape))
     others = lambda v: [s for i, s in enumerate(v.shape) if i != axis]
     y = m.pick(rank=len(x.shape), test=lambda v: others(v) == others(x))
@@ -304,11 +287,8 @@ def joining(m):
         m.node("Concat", [x, y], shape, axis=axis)
 
 
-@operator(2)
-def splitting(m):
-    x = m.pick(test=lambda v: any(m.is_fixed(s) and s[0] % 2 == 0 for s in v.shape))
-    if x is None:
-        return
+@operator(2, pick=dict(test=lambda v: any(RandomModel.is_fixed(s) and s[0] % 2 == 0 for s in v.shape)))
+def splitting(m, x):
     axis = m.rng.choice([i for i, s in enumerate(x.shape) if m.is_fixed(s) and s[0] % 2 == 0])
     half = x.shape[axis][0] // 2
     shape = [m.fixed(half) if i == axis else s for i, s in enumerate(x.shape)]
@@ -316,11 +296,8 @@ def splitting(m):
     m.values.append(Value(first.name + "_1", "f", shape))
 
 
-@operator(3)
-def slicing(m):
-    x = m.pick(test=lambda v: len(v.shape) >= 1)
-    if x is None:
-        return
+@operator(3, pick=dict(test=lambda v: len(v.shape) >= 1))
+def slicing(m, x):
     axis = m.rng.randrange(len(x.shape))
     size = x.shape[axis]
     kind = m.rng.choice(("first", "reverse", "step", "computed", "tail"))
@@ -341,11 +318,8 @@ def slicing(m):
     m.node("Slice", [x, m.integers(begin), stop, m.integers(axis), m.integers(step)], shape)
 
 
-@operator(2)
-def gathering(m):
-    x = m.pick(test=lambda v: len(v.shape) >= 2)
-    if x is None:
-        return
+@operator(2, pick=dict(test=lambda v: len(v.shape) >= 2))
+def gathering(m, x):
     axis = m.rng.randrange(len(x.shape))
     index = m.rng.choice((0, -1))
     array = numpy.int64(index) if m.rng.random() < 0.5 else numpy.array([index, 0], dtype=numpy.int64)
@@ -353,12 +327,9 @@ def gathering(m):
     m.node("Gather", [x, m.constant(array)], shape, axis=axis)
 
 
-@operator(4)
-def flattening(m):
+@operator(4, pick=dict(test=lambda v: len(v.shape) >= 2))
+def flattening(m, x):
     """Two neighbouring axes become one, through computed sizes."""
-    x = m.pick(test=lambda v: len(v.shape) >= 2)
-    if x is None:
-        return
     axis = m.rng.randrange(len(x.shape) - 1)
     joined = tuple(a * b for a, b in zip(x.shape[axis], x.shape[axis + 1]))
     shape = x.shape[:axis] + [joined] + x.shape[axis + 2:]
@@ -367,12 +338,10 @@ def flattening(m):
         m.node("Reshape", [x, target], shape)
 
 
-@operator(3)
-def heads(m):
+@operator(3, pick=dict(test=lambda v: 1 <= len(v.shape) <= 4 and RandomModel.is_fixed(v.shape[-1])
+                       and v.shape[-1][0] % 2 == 0))
+def heads(m, x):
     """An axis of known size becomes two, and they are turned."""
-    x = m.pick(test=lambda v: 1 <= len(v.shape) <= 4 and m.is_fixed(v.shape[-1]) and v.shape[-1][0] % 2 == 0)
-    if x is None:
-        return
     shape = x.shape[:-1] + [m.fixed(2), m.fixed(x.shape[-1][0] // 2)]
     target = m.shape_vector(shape, x)
     made = target and m.node("Reshape", [x, target], shape)
@@ -392,34 +361,25 @@ def expansion(m):
         m.node("Expand", [x, m.node("Shape", [like])], shape)
 
 
-@operator(2)
-def filling(m):
-    x = m.pick(test=lambda v: len(v.shape) >= 1)
-    if x is None:
-        return
+@operator(2, pick=dict(test=lambda v: len(v.shape) >= 1))
+def filling(m, x):
     value = numpy_helper.from_array(numpy.array([m.rng.choice((0.0, 1.0, 0.5))], dtype=numpy.float32))
     made = m.node("ConstantOfShape", [m.node("Shape", [x])], x.shape, value=value)
     if m.rng.random() < 0.7:
         m.node("Add", [made, x], x.shape)
 
 
-@operator(2)
-def positions(m):
+@operator(2, pick=dict(test=lambda v: len(v.shape) >= 1))
+def positions(m, x):
     """0, 1, ... along the last axis, as exporters write positions."""
-    x = m.pick(test=lambda v: len(v.shape) >= 1)
-    if x is None:
-        return
     count = m.node("Squeeze", [m.dimension(x, len(x.shape) - 1), m.integers(0)])
     start, step = m.constant(numpy.int64(0)), m.constant(numpy.int64(1))
     made = m.node("Cast", [m.node("Range", [start, count, step])], to=TensorProto.FLOAT)
     m.node("Add", [x, made], x.shape)
 
 
-@operator(2)
-def padding(m):
-    x = m.pick(test=lambda v: len(v.shape) >= 1)
-    if x is None:
-        return
+@operator(2, pick=dict(test=lambda v: len(v.shape) >= 1))
+def padding(m, x):
     axis = m.rng.randrange(len(x.shape))
     before, after = m.rng.choice(((0, 1), (1, 1), (2, 0)))
     pads = [0] * (2 * len(x.shape))
@@ -428,11 +388,8 @@ def padding(m):
     m.node("Pad", [x, m.integers(*pads)], shape)
 
 
-@operator(2)
-def resizing(m):
-    x = m.pick(rank=4)
-    if x is None:
-        return
+@operator(2, pick=dict(rank=4))
+def resizing(m, x):
     shape = x.shape[:2] + [tuple(2 * n for n in s) for s in x.shape[2:]]
     if not m.small(shape):
         return
@@ -454,20 +411,14 @@ def resizing(m):
     m.node("Resize", [x, "", m.node("Div", wide)], shape, **how)
 
 
-@operator(2)
-def selection(m):
-    x = m.pick()
-    if x is None:
-        return
+@operator(2, pick=dict())
+def selection(m, x):
     chosen = m.node("Greater", [x, m.constant(numpy.float32(0.1234))])
     m.node("Where", [chosen, x, m.constant(numpy.float32(m.rng.choice((0, -1))))], x.shape)
 
 
-@operator(2)
-def axes(m):
-    x = m.pick(test=lambda v: len(v.shape) <= 4)
-    if x is None:
-        return
+@operator(2, pick=dict(test=lambda v: len(v.shape) <= 4))
+def axes(m, x):
     ones = [i for i, s in enumerate(x.shape) if set(s) == {1}]
     if ones and m.rng.random() < 0.5:
         axis = m.rng.choice(ones)

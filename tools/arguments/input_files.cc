@@ -146,10 +146,7 @@ base::Result<ModelWithInputs> read_model_with_inputs(const std::string& path,
                                                      const ModelOptions& model,
                                                      const InputOptions& inputs, Console& console,
                                                      BindNames names) {
-  std::optional<std::string> bytes;
-  if (path == "-") {
-    EGRET_ASSIGN_OR_RETURN(bytes, read_input(path, kMostModelBytes));
-  }
+  EGRET_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, bytes_of_standard_input(path));
   EGRET_ASSIGN_OR_RETURN(InputFiles files, read_input_files(path, bytes, inputs));
   ModelOptions bound = model;
   EGRET_ASSIGN_OR_RETURN(bound.bind, bind_given(model.bind, files));

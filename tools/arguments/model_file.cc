@@ -69,6 +69,12 @@ base::Status set_input_ranges(ir::Graph& graph, const std::vector<std::string>& 
 
 }  // namespace
 
+base::Result<std::optional<std::string>> bytes_of_standard_input(const std::string& path) {
+  if (path != "-") return std::optional<std::string>();
+  EGRET_ASSIGN_OR_RETURN(std::string bytes, read_input(path, kMostModelBytes));
+  return std::optional(std::move(bytes));
+}
+
 base::Result<frontends::ImportedModel> import_model(const std::string& path,
                                                     const std::optional<std::string>& bytes,
                                                     const ModelOptions& options, Console& console,
@@ -95,10 +101,7 @@ base::Result<frontends::ImportedModel> read_model(const std::string& path,
 base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,
                                                            const ModelOptions& options,
                                                            Console& console, BindNames names) {
-  std::optional<std::string> bytes;
-  if (path == "-") {
-    EGRET_ASSIGN_OR_RETURN(bytes, read_input(path, kMostModelBytes));
-  }
+  EGRET_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, bytes_of_standard_input(path));
   return read_concrete_model(path, bytes, options, console, names);
 }
 

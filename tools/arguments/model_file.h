@@ -30,6 +30,9 @@ struct ModelOptions {
 // fixed what the other leaves open.
 enum class BindNames : unsigned char { kMustExist, kMayBeUnknown };
 
+// For "-": the model's bytes, which can be read once. nullopt for other paths.
+base::Result<std::optional<std::string>> bytes_of_standard_input(const std::string& path);
+
 // Reads an ONNX file, or standard input for "-". Notes of the importer go to the console.
 base::Result<frontends::ImportedModel> read_model(const std::string& path,
                                                   const ModelOptions& options, Console& console,

@@ -102,8 +102,7 @@ const base::OptionTable<SizeOptions>& SizeOptions::table() {
       "sizes",
       {{"at", &S::at,
         "Sizes of symbolic dimensions at which to measure, as NAME=SIZE,NAME=SIZE; the result "
-        "keeps "
-        "them open. May be given several times, each with a weight: NAME=SIZE*0.7"},
+        "keeps them open. May be given several times, each with a weight: NAME=SIZE*0.7"},
        {"range", &S::range,
         "The sizes that a symbolic dimension may have, as NAME=LOW..HIGH; the result need not be "
         "right beyond"}}};
@@ -143,10 +142,7 @@ base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
                                                        ir::GivenInputs& given, Console& console) {
   EGRET_ASSIGN_OR_RETURN(std::vector<rules::SizeProfile> profiles, parse_profiles(sizes.at));
   EGRET_ASSIGN_OR_RETURN(const auto ranges, parse_ranges(sizes.range));
-  std::optional<std::string> bytes;
-  if (path == "-") {
-    EGRET_ASSIGN_OR_RETURN(bytes, read_input(path, kMostModelBytes));
-  }
+  EGRET_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, bytes_of_standard_input(path));
   EGRET_ASSIGN_OR_RETURN(InputFiles files, read_input_files(path, bytes, inputs));
   EGRET_RETURN_IF_ERROR(add_given(options, files, ranges, profiles));
   given = std::move(files.values);
@@ -161,23 +157,25 @@ base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
     const auto chosen = first.find(symbol);
     return chosen != first.end() ? chosen->second : number;
   };
+  const auto example_of = [&](std::string_view name, int axis) {
+    if (!open) open.emplace();
+    const auto range = ranges.find(std::string(name));
+    if (range != ranges.end() && !usual.contains(name))
+      open->assume_range(name, range->second.low, range->second.high);
+    return number_of(name, axis);
+  };
   frontends::ImportOptions import;
   import.opaque_nodes = true;
-  import.example_of = [&](std::string_view name, int axis) { if (!open) open.emplace();
-  const auto range = ranges.find(std::string(name));
-  if (range != ranges.end() && !usual.contains(name))
-    open->assume_range(name, range->second.low, range->second.high);
-  return number_of(name, axis);
-};
-EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
-                       import_model(path, bytes, options, console, std::move(import)));
-for (const auto& [name, range] : ranges) {
-  if (!usual.contains(name))
-    return base::usage_error("--range: the model has no open size '" + name + "'");
+  import.example_of = example_of;
+  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
+                         import_model(path, bytes, options, console, std::move(import)));
+  for (const auto& [name, range] : ranges) {
+    if (!usual.contains(name))
+      return base::usage_error("--range: the model has no open size '" + name + "'");
+  }
+  EGRET_ASSIGN_OR_RETURN(profiles, complete(std::move(profiles), usual));
+  if (open && !profiles.empty()) open->set_profiles(std::move(profiles));
+  return model;
 }
-EGRET_ASSIGN_OR_RETURN(profiles, complete(std::move(profiles), usual));
-if (open && !profiles.empty()) open->set_profiles(std::move(profiles));
-return model;
-}  // namespace egret::tools
 
 }  // namespace egret::tools

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of OnnxGraphWriter that writes sizes as shape arithmetic: few nodes where a value has
-// such axes already.
-#include <algorithm>
-#include <span>
+#include "frontends/nodes/written_sizes.h"
 
-#include "frontends/nodes/onnx_writer.h"
+#include <algorithm>
+
 #include "frontends/onnx.pb.h"
 #include "ir/core/plain_sign.h"
 
@@ -29,38 +27,35 @@ bool is_negation(const ir::ExprNode* node) {
 
 }  // namespace
 
-std::string OnnxGraphWriter::append(std::string_view op_type, std::vector<std::string> inputs) {
-  onnx::NodeProto& node = *graph_.add_node();
+std::string OnnxGraphWriter::Sizes::append(std::string_view op_type,
+                                           std::vector<std::string> inputs) {
+  onnx::NodeProto& node = *writer_.graph_.add_node();
   node.set_op_type(std::string(op_type));
   for (std::string& name : inputs) node.add_input(std::move(name));
-  node.add_output(fresh_name("size"));
+  node.add_output(writer_.fresh_name("size"));
   node.set_name(node.output(0));
   return node.output(0);
 }
 
-onnx::NodeProto& OnnxGraphWriter::last_node() {
-  return *graph_.mutable_node(graph_.node_size() - 1);
+onnx::NodeProto& OnnxGraphWriter::Sizes::last_node() {
+  return *writer_.graph_.mutable_node(writer_.graph_.node_size() - 1);
 }
 
-void OnnxGraphWriter::note_shape(const std::string& name, const ir::TensorType& type) {
-  if (!type.is_concrete()) shapes_.push_back({name, type.dims, ""});
+void OnnxGraphWriter::Sizes::note(const std::string& value, const ir::TensorType& type) {
+  if (!type.is_concrete()) shapes_.push_back({value, type.dims, ""});
 }
 
-void OnnxGraphWriter::remove_nodes(int first) {
-  std::set<std::string_view> removed;
-  for (int i = first; i < graph_.node_size(); ++i)
-    removed.insert(graph_.node(i).output().begin(), graph_.node(i).output().end());
-  std::erase_if(computed_, [&](const auto& entry) { return removed.contains(entry.second); });
+void OnnxGraphWriter::Sizes::forget(const std::set<std::string_view>& outputs) {
+  std::erase_if(computed_, [&](const auto& entry) { return outputs.contains(entry.second); });
   for (Shape& shape : shapes_) {
-    if (removed.contains(shape.node)) shape.node.clear();
+    if (outputs.contains(shape.node)) shape.node.clear();
   }
-  graph_.mutable_node()->DeleteSubrange(first, graph_.node_size() - first);
 }
 
 // The sizes of a value that was written, as a tensor: one node, or two before opset 15.
-std::string OnnxGraphWriter::axes_of(Shape& shape, std::size_t first, std::size_t count) {
+std::string OnnxGraphWriter::Sizes::axes_of(Shape& shape, std::size_t first, std::size_t count) {
   const bool all = count == shape.dims.size();
-  if (!all && opset_ >= kShapeOfAxesOpset) {
+  if (!all && writer_.opset_ >= kShapeOfAxesOpset) {
     const std::string made = append("Shape", {shape.value});
     add_attribute(last_node(), "start", static_cast<std::int64_t>(first));
     add_attribute(last_node(), "end", static_cast<std::int64_t>(first + count));
@@ -70,11 +65,12 @@ std::string OnnxGraphWriter::axes_of(Shape& shape, std::size_t first, std::size_
   if (all) return shape.node;
   ir::Integers axes;
   for (std::size_t i = 0; i < count; ++i) axes.push_back(static_cast<std::int64_t>(first + i));
-  return append("Gather", {shape.node, shared_constant(ir::Tensor::of_integers(axes))});
+  return append("Gather", {shape.node, writer_.shared_constant(ir::Tensor::of_integers(axes))});
 }
 
 // The longest run of axes of one value that begins as `sizes` do; the first such value.
-OnnxGraphWriter::AxisRun OnnxGraphWriter::longest_run(std::span<const ir::Index> sizes) {
+OnnxGraphWriter::Sizes::AxisRun OnnxGraphWriter::Sizes::longest_run(
+    std::span<const ir::Index> sizes) {
   AxisRun best;
   for (Shape& shape : shapes_) {
     for (std::size_t first = 0; first < shape.dims.size(); ++first) {
@@ -91,9 +87,9 @@ OnnxGraphWriter::AxisRun OnnxGraphWriter::longest_run(std::span<const ir::Index>
   return best;
 }
 
-base::Result<std::string> OnnxGraphWriter::computed_sizes(const std::vector<ir::Index>& sizes) {
+base::Result<std::string> OnnxGraphWriter::Sizes::tensor_of(std::span<const ir::Index> sizes) {
   std::vector<std::string> parts;
-  for (std::span<const ir::Index> rest(sizes); !rest.empty();) {
+  for (std::span<const ir::Index> rest = sizes; !rest.empty();) {
     const auto open = std::ranges::find_if(rest, [](ir::Index one) { return !one.is_constant(); });
     const AxisRun run = longest_run(rest);
     std::size_t count = 1;
@@ -104,10 +100,10 @@ base::Result<std::string> OnnxGraphWriter::computed_sizes(const std::vector<ir::
       // Numbers up to the next size that is none.
       ir::Integers numbers;
       for (auto one = rest.begin(); one != open; ++one) numbers.push_back(one->constant());
-      parts.push_back(shared_constant(ir::Tensor::of_integers(numbers)));
+      parts.push_back(writer_.shared_constant(ir::Tensor::of_integers(numbers)));
       count = numbers.size();
     } else {
-      EGRET_ASSIGN_OR_RETURN(std::string part, computed_size(rest.front()));
+      EGRET_ASSIGN_OR_RETURN(std::string part, vector_of(rest.front()));
       parts.push_back(std::move(part));
     }
     rest = rest.subspan(count);
@@ -121,35 +117,34 @@ base::Result<std::string> OnnxGraphWriter::computed_sizes(const std::vector<ir::
 // The quotients and remainders of sizes have positive divisors and dividends of either sign; ONNX
 // cuts quotients off towards 0. Where x may be negative, x div y is therefore (x - (x mod y)) / y,
 // and Mod takes the divisor's sign.
-base::Result<std::string> OnnxGraphWriter::computed_size(ir::Index size) {
+base::Result<std::string> OnnxGraphWriter::Sizes::vector_of(ir::Index size) {
   if (size.is_constant())
-    return shared_constant(ir::Tensor::of_integers(ir::Integers{size.constant()}));
+    return writer_.shared_constant(ir::Tensor::of_integers(ir::Integers{size.constant()}));
   const ir::ExprNode& node = *size.node();
   if (const auto found = computed_.find(&node); found != computed_.end()) return found->second;
   std::string name;
-  const ir::Index sizes[] = {size};
-  if (const AxisRun run = longest_run(sizes); run.count == 1) {
+  if (const AxisRun run = longest_run({&size, 1}); run.count == 1) {
     name = axes_of(*run.shape, run.first, 1);
   } else if (node.op == ir::ExprOp::kSymbol) {
     return base::unsupported("no input has the size " + std::string(node.name));
   } else {
     if (node.kids.size() != 2)
       return base::unsupported("the size " + to_string(size) + " cannot be computed");
-    EGRET_ASSIGN_OR_RETURN(const std::string a, computed_size(ir::Index(node.kids[0])));
+    EGRET_ASSIGN_OR_RETURN(const std::string a, vector_of(ir::Index(node.kids[0])));
     const bool is_difference = node.op == ir::ExprOp::kIndexAdd && is_negation(node.kids[1]);
     const ir::ExprNode* const second = is_difference ? node.kids[1]->kids[0] : node.kids[1];
-    EGRET_ASSIGN_OR_RETURN(const std::string b, computed_size(ir::Index(second)));
+    EGRET_ASSIGN_OR_RETURN(const std::string b, vector_of(ir::Index(second)));
     switch (node.op) {
       case ir::ExprOp::kIndexAdd: name = append(is_difference ? "Sub" : "Add", {a, b}); break;
       case ir::ExprOp::kIndexMul: name = append("Mul", {a, b}); break;
       case ir::ExprOp::kIndexMin:
       case ir::ExprOp::kIndexMax: {
-        need_opset(kIntegerExtremaOpset, "the minimum of two sizes");
+        writer_.need_opset(kIntegerExtremaOpset, "the minimum of two sizes");
         name = append(node.op == ir::ExprOp::kIndexMin ? "Min" : "Max", {a, b});
         break;
       }
       case ir::ExprOp::kIndexMod:
-        need_opset(kModOpset, "the remainder of a size");
+        writer_.need_opset(kModOpset, "the remainder of a size");
         name = append("Mod", {a, b});
         break;
       case ir::ExprOp::kIndexDiv: {
@@ -157,7 +152,7 @@ base::Result<std::string> OnnxGraphWriter::computed_size(ir::Index size) {
           name = append("Div", {a, b});
           break;
         }
-        need_opset(kModOpset, "the quotient of a size");
+        writer_.need_opset(kModOpset, "the quotient of a size");
         const std::string rest = append("Mod", {a, b});
         name = append("Div", {append("Sub", {a, rest}), b});
         break;
