@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How Egret works, from top to bottom:
 //
-//   graph -> e-graph -> saturate with admitted rules -> price nodes and extract candidates, each
-//   with
-//         its constants folded -> race them against the original -> check the outputs
+//   graph -> e-graph -> saturate with admitted rules -> price nodes -> extract candidates and fold
+//   their constants -> race them against the original -> check the outputs
 //
 // A search over whole graphs (driver/search/graph_search.h), where one is asked for, replaces the
 // e-graph and the extraction.
