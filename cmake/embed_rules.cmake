@@ -1,5 +1,5 @@
 # Writes OUTPUT, a C++ source that holds the rule files of DIRECTORY and its folders, and their
-# statuses.
+# statuses: status.json and *.rules.status.json.
 #   cmake -DDIRECTORY=rules/data -DOUTPUT=builtin_rules.cc -P cmake/embed_rules.cmake
 file(GLOB files ${DIRECTORY}/*.rules ${DIRECTORY}/*/*.rules)
 list(SORT files)
@@ -10,12 +10,18 @@ foreach(path ${files})
   file(READ ${path} content)
   string(APPEND text "    {\"${name}\", R\"egret(${content})egret\"},\n")
 endforeach()
-set(status "{}")
-if(EXISTS ${DIRECTORY}/status.json)
-  file(READ ${DIRECTORY}/status.json status)
+string(APPEND text "};\n\nconstexpr std::string_view kStatuses[] = {\n")
+file(GLOB statuses ${DIRECTORY}/status.json ${DIRECTORY}/*.status.json ${DIRECTORY}/*/*.status.json)
+list(SORT statuses)
+if(NOT statuses)
+  string(APPEND text "    \"{}\",\n")
 endif()
+foreach(path ${statuses})
+  file(READ ${path} content)
+  string(APPEND text "    R\"egret(${content})egret\",\n")
+endforeach()
 string(APPEND text "};\n\n}  // namespace\n\n"
   "std::span<const RuleFile> builtin_rule_files() { return kFiles; }\n"
-  "std::string_view builtin_rule_statuses() { return R\"egret(${status})egret\"; }\n\n"
+  "std::span<const std::string_view> builtin_rule_statuses() { return kStatuses; }\n\n"
   "}  // namespace egret::rules\n")
 file(WRITE ${OUTPUT} "${text}")

@@ -46,10 +46,12 @@ Json rules_used_json(const Report::Rules& rules) {
 
 std::string measured_text(const Report::Race& race) {
   if (!race.measured) return "";
-  const double ratio = race.before.median_s / race.after.median_s;
-  return base::format_seconds(race.before.median_s) + " -> " +
-         base::format_seconds(race.after.median_s) + "  (" + base::format_short(ratio) +
-         " times as fast)";
+  const std::string times = base::format_seconds(race.before.median_s) + " -> " +
+                            base::format_seconds(race.after.median_s);
+  if (race.chosen == "original") return times;
+  const backends::Gain& gain = race.after.gain;
+  return times + "  (" + base::format_short(gain.ratio) + " times as fast; 95 % interval " +
+         base::format_short(gain.low) + " to " + base::format_short(gain.high) + ")";
 }
 
 std::string predicted_text(const Report::Prediction& p) {
@@ -111,11 +113,16 @@ std::string check_text(const Report& r) {
   for (const std::string& name : r.check.given) given += (given.empty() ? "" : ", ") + name;
   if (!given.empty()) given = ", with the given " + given;
   if (r.check.made) return to_string(r.check.outputs) + given;
-  return r.status == "improved" ? "not made (--no-check)" : "not made";
+  return r.status == "unchanged" ? "not made" : "not made (--no-check)";
 }
 
 std::string result_text(const Report& r) {
   if (r.status == "improved") return "improved";
+  if (r.status == "rewritten") {
+    if (!r.race.measured) return "rewritten; not measured";
+    return r.race.after.gain.high < 1 ? "rewritten; slower than the original"
+                                      : "rewritten; as fast as the original, within noise";
+  }
   return r.race.measured ? "the original is the fastest; written unchanged" : "written unchanged";
 }
 
@@ -143,6 +150,12 @@ const base::ReportTable<Report::Race>& Report::Race::table() {
         measured_text},
        {"measured_after_s", "median time of the result in seconds",
         [](const R& r) { return r.measured ? Json(r.after.median_s) : Json(); }},
+       {"measured_gain", "how many times as fast the result is: the median ratio of paired runs",
+        [](const R& r) { return r.measured ? Json(r.after.gain.ratio) : Json(); }},
+       {"measured_gain_low", "lower end of its confidence interval of 95 %",
+        [](const R& r) { return r.measured ? Json(r.after.gain.low) : Json(); }},
+       {"measured_gain_high", "upper end of this interval",
+        [](const R& r) { return r.measured ? Json(r.after.gain.high) : Json(); }},
        {"candidates", "the graphs that were raced: name, operators, predicted and measured seconds",
         candidates_json},
        {"chosen", "the name of the candidate that is written, or original", &R::chosen},

@@ -74,7 +74,6 @@ struct OptimizeReport {
   // The e-graph, or the graphs of a search that has none.
   struct Growth {
     std::string stop_reason;
-    bool limit_hit = false;  // of nodes, memory or time
     std::uint64_t e_nodes = 0;
     std::uint64_t e_classes = 0;
     std::uint64_t iterations = 0;
@@ -115,8 +114,10 @@ struct OptimizeReport {
     static const base::ReportTable<Check>& table();
   };
 
-  std::string status;      // "improved", or "unchanged": the original is the fastest
-  bool limit_hit = false;  // of saturation, or of memory for the original's plan
+  // "improved": measured, and faster than the original beyond noise; "rewritten": another graph,
+  // as fast as the original or not measured; "unchanged": the original.
+  std::string status;
+  bool out_of_memory = false;  // the original's plan was
   Operators operators;
   Race race;
   Prediction predicted;

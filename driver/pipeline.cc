@@ -42,7 +42,6 @@ rules::SaturateOptions saturate_options(const OptimizeOptions& options,
 Report::Growth growth_of(const rules::SaturatedGraph& saturated) {
   const egraph::RunReport& run = saturated.run;
   return {.stop_reason = std::string(egraph::to_string(run.stop)),
-          .limit_hit = is_resource_limit(run.stop),
           .e_nodes = saturated.tensors->egraph().node_count(),
           .e_classes = saturated.tensors->egraph().class_count(),
           .iterations = run.iterations.size(),
@@ -82,7 +81,6 @@ base::Result<std::vector<Candidate>> search(const ir::Graph& graph, const Setup&
   EGRET_ASSIGN_OR_RETURN(const GraphSearchResult found,
                          setup.search->search(graph, setup.rules, price, searching));
   growth.stop_reason = found.stop_reason;
-  growth.limit_hit = found.limit_hit;
   growth.graphs_rewritten = found.rewritten;
   growth.graphs_seen = found.seen;
   Candidate candidate{.name = "cheapest"};

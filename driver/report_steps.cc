@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "driver/measure/race.h"
 #include "driver/select/operator_costs.h"
 
 namespace egret::driver {
@@ -101,8 +102,9 @@ std::map<std::string, std::string> manifest_of(const OptimizeSteps& s, const Rep
 OptimizeReport report_of(const OptimizeSteps& s) {
   const Candidate* chosen = s.decision.chosen;
   OptimizeReport report;
-  report.status = chosen == nullptr ? "unchanged" : "improved";
-  report.limit_hit = s.growth.limit_hit || s.decision.out_of_memory;
+  const bool faster = s.decision.measured && is_faster(s.decision.timings[s.decision.winner].gain);
+  report.status = chosen == nullptr ? "unchanged" : faster ? "improved" : "rewritten";
+  report.out_of_memory = s.decision.out_of_memory;
   report.operators.before = s.decision.operators_before;
   report.operators.after = chosen == nullptr ? s.decision.operators_before : chosen->operators;
   report.race = race_of(s);

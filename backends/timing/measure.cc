@@ -69,6 +69,22 @@ Timing summarize(std::vector<double> samples) {
   return timing;
 }
 
+Gain gain_of(std::span<const double> before, std::span<const double> after) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
+    if (before[i] > 0 && after[i] > 0) ratios.push_back(before[i] / after[i]);
+  }
+  if (ratios.empty()) return {};
+  std::sort(ratios.begin(), ratios.end());
+  // The number of ratios below the true median is binomial, with this standard deviation.
+  const auto n = static_cast<double>(ratios.size());
+  const double below = n / 2 - 1.96 * std::sqrt(n) / 2;
+  const std::size_t rank = below > 0 ? static_cast<std::size_t>(below) : 0;
+  return {.ratio = quantile(ratios, 0.5),
+          .low = ratios[rank],
+          .high = ratios[ratios.size() - 1 - rank]};
+}
+
 // Plans take turns within each round, so that a slow phase of the machine meets all of them.
 base::Result<std::vector<Timing>> measure_interleaved(std::span<ExecutablePlan* const> plans,
                                                       const MeasureOptions& options) {
@@ -118,7 +134,10 @@ base::Result<std::vector<Timing>> measure_interleaved(std::span<ExecutablePlan* 
   }
   if (samples[0].empty()) return base::limit_hit("interrupted before the first run was measured");
   std::vector<Timing> timings;
-  for (auto& sample : samples) timings.push_back(summarize(std::move(sample)));
+  for (const std::vector<double>& sample : samples) {
+    timings.push_back(summarize(sample));
+    timings.back().gain = gain_of(samples[0], sample);
+  }
   return timings;
 }
 

@@ -37,13 +37,26 @@ struct MeasureOptions {
   std::function<bool()> should_stop{};  // polled between runs, like max_seconds
 };
 
+// How many times as fast as another plan: the median of the ratios of paired runs, and its
+// confidence interval of 95 %.
+struct Gain {
+  double ratio = 1;
+  double low = 1;
+  double high = 1;
+};
+
 struct Timing {
   double median_s = 0;
   double p10_s = 0;
   double p90_s = 0;
   double mad_s = 0;  // median absolute deviation
   int runs = 0;
+  Gain gain{};  // over the first plan of an interleaved measurement
 };
+
+// Of paired runs: the ratios before / after. The interval is of order statistics and needs no
+// distribution; of less than six pairs it is the whole range. 1 for no pair.
+Gain gain_of(std::span<const double> before, std::span<const double> after);
 
 // Quantiles of samples in seconds; zeros for none.
 Timing summarize(std::vector<double> samples);

@@ -11,6 +11,14 @@
 namespace egret::driver {
 namespace {
 
+// Kept beside a racer's time: its gain, with the wider half of the confidence interval. An entry
+// of the database has one deviation.
+std::string gain_key(const std::string& key) { return "gain in " + key; }
+backends::Gain symmetric(const backends::Gain& gain) {
+  const double half = std::max(gain.ratio - gain.low, gain.high - gain.ratio);
+  return {.ratio = gain.ratio, .low = gain.ratio - half, .high = gain.ratio + half};
+}
+
 // A time is kept for this field of racers alone. Times of one race can be compared, those of two
 // cannot.
 std::vector<std::string> keys_of(std::span<const Racer> racers, const RaceOptions& options) {
@@ -36,11 +44,17 @@ base::Result<std::optional<std::vector<backends::Timing>>> recall(std::span<cons
     EGRET_ASSIGN_OR_RETURN(const std::optional<cost::Entry> entry,
                            options.database->find(options.machine, key));
     if (!entry) return std::optional<std::vector<backends::Timing>>{};
+    EGRET_ASSIGN_OR_RETURN(const std::optional<cost::Entry> gain,
+                           options.database->find(options.machine, gain_key(key)));
+    if (!gain) return std::optional<std::vector<backends::Timing>>{};
     timings.push_back({.median_s = entry->median_s,
                        .p10_s = entry->median_s - entry->deviation_s,
                        .p90_s = entry->median_s + entry->deviation_s,
                        .mad_s = entry->deviation_s,
-                       .runs = static_cast<int>(entry->runs)});
+                       .runs = static_cast<int>(entry->runs),
+                       .gain = {.ratio = gain->median_s,
+                                .low = gain->median_s - gain->deviation_s,
+                                .high = gain->median_s + gain->deviation_s}});
   }
   return std::optional(std::move(timings));
 }
@@ -56,18 +70,23 @@ base::Status keep(std::span<const std::string> keys, std::span<const backends::T
                             .deviation_s = timings[i].mad_s,
                             .disturbed = disturbed};
     EGRET_RETURN_IF_ERROR(options.database->store(options.machine, keys[i], entry));
+    const cost::Entry gain{.runs = timings[i].runs,
+                           .median_s = timings[i].gain.ratio,
+                           .deviation_s = timings[i].gain.high - timings[i].gain.ratio,
+                           .disturbed = disturbed};
+    EGRET_RETURN_IF_ERROR(options.database->store(options.machine, gain_key(keys[i]), gain));
   }
   return base::ok();
 }
 
 std::size_t winner_among(std::span<const Racer> racers, std::span<const backends::Timing> timings) {
-  std::vector<double> medians;
+  std::vector<double> times;
   std::vector<int> operators;
   for (std::size_t i = 0; i < racers.size(); ++i) {
-    medians.push_back(timings[i].median_s);
+    times.push_back(1 / timings[i].gain.ratio);
     operators.push_back(racers[i].operators);
   }
-  return winner_of(medians, operators);
+  return winner_of(times, operators);
 }
 
 }  // namespace
@@ -76,15 +95,15 @@ std::string identity_of(const ir::Graph& graph) {
   return base::content_hash(ir::to_text(graph)).to_hex();
 }
 
-std::size_t winner_of(std::span<const double> medians, std::span<const int> operators) {
-  EGRET_CHECK(!medians.empty() && medians.size() == operators.size(), "a race of nobody");
-  const double fastest = *std::ranges::min_element(medians);
+std::size_t winner_of(std::span<const double> times, std::span<const int> operators) {
+  EGRET_CHECK(!times.empty() && times.size() == operators.size(), "a race of nobody");
+  const double fastest = *std::ranges::min_element(times);
   std::optional<std::size_t> winner;
   // The original comes last: a candidate of as many operators has won by then.
-  for (std::size_t turn = 1; turn <= medians.size(); ++turn) {
-    const std::size_t i = turn % medians.size();
+  for (std::size_t turn = 1; turn <= times.size(); ++turn) {
+    const std::size_t i = turn % times.size();
     // All racers within the noise count as equally fast. Among them the fewest operators win.
-    if (medians[i] > fastest * (1 + kRaceNoise)) continue;
+    if (times[i] > fastest * (1 + kRaceNoise)) continue;
     if (!winner || operators[i] < operators[*winner]) winner = i;
   }
   return *winner;
@@ -107,6 +126,8 @@ base::Result<RaceResult> race(std::span<const Racer> racers, const RaceOptions& 
   if (options.disturbed) (void)options.disturbed();
   RaceResult result;
   EGRET_ASSIGN_OR_RETURN(result.timings, backends::measure_interleaved(plans, options.measure));
+  // The same verdict now as when it is remembered.
+  for (backends::Timing& timing : result.timings) timing.gain = symmetric(timing.gain);
   EGRET_RETURN_IF_ERROR(keep(keys_of(racers, options), result.timings, options));
   result.winner = winner_among(racers, result.timings);
   return result;

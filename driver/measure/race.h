@@ -32,6 +32,11 @@ std::string identity_of(const ir::Graph& graph);
 // Two runs of one graph differ by so much of their time.
 inline constexpr double kRaceNoise = 0.02;
 
+// Whether a candidate is faster than the original, beyond noise and chance.
+inline bool is_faster(const backends::Gain& gain) {
+  return gain.ratio > 1 + kRaceNoise && gain.low > 1;
+}
+
 struct Racer {
   backends::ExecutablePlan* plan = nullptr;
   std::string identity;
@@ -58,7 +63,7 @@ base::Result<std::optional<RaceResult>> remembered_race(std::span<const Racer> r
 // The first racer is the original. Errors: what the plans report.
 base::Result<RaceResult> race(std::span<const Racer> racers, const RaceOptions& options);
 
-// Who wins, given the medians. Exposed for its test.
-std::size_t winner_of(std::span<const double> medians, std::span<const int> operators);
+// Who wins, given times relative to the original's. Exposed for its test.
+std::size_t winner_of(std::span<const double> times, std::span<const int> operators);
 
 }  // namespace egret::driver

@@ -38,14 +38,6 @@ enum class StopReason : unsigned char {
 // "saturated", "node limit", ...
 std::string_view to_string(StopReason reason);
 
-// Whether the run ended at a bound of nodes, memory or time, so that more of it might find more. A
-// program reports that by its exit code. Bounds on iterations, matches and ticks are not counted:
-// they are part of how a run is meant to go.
-constexpr bool is_resource_limit(StopReason reason) {
-  return reason == StopReason::kNodeLimit || reason == StopReason::kByteLimit ||
-         reason == StopReason::kTimeLimit;
-}
-
 // Counts work against the tick and time limits. spend() is cheap: it reads the clock about once per
 // 2^14 ticks.
 class Budget {

@@ -106,9 +106,9 @@ base::Status write_rule_files(const std::string& folder, const Space& space,
   RuleStatuses statuses;
   for (const GeneratedRule& generated : generation.rules)
     record(statuses, generated.rule, generated.verdict);
-  EGRET_RETURN_IF_ERROR(
-      base::write_file(folder + "/generated.rules", rules_text(space.name, generation)));
-  EGRET_RETURN_IF_ERROR(base::write_file(folder + "/status.json", statuses.to_json() + "\n"));
+  const std::string rules = folder + "/generated.rules";
+  EGRET_RETURN_IF_ERROR(base::write_file(rules, rules_text(space.name, generation)));
+  EGRET_RETURN_IF_ERROR(base::write_file(status_file_of(rules), statuses.to_json()));
   return base::write_file(folder + "/report.json", report_json(space, generation).dump(1) + "\n");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a generation leaves in a folder: generated.rules, status.json (what is proven, by content
-// hash), and report.json.
+// What a generation leaves in a folder: generated.rules, its statuses (status_file_of()), and
+// report.json.
 #pragma once
 
 #include <string>

@@ -79,7 +79,7 @@ class Verification {
 
  private:
   std::optional<Ending> test_instances() {
-    for (int checks = 0; checks < options_.tensor_checks;) {
+    while (checks_ < options_.tensor_checks) {
       auto instance = next_instance();
       if (!instance) break;
       const base::Random elements =
@@ -89,7 +89,7 @@ class Verification {
         return Ending{Status::kRefuted, refutation_.shrunk(*instance, comparison, elements)};
       if (!has_elements(*instance)) continue;
       tested_.push_back(*std::move(instance));
-      checks += comparison.outcome == Comparison::Outcome::kEqual ? 1 : 0;
+      checks_ += comparison.outcome == Comparison::Outcome::kEqual ? 1 : 0;
     }
     return std::nullopt;
   }
@@ -217,6 +217,7 @@ class Verification {
     if (ending.status != Status::kBounded) verdict.bound = 0;
     verdict.status = ending.status;
     verdict.reason = std::move(ending.reason);
+    verdict.checks = checks_;
     verdict.members = members_;
     verdict.axes = axes_;
     verdict.cover = kinds_.covered();
@@ -240,6 +241,7 @@ class Verification {
   std::deque<Instance> tested_;  // on tensors, not yet proven
   std::vector<Choice> opened_;   // of the instances that were in no family yet
   bool trivial_ = true;          // both sides of all instances are the same graph
+  int checks_ = 0;
   int members_ = 0;
   int drawn_rank_ = 0;  // the highest of a random instance
   int axes_ = -1;       // of which all small instances hold
@@ -282,6 +284,8 @@ Verdict verify(const Rule& rule, const VerifyOptions& options, KnownOperators& k
     verdict.status = Status::kRefuted;
     verdict.reason = std::move(again.counterexample);
   }
+  if (again.verdict == TestReport::Verdict::kTested)
+    verdict.checks = std::max(verdict.checks, again.checks);
   return verdict;
 }
 

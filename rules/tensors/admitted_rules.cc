@@ -14,7 +14,7 @@ Result<AdmittedRules> AdmittedRules::select(std::string_view selection, std::str
   const auto least = parse_rule_status(allow);
   if (!least) return base::usage_error("invalid value of --allow: '" + std::string(allow) + "'");
   EGRET_ASSIGN_OR_RETURN(RuleSet set, select_rules(selection));
-  EGRET_ASSIGN_OR_RETURN(RuleStatuses statuses, builtin_statuses());
+  EGRET_ASSIGN_OR_RETURN(RuleStatuses statuses, statuses_of(set));
   return admit(std::move(set), std::move(statuses), *least);
 }
 

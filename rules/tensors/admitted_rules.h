@@ -20,7 +20,7 @@ namespace egret::rules {
 class AdmittedRules {
  public:
   // The rules that `selection` names (select_rules()). `allow` names the least status that each
-  // rule must have among Egret's own statuses: "proven" unless the user accepts less. Errors:
+  // rule must have by statuses_of(): "proven" unless the user accepts less. Errors:
   // usage_error for unknown names, and for rules below that status, which it names.
   static base::Result<AdmittedRules> select(std::string_view selection,
                                             std::string_view allow = "proven");

@@ -96,10 +96,7 @@ class Selector {
 
  private:
   Status add(std::string_view item) {
-    if (is_path(item)) {
-      EGRET_ASSIGN_OR_RETURN(std::vector<Rule> loaded, load_rules(std::string(item)));
-      return append(set_.rules, std::move(loaded));
-    }
+    if (is_path(item)) return add_files(std::string(item));
     std::vector<Rule> chosen;
     const std::size_t before = set_.dynamic.size();
     for (const Rule& rule : builtin_) {
@@ -109,8 +106,19 @@ class Selector {
       if (std::ranges::find(set_.dynamic, &rule) != set_.dynamic.end()) continue;
       if (is_in(item, rule) || matches(item, rule)) set_.dynamic.push_back(&rule);
     }
-    if (chosen.empty() && set_.dynamic.size() == before) return no_match(item);
+    if (chosen.empty() && set_.dynamic.size() == before) {
+      std::error_code error;
+      if (std::filesystem::is_directory(item, error)) return add_files(std::string(item));
+      return no_match(item);
+    }
     return append(set_.rules, std::move(chosen));
+  }
+
+  Status add_files(const std::string& path) {
+    EGRET_ASSIGN_OR_RETURN(const std::vector<std::string> files, rule_files_of(path));
+    EGRET_ASSIGN_OR_RETURN(std::vector<Rule> loaded, load_rules(path));
+    set_.files.insert(set_.files.end(), files.begin(), files.end());
+    return append(set_.rules, std::move(loaded));
   }
 
   Status keep(std::string_view pattern, bool matching) {
@@ -184,20 +192,22 @@ Result<std::vector<Rule>> builtin_rules() {
   return all;
 }
 
-Result<std::vector<Rule>> load_rules(const std::string& path) {
-  std::vector<std::string> files;
+Result<std::vector<std::string>> rule_files_of(const std::string& path) {
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
-         entry.increment(error)) {
-      if (entry->path().extension() == kSuffix) files.push_back(entry->path().string());
-    }
-    if (error) return base::unavailable(path + ": " + error.message());
-    if (files.empty()) return base::bad_input(path + ": the folder contains no *.rules file");
-    std::ranges::sort(files);
-  } else {
-    files.push_back(path);
+  if (!std::filesystem::is_directory(path, error)) return std::vector{path};
+  std::vector<std::string> files;
+  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == kSuffix) files.push_back(entry->path().string());
   }
+  if (error) return base::unavailable(path + ": " + error.message());
+  if (files.empty()) return base::bad_input(path + ": the folder contains no *.rules file");
+  std::ranges::sort(files);
+  return files;
+}
+
+Result<std::vector<Rule>> load_rules(const std::string& path) {
+  EGRET_ASSIGN_OR_RETURN(const std::vector<std::string> files, rule_files_of(path));
   std::vector<Rule> all;
   for (const std::string& file : files) {
     EGRET_ASSIGN_OR_RETURN(const std::string text, base::read_file(file, kMaxFileBytes));

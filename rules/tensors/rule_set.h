@@ -7,8 +7,8 @@
 //   starter          the hand-written rules, those that the generated ones derive too, except those
 //                    tagged `extra`
 //   all              the rules that come with Egret
-//   PATH             the rules of a file, or of all *.rules files of a directory (has a '/' or ends
-//                    in .rules)
+//   PATH             the rules of a file, or of all *.rules files of a folder (has a '/' or ends in
+//                    .rules, or is a folder and matches no rule that comes with Egret)
 //   PATTERN          the rules that come with Egret whose name, tag or file matches (* and ?)
 //   -PATTERN         takes away those that match
 //   +PATTERN         keeps only those that match
@@ -36,18 +36,21 @@ struct RuleFile {
 };
 // The rule files that are compiled into Egret, by name.
 std::span<const RuleFile> builtin_rule_files();
-// Their statuses (rules/tensors/rule_status.h), as JSON.
-std::string_view builtin_rule_statuses();
+// Their statuses (rules/tensors/rule_status.h): JSON documents.
+std::span<const std::string_view> builtin_rule_statuses();
 
 // The rules of all built-in files. Each rule gets its file's name without ".rules" as a tag, and
 // its folder's name (`generated`; `derived` for hand-written rules that generated ones derive).
 base::Result<std::vector<Rule>> builtin_rules();
-// The rules of a file, or of a directory's *.rules files in name order.
+// The rules of a file, or of a folder's *.rules files in name order.
 base::Result<std::vector<Rule>> load_rules(const std::string& path);
+// These files: the path itself, or the folder's files.
+base::Result<std::vector<std::string>> rule_files_of(const std::string& path);
 
 struct RuleSet {
   std::vector<Rule> rules;
   std::vector<const DynamicRule*> dynamic;
+  std::vector<std::string> files{};  // that were read, in order
 
   std::size_t size() const { return rules.size() + dynamic.size(); }
   // A hash of the set's meaning, independent of the order and names of its rules.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
+#include <set>
 
 #include "base/formats/json.h"
 #include "base/system/file.h"
@@ -27,6 +29,41 @@ constexpr StatusName kNames[] = {{RuleStatus::kRefuted, "refuted"},
                                  {RuleStatus::kProven, "proven"}};
 
 constexpr std::size_t kNamedInMessages = 8;
+constexpr std::string_view kAllOperators = "*";
+
+std::string meaning_hash(const ir::Operator& op) {
+  const auto meaning = ir::operator_meaning(op);
+  return base::content_hash(meaning.ok() ? *meaning : meaning.status().message()).to_hex();
+}
+
+// The hashes of today's operators by name. An operator that is registered later is added then.
+const std::string* current_definition(const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(name);
+  if (found != known.end()) return &found->second;
+  const ir::Operator* op = ir::find_operator(name);
+  return op != nullptr ? &known.emplace(name, meaning_hash(*op)).first->second : nullptr;
+}
+
+// A composite's body may call any operator, in ways that depend on its attributes.
+std::vector<std::string> operators_of(const Rule& rule) {
+  std::set<std::string> names;
+  bool composite = false;
+  const auto add = [&](const Term& term) {
+    if (term.kind != Term::Kind::kApply) return;
+    names.insert(term.op->name());
+    composite = composite || term.op->is_composite();
+  };
+  for (const Binding& source : rule.sources) for_each_subterm(source.term, add);
+  for (const Binding& target : rule.targets) for_each_subterm(target.term, add);
+  for (const Rule::Let& let : rule.lets) {
+    if (let.tensor >= 0) for_each_subterm(let.term, add);
+  }
+  if (composite) return {std::string(kAllOperators)};
+  return {names.begin(), names.end()};
+}
 
 }  // namespace
 
@@ -78,17 +115,13 @@ void RuleStatuses::record_proof(const Rule& rule, RuleStatus found, const Scope&
     void_proof(entry);
     return;
   }
-  const std::string now = definitions_hash();
-  const bool same = now == definitions_;
-  if (!same) {
-    for (auto& [hash, other] : entries_) void_proof(other);
-    definitions_ = now;
-  }
   entry.status = found;
   entry.bound = scope.bound;
   entry.families = scope.families;
-  entry.axes = same && was_proven ? std::max(entry.axes, scope.axes) : scope.axes;
+  entry.axes = was_proven ? std::max(entry.axes, scope.axes) : scope.axes;
   entry.limit = scope.limit;
+  entry.rests_on =
+      scope.derived ? std::vector<std::string>{std::string(kAllOperators)} : operators_of(rule);
 }
 
 void RuleStatuses::void_proof(Entry& entry) {
@@ -96,6 +129,35 @@ void RuleStatuses::void_proof(Entry& entry) {
   entry.status = entry.checks > 0 ? RuleStatus::kTested : RuleStatus::kUntested;
   entry.bound = 0;
   entry.limit = {};
+  entry.rests_on.clear();
+}
+
+void RuleStatuses::void_proofs_under(const std::map<std::string, std::string>& definitions) {
+  std::set<std::string> changed;
+  for (const auto& [name, hash] : definitions) {
+    const std::string* now = current_definition(name);
+    if (now == nullptr || *now != hash) changed.insert(name);
+  }
+  const auto holds = [&](const std::string& name) {
+    if (name == kAllOperators) return changed.empty() && !definitions.empty();
+    return definitions.contains(name) && !changed.contains(name);
+  };
+  for (auto& [hash, entry] : entries_) {
+    if (entry.status < RuleStatus::kBounded) continue;
+    if (!entry.rests_on.empty() && std::ranges::all_of(entry.rests_on, holds)) continue;
+    void_proof(entry);
+    voided_.push_back(entry.name);
+  }
+  std::ranges::sort(voided_);
+}
+
+void RuleStatuses::merge(const RuleStatuses& other) {
+  for (const auto& [hash, entry] : other.entries_) {
+    const auto [place, added] = entries_.emplace(hash, entry);
+    if (added || place->second.status == RuleStatus::kRefuted) continue;
+    if (entry.status == RuleStatus::kRefuted || entry.status > place->second.status)
+      place->second = entry;
+  }
 }
 
 std::string definitions_hash() {
@@ -109,6 +171,7 @@ std::string definitions_hash() {
 
 std::string RuleStatuses::to_json() const {
   Json rules = Json::object();
+  std::set<std::string> needed;
   for (const auto& [hash, entry] : entries_) {
     Json row = Json::object();
     row.set("name", entry.name).set("status", to_string(entry.status)).set("checks", entry.checks);
@@ -122,11 +185,24 @@ std::string RuleStatuses::to_json() const {
         for (const std::vector<int>& ranks : entry.limit.open) open.push(text_of_ranks(ranks));
         row.set("open", std::move(open));
       }
+      Json names = Json::array();
+      for (const std::string& name : entry.rests_on) {
+        names.push(name);
+        needed.insert(name);
+      }
+      row.set("rests_on", std::move(names));
     }
     rules.set(hash, std::move(row));
   }
+  if (needed.erase(std::string(kAllOperators)) > 0) {
+    for (const ir::Operator* op : ir::all_operators()) needed.insert(op->name());
+  }
+  Json definitions = Json::object();
+  for (const std::string& name : needed) {
+    if (const std::string* hash = current_definition(name)) definitions.set(name, *hash);
+  }
   Json document = base::versioned_json();
-  if (!definitions_.empty()) document.set("definitions", definitions_);
+  if (!needed.empty()) document.set("definitions", std::move(definitions));
   return document.set("rules", std::move(rules)).dump(1) + "\n";
 }
 
@@ -135,8 +211,13 @@ Result<RuleStatuses> parse_statuses(std::string_view json) {
   const Json* rules = document.find("rules");
   RuleStatuses statuses;
   if (rules == nullptr) return statuses;
-  if (const Json* definitions = document.find("definitions"); definitions != nullptr) {
-    EGRET_ASSIGN_OR_RETURN(statuses.definitions_, definitions->as_string());
+  std::map<std::string, std::string> definitions;
+  // Earlier files have one hash of all operators; their proofs are void.
+  if (const Json* written = document.find("definitions");
+      written != nullptr && written->is_object()) {
+    for (const auto& [name, hash] : written->members()) {
+      EGRET_ASSIGN_OR_RETURN(definitions[name], hash.as_string());
+    }
   }
   if (!rules->is_object()) return base::bad_input("rule statuses: 'rules' must be an object");
   for (const auto& [hash, row] : rules->members()) {
@@ -170,11 +251,19 @@ Result<RuleStatuses> parse_statuses(std::string_view json) {
         entry.limit.open.push_back(std::move(parsed_ranks));
       }
     }
+    if (const Json* names = row.find("rests_on"); names != nullptr) {
+      if (!names->is_array()) return base::bad_input("rule statuses: 'rests_on' must be an array");
+      for (const Json& one : names->items()) {
+        EGRET_ASSIGN_OR_RETURN(std::string operator_name, one.as_string());
+        entry.rests_on.push_back(std::move(operator_name));
+      }
+    }
     const auto parsed = parse_rule_status(text);
     if (!parsed) return base::bad_input("rule statuses: unknown status '" + text + "'");
     entry.status = *parsed;
     statuses.entries_[hash] = std::move(entry);
   }
+  statuses.void_proofs_under(definitions);
   return statuses;
 }
 
@@ -182,10 +271,30 @@ Result<RuleStatuses> read_statuses(const std::string& path) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 24;
   if (!std::filesystem::exists(path)) return RuleStatuses();
   EGRET_ASSIGN_OR_RETURN(const std::string json, base::read_file(path, kMostBytes));
-  return parse_statuses(json);
+  auto statuses = parse_statuses(json);
+  if (!statuses.ok()) return base::bad_input(path + ": " + statuses.status().message());
+  return statuses;
 }
 
-Result<RuleStatuses> builtin_statuses() { return parse_statuses(builtin_rule_statuses()); }
+Result<RuleStatuses> builtin_statuses() {
+  RuleStatuses all;
+  for (const std::string_view json : builtin_rule_statuses()) {
+    EGRET_ASSIGN_OR_RETURN(const RuleStatuses statuses, parse_statuses(json));
+    all.merge(statuses);
+  }
+  return all;
+}
+
+std::string status_file_of(const std::string& rule_file) { return rule_file + ".status.json"; }
+
+Result<RuleStatuses> statuses_of(const RuleSet& set) {
+  EGRET_ASSIGN_OR_RETURN(RuleStatuses all, builtin_statuses());
+  for (const std::string& file : set.files) {
+    EGRET_ASSIGN_OR_RETURN(const RuleStatuses statuses, read_statuses(status_file_of(file)));
+    all.merge(statuses);
+  }
+  return all;
+}
 
 Status require_status(const RuleSet& set, const RuleStatuses& statuses, RuleStatus at_least) {
   std::vector<std::string> below;

@@ -2,15 +2,19 @@
 // The known truth statuses of rules, stored by the hash of their meaning: editing a rule voids its
 // entry.
 //
-//   {"schema_version": 1, "definitions": "<hash>",
+//   {"schema_version": 1, "definitions": {"add": "<hash>", ...},
 //    "rules": {"<hash>": {"name": ..., "status": "proven", "checks": 10000, "families": 12,
-//                         "axes": 4, "rank": 4, "open": ["4,1"]}}}
+//                         "axes": 4, "rank": 4, "open": ["4,1"], "rests_on": ["add", "relu"]}}}
 //
 // "rank" and "open" are the limit of a proof (rules/tensors/rule_limit.h); without them there is
 // none.
 //
-// A proof depends on the rule and on the operators' definitions. `definitions` is the hash of all
-// operators' meanings when the proofs were made. Under other definitions the proofs are void.
+// A proof depends on the rule and on the definitions of its operators ("rests_on"). If one of them
+// is composite, or other rules were lemmas of the proof, it depends on all operators of that time
+// ("*"). `definitions` has a hash of the meaning of each operator on which a proof depends. A proof
+// is void if a meaning has changed or an operator is gone. New operators void nothing.
+//
+// The statuses of the rules of FILE.rules are kept in FILE.rules.status.json.
 #pragma once
 
 #include <map>
@@ -45,6 +49,8 @@ class RuleStatuses {
     std::int64_t axes = -1;     // all small instances of so many axes hold
     std::int64_t bound = 0;     // of sizes and integer attributes; when bounded
     RuleLimit limit{};          // of a proof
+    // Of a proof: the operators whose definitions it depends on, sorted; {"*"}: all.
+    std::vector<std::string> rests_on{};
   };
 
   RuleStatus of(const Rule& rule) const;
@@ -61,33 +67,43 @@ class RuleStatuses {
     std::int64_t axes = -1;
     std::int64_t bound = 0;
     RuleLimit limit{};
+    bool derived = false;  // from other rules
   };
-  // Records kProven, kBounded or kRefuted; any other value falls back to the test results. The
-  // first proof under other definitions voids all earlier proofs. Of two proofs under the same
-  // definitions, the larger number of axes counts, and the later limit.
+  // Records kProven, kBounded or kRefuted; any other value falls back to the test results. Of two
+  // proofs, the larger number of axes counts, and the later limit.
   void record_proof(const Rule& rule, RuleStatus found, const Scope& scope);
   // Removes the entries of other rules.
   void keep_only(const RuleSet& set);
-  const std::string& definitions() const { return definitions_; }
+  // Adds what other statuses know. Of two entries of a rule the more certain one counts, but a
+  // refutation counts most.
+  void merge(const RuleStatuses& other);
+  // The names of rules whose proofs parse_statuses() found void, sorted.
+  const std::vector<std::string>& voided() const { return voided_; }
   std::string to_json() const;  // sorted by hash; the same knowledge is the same bytes
   std::size_t size() const { return entries_.size(); }
 
  private:
   friend base::Result<RuleStatuses> parse_statuses(std::string_view json);
   static void void_proof(Entry& entry);
+  void void_proofs_under(const std::map<std::string, std::string>& definitions);
 
-  std::string definitions_;               // in hex; empty without proofs
-  std::map<std::string, Entry> entries_;  // by hash in hex
+  std::map<std::string, Entry> entries_;  // by hash in hex; proofs hold under today's definitions
+  std::vector<std::string> voided_;
 };
 
 // A hash, in hex, of the meanings of all operators as text (ir/graph/operator_docs.h).
 std::string definitions_hash();
 
+// Proofs that rest on other definitions than today's are void: such a rule counts as tested.
 base::Result<RuleStatuses> parse_statuses(std::string_view json);
-// Reads a file; empty if there is no file.
+// Reads a file; empty if there is no file. Errors name the file.
 base::Result<RuleStatuses> read_statuses(const std::string& path);
 // The statuses that come with Egret.
 base::Result<RuleStatuses> builtin_statuses();
+// FILE.status.json.
+std::string status_file_of(const std::string& rule_file);
+// The statuses that come with Egret, and those beside the files of the set.
+base::Result<RuleStatuses> statuses_of(const RuleSet& set);
 
 // Ok if every rule of the set has at least this status. Otherwise a usage error that names those
 // that do not. Dynamic rules hold by construction.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "backends/timing/node_timer.h"
@@ -17,6 +18,30 @@ std::unique_ptr<ExecutablePlan> relu_plan(std::int64_t elements) {
   b.output("y", b.add("relu", {b.input("x", {ir::DType::kF32, {elements}})}));
   auto plan = find_backend("cpu")->compile(*b.finish(), {.threads = 1});
   return *std::move(plan);
+}
+
+TEST(Gain, IsTheMedianRatioOfPairs) {
+  // The machine is slow in every second round; the pairs do not see it.
+  std::vector<double> before;
+  std::vector<double> after;
+  for (int i = 0; i < 100; ++i) {
+    const double machine = i % 2 == 0 ? 1 : 3;
+    before.push_back(2 * machine * (1 + 1e-3 * i));
+    after.push_back(machine);
+  }
+  const Gain gain = gain_of(before, after);
+  EXPECT_NEAR(gain.ratio, 2.1, 1e-3);
+  // Ranks 40 and 59 of 100: what a binomial of 95 % leaves.
+  EXPECT_NEAR(gain.low, 2.08, 1e-9);
+  EXPECT_NEAR(gain.high, 2.118, 1e-9);
+}
+
+TEST(Gain, OfFewPairsIsTheirWholeRange) {
+  const Gain gain = gain_of(std::array{1.0, 2.0, 3.0}, std::array{1.0, 1.0, 1.0});
+  EXPECT_DOUBLE_EQ(gain.ratio, 2);
+  EXPECT_DOUBLE_EQ(gain.low, 1);
+  EXPECT_DOUBLE_EQ(gain.high, 3);
+  EXPECT_DOUBLE_EQ(gain_of({}, {}).low, 1);
 }
 
 TEST(Summarize, GivesQuantiles) {

@@ -40,6 +40,7 @@ TEST(OptimizeReport, SumsUpForPeople) {
   report.race.measured = true;
   report.race.before.median_s = 3e-3;
   report.race.after.median_s = 1e-3;
+  report.race.after.gain = {.ratio = 3, .low = 2.5, .high = 3.5};
   report.predicted.cost_model = "profiled";
   report.predicted.estimated = 2;
   report.rules.available = 7;
@@ -47,7 +48,7 @@ TEST(OptimizeReport, SumsUpForPeople) {
   report.rules.not_proven = {"a", "b"};
   report.growth.stop_reason = "saturated";
   const std::string text = report.summary();
-  EXPECT_NE(text.find("(3 times as fast)"), std::string::npos) << text;
+  EXPECT_NE(text.find("(3 times as fast; 95 % interval 2.5 to 3.5)"), std::string::npos) << text;
   EXPECT_NE(text.find("2 operators estimated at assumed rates"), std::string::npos) << text;
   EXPECT_NE(text.find("2 of 7 not proven, --allow tested: a, b"), std::string::npos) << text;
   EXPECT_NE(text.find("stopped: saturated"), std::string::npos) << text;

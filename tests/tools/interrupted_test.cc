@@ -25,12 +25,13 @@ class InterruptedTest : public FolderTest {
 };
 
 TEST_F(InterruptedTest, GeneratedRulesStayAsTheyWere) {
-  for (const char* name : {"generated.rules", "status.json", "report.json"}) keep(name);
+  for (const char* name : {"generated.rules", "generated.rules.status.json", "report.json"})
+    keep(name);
   const ProgramRun run =
       run_program("rules generate --ops add,relu,transpose,mul,matmul --max-ops 3 -o " + folder(),
                   kInterrupted);
   EXPECT_EQ(run.code, 130) << run.err;
-  for (const char* name : {"generated.rules", "status.json", "report.json"})
+  for (const char* name : {"generated.rules", "generated.rules.status.json", "report.json"})
     EXPECT_EQ(text_of(name), "complete") << name;
 }
 

@@ -41,10 +41,9 @@ TEST_F(NewOperator, GetsProvenRulesFromOneCommand) {
     EXPECT_TRUE(rules::derive(set, goal->front(), {}, known).derived) << law;
   }
 
-  constexpr int kProven = 10;
   EXPECT_EQ(run_egret({"rules", "verify", path("generated.rules"), "--instances", "30", "--quiet",
                        "--progress=never"}),
-            kProven);
+            0);
 }
 
 }  // namespace

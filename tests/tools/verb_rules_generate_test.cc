@@ -28,7 +28,7 @@ std::string generate(const std::string& folder) {
 // What a generation leaves but for its report, which has seconds in it.
 std::string files_in(const std::string& folder) {
   return base::read_file(folder + "/generated.rules", 1 << 24).value_or("no rules") +
-         base::read_file(folder + "/status.json", 1 << 24).value_or("no status");
+         base::read_file(folder + "/generated.rules.status.json", 1 << 24).value_or("no status");
 }
 
 std::string whole_run() {

@@ -3,7 +3,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
+#include <utility>
 
 #include "base/system/file.h"
 #include "base/system/terminal.h"
@@ -26,6 +29,19 @@ Console::Console(const CommonOptions& options)
 }
 
 Console::~Console() = default;
+
+bool Console::is_given(std::string_view option) const {
+  const base::BoundOption* bound = arguments_ != nullptr ? arguments_->find(option) : nullptr;
+  return bound != nullptr && bound->origin != base::OptionOrigin::kDefault;
+}
+
+ExitCode Console::code_of_stop(std::string_view stop_reason) const {
+  constexpr std::pair<std::string_view, std::string_view> kLimits[] = {
+      {"node limit", "limit-nodes"}, {"byte limit", "limit-memory"}, {"time limit", "limit-time"}};
+  const auto* const found = std::ranges::find(
+      kLimits, stop_reason, &std::pair<std::string_view, std::string_view>::first);
+  return found != std::end(kLimits) && is_given(found->second) ? ExitCode::kLimit : ExitCode::kOk;
+}
 
 void Console::result(const base::Json& json, std::string_view text) {
   data(options_.json ? json.dump(2) + "\n" : std::string(text));

@@ -8,8 +8,10 @@
 #include <string_view>
 
 #include "base/formats/json.h"
+#include "base/options/option_set.h"
 #include "base/progress.h"
 #include "tools/console/common_options.h"
+#include "tools/console/exit_code.h"
 
 namespace egret::tools {
 
@@ -21,6 +23,14 @@ class Console {
   ~Console();
 
   const CommonOptions& options() const { return options_; }
+
+  // The verb's options, for is_given(). They must outlive the console.
+  void set_arguments(const base::OptionSet& arguments) { arguments_ = &arguments; }
+  // Whether a flag, a variable or a file gives this option, named without "--".
+  bool is_given(std::string_view option) const;
+  // The exit code of a search that ended for this reason, as reports name it: kLimit if the user
+  // set this limit. A limit that is a default is no failure.
+  ExitCode code_of_stop(std::string_view stop_reason) const;
 
   // The verb's result: the document with --json (begun with base::versioned_json()), otherwise the
   // text. Called once.
@@ -49,6 +59,7 @@ class Console {
   void print_error_line(std::string_view text);
 
   CommonOptions options_;
+  const base::OptionSet* arguments_ = nullptr;
   bool color_out_;
   bool color_error_;
   bool output_lost_ = false;

@@ -289,6 +289,7 @@ int run_verb(const Verb& verb, std::vector<std::string> words) {
   if (status.ok() && !invocation.print_config)
     status = assign_positionals(arguments, parsed->positionals, verb);
   Console console(common);
+  console.set_arguments(arguments.set());
   if (!status.ok()) return fail(console, status);
   if (!common.quiet) warn_of_unknown_variables(console);
   if (invocation.print_config) {

@@ -67,7 +67,7 @@ class Profile final : public Command {
       console.warning(driver::warning_of_other_machines(report.of_other_machines, report.machine));
     }
     console.result(to_json(report), to_text(report));
-    return report.left > 0 ? ExitCode::kLimit : ExitCode::kOk;
+    return report.left > 0 && console.is_given("profile-time") ? ExitCode::kLimit : ExitCode::kOk;
   }
 
  private:

@@ -98,9 +98,8 @@ struct Opened {
   const egraph::OpTable& ops() const {
     return file ? file->ops : saturated->tensors->egraph().ops();
   }
-  ExitCode code() const {
-    const bool limit = saturated && is_resource_limit(saturated->run.stop);
-    return limit ? ExitCode::kLimit : ExitCode::kOk;
+  ExitCode code(const Console& console) const {
+    return saturated ? console.code_of_stop(to_string(saturated->run.stop)) : ExitCode::kOk;
   }
 };
 
@@ -166,10 +165,10 @@ class EGraphDump final : public Command {
     inputs.push_back({"the input", path_});
     EGRET_RETURN_IF_ERROR(check_not_input(options_.output, inputs));
     EGRET_ASSIGN_OR_RETURN(const Opened opened, open(path_, source_, model_, console));
-    if (keeps_earlier_file(console, options_.output)) return opened.code();
+    if (keeps_earlier_file(console, options_.output)) return opened.code(console);
     if (options_.form == Form::kJson) {
       EGRET_RETURN_IF_ERROR(write_json(opened, console));
-      return opened.code();
+      return opened.code(console);
     }
     egraph::DumpOptions how;
     how.max_classes = static_cast<std::size_t>(options_.most_classes);
@@ -179,7 +178,7 @@ class EGraphDump final : public Command {
       console.note(hidden + "; --most-classes shows more");
     }
     EGRET_RETURN_IF_ERROR(write_output(console, options_.output, dump.text));
-    return opened.code();
+    return opened.code(console);
   }
 
  private:
@@ -265,7 +264,7 @@ class EGraphStats final : public Command {
     if (opened.file) json.set("missing_roots", std::uint64_t{opened.file->missing_roots.size()});
     if (opened.saturated) add_run(opened, json, text);
     console.result(json, text);
-    return opened.code();
+    return opened.code(console);
   }
 
  private:

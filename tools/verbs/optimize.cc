@@ -20,6 +20,7 @@ namespace {
 struct OutputOptions {
   std::string output;
   std::string external_data;
+  bool in_place = false;
   bool strict = false;
 
   static const base::OptionTable<OutputOptions>& table() {
@@ -28,6 +29,7 @@ struct OutputOptions {
         "output",
         {{"output", &O::output, "File for the result; - is standard output", base::output_file(),
           'o'},
+         {"in-place", &O::in_place, "Replace MODEL by the result"},
          {"external-data", &O::external_data,
           "File for the weights of a model above 2 GiB, in the output's folder (default: "
           "OUTPUT.data)",
@@ -106,8 +108,7 @@ class Optimize final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     keep_freed_memory();
-    if (output_.output.empty())
-      return base::usage_error("the output is missing: give it with -o FILE");
+    EGRET_RETURN_IF_ERROR(settle_output());
     options_.threads = console.options().threads;
     const std::string external =
         output_.external_data.empty() ? external_data_of(output_.output) : output_.external_data;
@@ -141,10 +142,27 @@ class Optimize final : public Command {
       console.result(r.to_json(), operators_text(r) + "\n" + rules_text(r) + "\n" +
                                       (r.race.measured ? race_text(r) : "") + r.summary());
     }
-    return result.report.limit_hit ? ExitCode::kLimit : ExitCode::kOk;
+    return result.report.out_of_memory ? ExitCode::kLimit
+                                       : console.code_of_stop(result.report.growth.stop_reason);
   }
 
  private:
+  // The model is its own result only where that is asked for.
+  base::Status settle_output() {
+    if (output_.in_place) {
+      if (!output_.output.empty())
+        return base::usage_error("--in-place and --output exclude each other");
+      if (path_ == "-") return base::usage_error("--in-place cannot replace standard input");
+      output_.output = path_;
+      return base::ok();
+    }
+    if (output_.output.empty())
+      return base::usage_error("the output is missing: give it with -o FILE");
+    const base::Status distinct = check_not_input(output_.output, {{"the model", path_}});
+    return distinct.ok() ? base::ok()
+                         : base::usage_error(distinct.message() + ", or use --in-place");
+  }
+
   std::string path_;
   OutputOptions output_;
   ModelOptions model_;

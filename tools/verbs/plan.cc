@@ -70,6 +70,40 @@ std::string signed_seconds(double seconds) {
   return (seconds < 0 ? "-" : "+") + base::format_seconds(std::abs(seconds));
 }
 
+// One row for all constants, after the other named values.
+void add_placements(base::TextTable& placements, const parallel::PlacedGraph& program) {
+  std::map<std::string, int> how;  // placements of constants
+  std::int64_t constants = 0;
+  std::int64_t bytes = 0;
+  for (const parallel::PlacedNode& node : program.nodes) {
+    const std::string placement = to_string(node.placement, program.mesh);
+    if (node.kind == parallel::PlacedNode::Kind::kConstant) {
+      ++how[placement];
+      ++constants;
+      bytes += node.whole.bytes();
+    } else if (!node.name.empty()) {
+      placements.row({node.name, ir::to_string(node.whole), placement});
+    }
+  }
+  if (constants == 0) return;
+  std::string text;
+  for (const auto& [placement, count] : how)
+    text += (text.empty() ? "" : ", ") + placement + " (" + std::to_string(count) + ")";
+  placements.row({base::counted(constants, "constant"), base::format_bytes(bytes), text});
+}
+
+// What the plan gains over one device, in a line.
+std::string answer_of(const parallel::ParallelPlan& plan, const parallel::Cluster& machine) {
+  std::string text = base::format_seconds(plan.time_s) + " on " + to_string(machine.mesh) + " of " +
+                     machine.name + ", " + base::format_bytes(plan.memory_bytes) + " a device";
+  const auto single = plan.baselines.find("single");
+  if (single != plan.baselines.end() && plan.time_s > 0) {
+    text += "; " + base::format_short(single->second / plan.time_s) +
+            " times as fast as one device (" + base::format_seconds(single->second) + ")";
+  }
+  return text + "\n\n";
+}
+
 std::string to_text(const parallel::ParallelPlan& plan, const parallel::Cluster& machine) {
   base::TextTable times({{"plan"}, {"time"}});
   times.row({"this plan", base::format_seconds(plan.time_s)});
@@ -92,16 +126,11 @@ std::string to_text(const parallel::ParallelPlan& plan, const parallel::Cluster&
                  signed_seconds(one.computing_s), signed_seconds(one.sending_s)});
   }
   base::TextTable placements({{"value"}, {"type"}, {"placement"}});
-  for (const parallel::PlacedNode& node : plan.program.nodes) {
-    if (node.name.empty()) continue;
-    placements.row(
-        {node.name, ir::to_string(node.whole), to_string(node.placement, plan.program.mesh)});
-  }
+  add_placements(placements, plan.program);
   base::TextTable sent({{"collective"}, {"axis"}, {"times"}, {"sent by a rank"}});
   for (const parallel::Communication& one : plan.communication)
     sent.row({one.collective, one.axis, std::to_string(one.count), base::format_bytes(one.bytes)});
-  return "mesh    " + to_string(machine.mesh) + " of " + machine.name + "\n" + "memory  " +
-         base::format_bytes(plan.memory_bytes) + " a device\n\n" + times.render() + "\n" +
+  return answer_of(plan, machine) + times.render() + "\n" +
          (searches.empty() ? "" : searches.render() + "\n") + placements.render() +
          (reasons.empty() ? "" : "\n" + reasons.render()) +
          (sent.empty() ? "" : "\n" + sent.render());

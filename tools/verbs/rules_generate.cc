@@ -55,7 +55,7 @@ struct GenerateOptions {
           "CSV file with columns rule, model, count for the score `usefulness`", base::path()},
          {"count-only", &T::count_only, "Count terms and classes only; generate no rules"},
          {"output-dir", &T::folder,
-          "Folder for generated.rules, status.json and report.json; `--space default` writes "
+          "Folder for generated.rules, its verdicts and report.json; `--space default` writes "
           "NAME.rules for each space",
           base::output_folder(), 'o'}}};
     return rows;
@@ -82,7 +82,7 @@ class Generate final : public Command {
       return base::usage_error("the output is missing: give it with -o FOLDER");
     std::vector<InputFile> inputs = rule_files(options_.given);
     inputs.push_back({"the table of uses", options_.uses});
-    for (const char* name : {"/generated.rules", "/status.json", "/report.json"})
+    for (const char* name : {"/generated.rules", "/generated.rules.status.json", "/report.json"})
       EGRET_RETURN_IF_ERROR(check_output(options_.folder + name, inputs));
     if (options_.space == "default") return run_default_set(console);
     EGRET_ASSIGN_OR_RETURN(const generator::Space space, wanted_space());
@@ -101,7 +101,8 @@ class Generate final : public Command {
       EGRET_RETURN_IF_ERROR(generator::write_rule_files(options_.folder, space, generation));
     }
     console.result(generator::report_json(space, generation), table_of(generation));
-    return generation.stopped || !generation.limit.empty() ? ExitCode::kLimit : ExitCode::kOk;
+    const bool limited = !generation.limit.empty() && console.is_given("generate-memory");
+    return generation.stopped || limited ? ExitCode::kLimit : ExitCode::kOk;
   }
 
  private:

@@ -14,6 +14,7 @@
 #include "base/thread_clock.h"
 #include "base/timer.h"
 #include "rules/proving/condition_inference.h"
+#include "rules/proving/record.h"
 #include "rules/proving/verification.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/rule_status.h"
@@ -24,6 +25,9 @@ namespace {
 
 using Status = rules::Verdict::Status;
 
+// Tests with tensors of rules whose verdicts are kept.
+constexpr std::int64_t kLeastKeptChecks = 1000;
+
 struct VerifyRuleOptions {
   std::int64_t instances = 100;
   std::int64_t tensor_checks = 100;
@@ -33,6 +37,7 @@ struct VerifyRuleOptions {
   std::int64_t bounded = 2000;
   bool infer_conditions = false;
   bool second_opinion = false;
+  bool write = false;
   std::string keep_queries;
 
   static const base::OptionTable<VerifyRuleOptions>& table() {
@@ -56,6 +61,10 @@ struct VerifyRuleOptions {
           "Find the weakest condition under which a refuted rule is proven"},
          {"second-opinion", &T::second_opinion,
           "Let cvc5 confirm each answer of Z3 that a proof uses"},
+         {"write", &T::write,
+          "Keep the verdicts beside each rule file, in FILE.status.json; --rules FILE then runs "
+          "the "
+          "proven rules"},
          {"keep-queries", &T::keep_queries,
           "Write each query to Z3 into this folder, as an SMT-LIB file", base::output_folder()}}};
     return rows;
@@ -63,7 +72,7 @@ struct VerifyRuleOptions {
 };
 
 // Why a proven rule is not known to hold for all sizes and attributes; empty without a limit.
-std::string limit_of(const rules::Verdict& verdict) {
+std::string limit_text(const rules::Verdict& verdict) {
   if (verdict.status != Status::kProven || verdict.cover.open.empty()) return "";
   const auto open = static_cast<std::int64_t>(verdict.cover.kinds - verdict.cover.complete);
   return base::counted(open, "kind") + " not covered: " + verdict.cover.open;
@@ -101,6 +110,8 @@ class Verify final : public Command {
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(selection_));
     if (set.rules.empty())
       return base::bad_input("'" + selection_ + "' selects no rules to verify");
+    if (options_.write && set.files.empty())
+      return base::usage_error("--write: '" + selection_ + "' selects no rule file");
     if (options_.second_opinion && !rules::has_second_solver()) {
       return base::unavailable(
           "--second-opinion: this build has no cvc5; install libcvc5-dev and build again");
@@ -109,7 +120,9 @@ class Verify final : public Command {
     rules::VerifyOptions how;
     how.lemmas = lemmas;
     how.instances = static_cast<int>(options_.instances);
-    how.tensor_checks = static_cast<int>(options_.tensor_checks);
+    how.tensor_checks =
+        static_cast<int>(options_.write ? std::max(options_.tensor_checks, kLeastKeptChecks)
+                                        : options_.tensor_checks);
     how.small_effort = static_cast<std::size_t>(options_.small);
     how.seed = static_cast<std::uint64_t>(options_.seed);
     how.bounded_members = options_.bounded;
@@ -118,6 +131,7 @@ class Verify final : public Command {
     const base::Progress progress(console.progress(), "verify rules");
     const base::Stopwatch watch;
     rules::KnownOperators known;
+    EGRET_ASSIGN_OR_RETURN(rules::StatusFiles statuses, rules::StatusFiles::open(set));
     base::Status kept = base::ok();
     base::in_order<Outcome>(
         base::shared_pool(), set.rules.size(),
@@ -129,6 +143,8 @@ class Verify final : public Command {
         },
         [&](std::size_t i, const Outcome& outcome) {
           if (kept.ok()) kept = write_queries(set.rules[i], outcome.verdict);
+          if (options_.write) statuses.add(set.rules[i], outcome.verdict);
+          if (options_.write && kept.ok()) kept = statuses.write();
           add(set.rules[i], outcome);
           if (progress.due()) {
             progress.report({{base::kItems, i + 1}},
@@ -168,7 +184,7 @@ class Verify final : public Command {
     std::vector<rules::Lemma> lemmas;
     if (options_.lemmas.empty()) return lemmas;
     EGRET_ASSIGN_OR_RETURN(rules::RuleSet set, rules::select_rules(options_.lemmas));
-    EGRET_ASSIGN_OR_RETURN(const rules::RuleStatuses statuses, rules::builtin_statuses());
+    EGRET_ASSIGN_OR_RETURN(const rules::RuleStatuses statuses, rules::statuses_of(set));
     // A rule of Egret that was just edited has no recorded proof, and is to be verified here.
     if (options_.lemmas == VerifyRuleOptions().lemmas) {
       std::erase_if(set.rules, [&](const rules::Rule& rule) {
@@ -230,13 +246,13 @@ class Verify final : public Command {
                    .set("kinds", verdict.cover.kinds)
                    .set("kinds_covered", verdict.cover.complete)
                    .set("paths", static_cast<std::int64_t>(verdict.cover.paths))
-                   .set("limit", limit_of(verdict))
+                   .set("limit", limit_text(verdict))
                    .set("queries", verdict.solver.queries)
                    .set("solver", json_of(verdict.solver))
                    .set("seconds", outcome.seconds));
     constexpr std::size_t kWidth = 60;
     std::string reason = refuted ? "see below" : first_line(verdict.reason);
-    if (const std::string limit = limit_of(verdict); !limit.empty()) reason = limit;
+    if (const std::string limit = limit_text(verdict); !limit.empty()) reason = limit;
     if (reason.size() > kWidth) {
       below_ += "\n" + rule.name + ": " + reason + "\n";
       reason = reason.substr(0, kWidth) + "...";
@@ -292,7 +308,7 @@ class Verify final : public Command {
       if (counts_.contains(wrong)) return ExitCode::kRefuted;
     }
     const bool open = counts_.contains(Status::kUndecided) || counts_.contains(Status::kBounded);
-    return open ? ExitCode::kUndecided : ExitCode::kProven;
+    return open ? ExitCode::kUndecided : ExitCode::kOk;
   }
 
   std::string selection_ = "all";
@@ -314,18 +330,21 @@ class Verify final : public Command {
 }  // namespace
 
 Verb rules_verify_verb() {
-  return {"rules verify", "Prove rules for all sizes, or refute them",
-          "First, random instances of each rule are evaluated with tensors. A rule that fails is "
-          "refuted, and its shapes, attributes and tensors are printed. Then instances are "
-          "generalized to families: all sizes and attributes that take the same path through the "
-          "definitions. Both sides are proven equal for a family, over real numbers, until proven "
-          "families contain --instances random instances. Rules are verified in parallel; the "
-          "verdicts do not depend on the number of threads.\n\nThe work of Z3 is bounded, not its "
-          "time, so its answers are reproducible. With --second-opinion, cvc5 checks each answer "
-          "that a proof uses. If it contradicts Z3, the rule is disputed and the exit code is "
-          "1.\n\nThe exit code is 10 if all rules are proven; 20 if a rule is refuted, is vacuous "
-          "or has equal sides; and 30 if a rule is undecided.",
-          make_command<Verify>};
+  return {
+      "rules verify", "Prove rules for all sizes, or refute them",
+      "First, random instances of each rule are evaluated with tensors. A rule that fails is "
+      "refuted, and its shapes, attributes and tensors are printed. Then instances are "
+      "generalized to families: all sizes and attributes that take the same path through the "
+      "definitions. Both sides are proven equal for a family, over real numbers, until proven "
+      "families contain --instances random instances. Rules are verified in parallel; the "
+      "verdicts do not depend on the number of threads.\n\nThe work of Z3 is bounded, not its "
+      "time, so its answers are reproducible. With --second-opinion, cvc5 checks each answer "
+      "that a proof uses. If it contradicts Z3, the rule is disputed and the exit code is "
+      "1.\n\nWith --write, the verdicts on the rules of a file are kept beside it, under hashes "
+      "of the rules and of the definitions of their operators. They hold until a rule or one of "
+      "these definitions changes.\n\nThe exit code is 0 if all rules are proven; 20 if a rule "
+      "is refuted, is vacuous or has equal sides; and 30 if a rule is undecided.",
+      make_command<Verify>};
 }
 
 }  // namespace egret::tools
