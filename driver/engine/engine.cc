@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/engine/engine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/did_you_mean.h"
+#include "base/formats/json.h"
+#include "base/hash.h"
+#include "base/system/child_process.h"
+#include "base/system/file.h"
+#include "base/system/terminal.h"
+#include "driver/engine/engine_runner.h"
+
+namespace egret::driver {
+namespace {
+
+using base::Json;
+using base::Result;
+using base::Status;
+
+constexpr std::string_view kExec = "exec:";
+constexpr double kStartSeconds = 120;  // imports of large packages from a cold disk
+
+// Runners of driver/engine/engine_runner.py, with what each needs.
+struct RunnerRow {
+  std::string_view name;
+  std::string_view package;
+};
+constexpr RunnerRow kRunners[] = {
+    {"onnxruntime", "onnxruntime"}, {"openvino", "openvino"}, {"torch", "torch and onnx2torch"}};
+
+// A folder for models and tensors, in memory where there is such a file system; goes with its
+// owner.
+class TemporaryFolder {
+ public:
+  static Result<std::unique_ptr<TemporaryFolder>> make() {
+    std::error_code error;
+    const bool memory = std::filesystem::is_directory("/dev/shm", error);
+    const std::filesystem::path parent =
+        memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path(error);
+    std::string path = (parent / "egret-engine-XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr)
+      return base::unavailable("cannot make a folder in " + parent.string());
+    return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(std::move(path)));
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// The conversation with one process.
+class EngineProcess {
+ public:
+  static Result<std::unique_ptr<EngineProcess>> start(const std::string& name,
+                                                      const std::vector<std::string>& command) {
+    EGRET_ASSIGN_OR_RETURN(auto child, base::ChildProcess::start(command));
+    return std::unique_ptr<EngineProcess>(new EngineProcess(name, std::move(child)));
+  }
+
+  // The answer to a request, of which "ok" is true. Errors: unsupported with the engine's reason
+  // where it is false; unavailable for an answer that is none.
+  Result<Json> ask(const Json& request, double seconds) {
+    EGRET_RETURN_IF_ERROR(child_->send(request.dump()));
+    EGRET_ASSIGN_OR_RETURN(const std::string line, child_->receive(seconds));
+    auto answer = Json::parse(line);
+    const Json* fine = answer.ok() ? answer->find("ok") : nullptr;
+    if (fine == nullptr || !fine->is_bool()) {
+      constexpr std::size_t kShown = 200;
+      return base::unavailable("engine " + name_ + " answered \"" +
+                               base::sanitized(line.substr(0, kShown)) + "\" to " +
+                               request.find("op")->scalar_text());
+    }
+    if (fine->as_bool().value()) return *std::move(answer);
+    const Json* reason = answer->find("error");
+    return base::unsupported("engine " + name_ + ": " +
+                             (reason != nullptr ? reason->scalar_text() : "no reason given"));
+  }
+
+ private:
+  EngineProcess(std::string name, std::unique_ptr<base::ChildProcess> child)
+      : name_(std::move(name)), child_(std::move(child)) {}
+
+  std::string name_;
+  std::unique_ptr<base::ChildProcess> child_;
+};
+
+class EnginePlan final : public backends::ExecutablePlan {
+ public:
+  EnginePlan(const ir::Graph& graph, std::unique_ptr<EngineProcess> process,
+             std::unique_ptr<TemporaryFolder> folder, double run_seconds)
+      : ExecutablePlan(graph),
+        process_(std::move(process)),
+        folder_(std::move(folder)),
+        run_seconds_(run_seconds) {
+    for (const ir::NodeId input : graph.inputs()) inputs_.push_back(graph.node(input).name);
+    for (const ir::Graph::Output& output : graph.outputs()) outputs_.push_back(output.name);
+  }
+
+  backends::PlanReport report() const override {
+    backends::PlanReport report;
+    report.kernels.push_back({.name = "engine",
+                              .implementation = "",
+                              .layout = "",
+                              .nodes = {},
+                              .ids = {},
+                              .signature = "",
+                              .seconds = last_s_});
+    report.device_s = last_s_;
+    return report;
+  }
+  double last_device_s() const override { return last_s_; }
+
+ protected:
+  Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) override {
+    EGRET_RETURN_IF_ERROR(hand_over(inputs));
+    EGRET_ASSIGN_OR_RETURN(const Json ran,
+                           process_->ask(Json::object().set("op", "run"), run_seconds_));
+    const Json* seconds = ran.find("seconds");
+    if (seconds == nullptr) return base::unavailable("an engine's answer to run has no seconds");
+    EGRET_ASSIGN_OR_RETURN(last_s_, seconds->as_real());
+    return fetch(outputs);
+  }
+
+ private:
+  // Writes inputs that the process does not hold yet, and names those of the next run.
+  Status hand_over(std::span<const ir::Tensor> inputs) {
+    std::string key;
+    for (const ir::Tensor& input : inputs) key += input.content_hash().to_hex();
+    const std::string set = base::content_hash(key).to_hex();
+    if (set == current_) return base::ok();
+    Json list = Json::array();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const std::string path = folder_->file("input" + std::to_string(i));
+      const std::span<const std::byte> data = inputs[i].data();
+      EGRET_RETURN_IF_ERROR(
+          base::write_file(path, {reinterpret_cast<const char*>(data.data()), data.size()}));
+      list.push(described(inputs_[i], inputs[i].type()).set("file", path));
+    }
+    EGRET_RETURN_IF_ERROR(
+        process_
+            ->ask(Json::object().set("op", "inputs").set("inputs", std::move(list)), run_seconds_)
+            .status());
+    current_ = set;
+    return base::ok();
+  }
+
+  Status fetch(std::span<ir::Tensor> outputs) {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      list.push(described(outputs_[i], outputs[i].type())
+                    .set("file", folder_->file("output" + std::to_string(i))));
+    }
+    EGRET_RETURN_IF_ERROR(
+        process_
+            ->ask(Json::object().set("op", "outputs").set("outputs", std::move(list)), run_seconds_)
+            .status());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      EGRET_ASSIGN_OR_RETURN(
+          const std::string bytes,
+          base::read_file(folder_->file("output" + std::to_string(i)), outputs[i].bytes() + 1));
+      if (static_cast<std::int64_t>(bytes.size()) != outputs[i].bytes()) {
+        return base::unavailable("the engine wrote " + std::to_string(bytes.size()) +
+                                 " bytes of output " + outputs_[i] + ", which has " +
+                                 std::to_string(outputs[i].bytes()));
+      }
+      std::memcpy(outputs[i].mutable_data().data(), bytes.data(), bytes.size());
+    }
+    return base::ok();
+  }
+
+  static Json described(const std::string& name, const ir::TensorType& type) {
+    Json shape = Json::array();
+    for (const std::int64_t size : type.shape()) shape.push(size);
+    return Json::object()
+        .set("name", name)
+        .set("type", ir::to_string(type.dtype))
+        .set("shape", std::move(shape));
+  }
+
+  std::unique_ptr<EngineProcess> process_;
+  std::unique_ptr<TemporaryFolder> folder_;
+  double run_seconds_;
+  std::vector<std::string> inputs_;
+  std::vector<std::string> outputs_;
+  std::string current_;  // hash of the inputs that the process holds
+  double last_s_ = 0;
+};
+
+// A file of a graph, as `egret optimize` would write it.
+Status write_graph(const ir::Graph& graph, const frontends::OnnxModelInfo& info, int opset,
+                   const TemporaryFolder& folder, const std::string& path) {
+  frontends::ExportOptions how;
+  how.external_data_path = folder.file("model.data");
+  how.opset_for_composites = opset;
+  EGRET_ASSIGN_OR_RETURN(frontends::ExportedModel exported,
+                         frontends::export_onnx(graph, info, how));
+  return exported.write(path);
+}
+
+Result<std::unique_ptr<EngineProcess>> loaded(const std::string& name,
+                                              const std::vector<std::string>& command,
+                                              const std::string& model, int threads,
+                                              double seconds) {
+  EGRET_ASSIGN_OR_RETURN(auto process, EngineProcess::start(name, command));
+  const Json load = Json::object()
+                        .set("op", "load")
+                        .set("model", model)
+                        .set("threads", threads > 0 ? threads : backends::available_threads());
+  EGRET_RETURN_IF_ERROR(process->ask(load, seconds).status());
+  return process;
+}
+
+}  // namespace
+
+std::vector<std::string> engine_names() {
+  std::vector<std::string> names;
+  for (const RunnerRow& row : kRunners) names.emplace_back(row.name);
+  return names;
+}
+
+Result<std::unique_ptr<Engine>> Engine::start(std::string_view name, const EngineOptions& options) {
+  std::vector<std::string> command;
+  std::string remedy;
+  if (name.starts_with(kExec)) {
+    command = {"/bin/sh", "-c", std::string(name.substr(kExec.size()))};
+  } else {
+    const auto* const row = std::ranges::find(kRunners, name, &RunnerRow::name);
+    if (row == std::end(kRunners)) {
+      return base::usage_error("unknown engine '" + std::string(name) + "'; known are " +
+                               "onnxruntime, openvino, torch and exec:COMMAND" +
+                               base::did_you_mean(name, engine_names()));
+    }
+    command = {options.python, "-u", "-c", std::string(engine_runner()), std::string(name)};
+    remedy = "; it needs " + std::string(row->package) +
+             " in the Python that --engine-python names (" + options.python + ")";
+  }
+  auto engine = std::unique_ptr<Engine>(new Engine(std::string(name), std::move(command), options));
+  auto process = EngineProcess::start(engine->name_, engine->command_);
+  auto answer = process.ok() ? (*process)->ask(Json::object().set("op", "version"), kStartSeconds)
+                             : Result<Json>(process.status());
+  if (!answer.ok()) return base::unavailable(answer.status().message() + remedy);
+  const Json* version = answer->find("version");
+  engine->version_ =
+      engine->name_ + " " + (version != nullptr ? version->scalar_text() : "of unknown version");
+  return engine;
+}
+
+void Engine::write_like(const frontends::OnnxModelInfo& info,
+                        const frontends::ExportOptions& options) {
+  info_ = info;
+  opset_for_composites_ = options.opset_for_composites;
+}
+
+Result<std::unique_ptr<backends::ExecutablePlan>> Engine::compile(
+    const ir::Graph& graph, const backends::CompileOptions& options) const {
+  EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
+  const std::string model = folder->file("model.onnx");
+  EGRET_RETURN_IF_ERROR(write_graph(graph, info_, opset_for_composites_, *folder, model));
+  EGRET_ASSIGN_OR_RETURN(auto process,
+                         loaded(name_, command_, model, options.threads, options_.load_seconds));
+  return std::make_unique<EnginePlan>(graph, std::move(process), std::move(folder),
+                                      options_.run_seconds);
+}
+
+Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load(
+    const std::string& path, const ir::Graph& graph,
+    const backends::CompileOptions& options) const {
+  EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
+  EGRET_ASSIGN_OR_RETURN(auto process,
+                         loaded(name_, command_, std::filesystem::absolute(path).string(),
+                                options.threads, options_.load_seconds));
+  return std::make_unique<EnginePlan>(graph, std::move(process), std::move(folder),
+                                      options_.run_seconds);
+}
+
+}  // namespace egret::driver

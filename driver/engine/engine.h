@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine: another program that runs ONNX models. It serves as a backend, so that races, output
+// checks, `bench` and `compare` are made where a model is deployed.
+//
+// An engine is a process that answers JSON lines (docs/engines.md). Each plan has a process of its
+// own: a session's threads may spin after a run, and would slow down another session's. Tensors are
+// handed over in raw files of a folder in memory, and times are the engine's own, of runs alone.
+// A process that crashes, hangs or answers nonsense is an error of that plan.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/backend.h"
+#include "base/status.h"
+#include "frontends/onnx.h"
+
+namespace egret::driver {
+
+struct EngineOptions {
+  // The Python that has the engine's package; a path, or a name in PATH.
+  std::string python = "python3";
+  double load_seconds = 600;  // limit of loading a model
+  double run_seconds = 600;   // limit of one run
+};
+
+// Names of engines with a runner: "onnxruntime", "openvino", ...
+std::vector<std::string> engine_names();
+inline constexpr std::string_view kEngineHelp =
+    "Engine that runs the models: onnxruntime, openvino or torch of a Python, or exec:COMMAND for "
+    "a "
+    "program that answers the protocol of docs/engines.md (default: Egret's own backend)";
+
+class Engine : public backends::Backend {
+ public:
+  // `name` as in --engine. Starts a process once to ask for the version. Errors: usage_error for an
+  // unknown name, with a suggestion; unavailable if the engine cannot be started, with the remedy.
+  static base::Result<std::unique_ptr<Engine>> start(std::string_view name,
+                                                     const EngineOptions& options = {});
+
+  std::string_view name() const override { return name_; }
+  std::string_view doc() const override { return "an engine beside Egret"; }
+  std::string version() const override { return version_; }
+  base::Status availability() const override { return base::ok(); }
+  // Writes the graph as an ONNX file and loads it. Names and opsets are those of the model that was
+  // given to write_like(). Errors: what export reports; unsupported if the engine refuses the file.
+  base::Result<std::unique_ptr<backends::ExecutablePlan>> compile(
+      const ir::Graph& graph, const backends::CompileOptions& options) const override;
+  // Loads a file as it is. `graph` is its import, with concrete sizes.
+  base::Result<std::unique_ptr<backends::ExecutablePlan>> load(
+      const std::string& path, const ir::Graph& graph,
+      const backends::CompileOptions& options) const;
+
+  // How graphs are written: as `egret optimize` writes its result.
+  void write_like(const frontends::OnnxModelInfo& info, const frontends::ExportOptions& options);
+
+ private:
+  Engine(std::string name, std::vector<std::string> command, const EngineOptions& options)
+      : name_(std::move(name)), command_(std::move(command)), options_(options) {}
+
+  std::string name_;
+  std::vector<std::string> command_;
+  EngineOptions options_;
+  std::string version_;
+  frontends::OnnxModelInfo info_;
+  int opset_for_composites_ = frontends::kComposedOpset;
+};
+
+}  // namespace egret::driver

@@ -1,0 +1,33 @@
+# Installs everything, runs the installed program, and builds a project with egret::egret.
+#   cmake -DBUILD= -DWORK= -DGENERATOR= -DCOMPILER= -DFLAGS= -P install_all.cmake
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}: ${code}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+set(prefix ${WORK}/prefix)
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+foreach(file bin/egret include/egret/driver/optimize.h lib/libegret_driver.a
+        share/man/man1/egret.1 share/man/man1/egret-rules-verify.1
+        share/man/man1/egret-train-step.1 share/bash-completion/completions/egret
+        share/zsh/site-functions/_egret share/fish/vendor_completions.d/egret.fish)
+  if(NOT EXISTS ${prefix}/${file})
+    message(FATAL_ERROR "${file} was not installed")
+  endif()
+endforeach()
+run(${prefix}/bin/egret zoo squeezenet1.1 -o ${WORK}/m.onnx)
+
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/optimizer -B ${WORK}/build -G ${GENERATOR}
+    -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}" -DCMAKE_PREFIX_PATH=${prefix})
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${WORK}/build/optimizer ${WORK}/m.onnx ${WORK}/o.onnx)
+if(NOT output MATCHES "^(rewritten|unchanged)\n$")
+  message(FATAL_ERROR "the program printed '${output}'")
+endif()
+run(${prefix}/bin/egret compare ${WORK}/m.onnx ${WORK}/o.onnx)
+file(REMOVE_RECURSE ${WORK})
