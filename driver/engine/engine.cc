@@ -272,8 +272,8 @@ Result<std::unique_ptr<backends::ExecutablePlan>> Engine::compile(
   EGRET_RETURN_IF_ERROR(write_graph(graph, info_, opset_for_composites_, *folder, model));
   EGRET_ASSIGN_OR_RETURN(auto process,
                          loaded(name_, command_, model, options.threads, options_.load_seconds));
-  return std::make_unique<EnginePlan>(graph, std::move(process), std::move(folder),
-                                      options_.run_seconds);
+  return std::unique_ptr<backends::ExecutablePlan>(std::make_unique<EnginePlan>(
+      graph, std::move(process), std::move(folder), options_.run_seconds));
 }
 
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load(
@@ -283,8 +283,8 @@ Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load(
   EGRET_ASSIGN_OR_RETURN(auto process,
                          loaded(name_, command_, std::filesystem::absolute(path).string(),
                                 options.threads, options_.load_seconds));
-  return std::make_unique<EnginePlan>(graph, std::move(process), std::move(folder),
-                                      options_.run_seconds);
+  return std::unique_ptr<backends::ExecutablePlan>(std::make_unique<EnginePlan>(
+      graph, std::move(process), std::move(folder), options_.run_seconds));
 }
 
 }  // namespace egret::driver
