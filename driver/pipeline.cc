@@ -37,6 +37,7 @@ rules::SaturateOptions saturate_options(const OptimizeOptions& options,
   saturation.limits.bytes = static_cast<std::uint64_t>(options.limit_memory);
   saturation.multi_pattern_iterations = static_cast<int>(options.multi_iterations);
   saturation.progress = progress;
+  saturation.scheduler = options.own_scheduler;
   return saturation;
 }
 
@@ -55,6 +56,7 @@ Report::Growth growth_of(const rules::SaturatedGraph& saturated) {
 ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
                              base::ProgressSink* progress) {
   return {.extractor = setup.extractor,
+          .keep_answers = setup.own_extractor == nullptr,
           .extract_seconds = options.extract_time,
           .seed = static_cast<std::uint64_t>(options.seed),
           .only_cheapest = options.no_measure || options.allow_slower,
