@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/stop.h"
 #include "driver/decide.h"
 #include "driver/final_check.h"
 #include "driver/optimize.h"
@@ -138,16 +139,25 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
                          decide(program, graph, candidates, setup, options, progress, open));
   times.end("measure");
 
-  EGRET_ASSIGN_OR_RETURN(Report::Check checked,
-                         check_outputs(graph, decision, setup, options, progress));
+  auto outputs = check_outputs(graph, decision, setup, options, progress);
+  if (is_interrupted(outputs.status())) {
+    EGRET_RETURN_IF_ERROR(keep_what_is_known(graph, setup, outputs.status(), decision));
+    outputs = Report::Check();
+  }
+  EGRET_ASSIGN_OR_RETURN(const Report::Check checked, std::move(outputs));
   Report::Sizes sizes;
   if (decision.chosen == nullptr && (open != nullptr || ir::has_opaque(program)))
     decision.graph = program;
   if (decision.chosen != nullptr && decision.chosen->written.size() > 0)
     decision.graph = decision.chosen->written;
   if (open != nullptr) {
-    EGRET_ASSIGN_OR_RETURN(sizes,
-                           check_sizes(program, decision, *open, setup, options, checked.made));
+    auto at_sizes = check_sizes(program, decision, *open, setup, options, checked.made);
+    if (is_interrupted(at_sizes.status())) {
+      EGRET_RETURN_IF_ERROR(keep_what_is_known(graph, setup, at_sizes.status(), decision));
+      decision.graph = program;
+      at_sizes = Report::Sizes();
+    }
+    EGRET_ASSIGN_OR_RETURN(sizes, std::move(at_sizes));
   }
   if (checked.made) times.end("check");
 
@@ -160,6 +170,7 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
                                      .decision = decision,
                                      .sizes = sizes,
                                      .check = checked});
+  if (base::stop_requested()) report.growth.stop_reason = "interrupted";
   report.seconds = times.all();
   report.seconds_by_phase = times.by_phase();
   return OptimizeResult{std::move(decision.graph), std::move(report)};

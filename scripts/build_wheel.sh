@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 [ -x .venv/bin/python ] || scripts/setup.sh
 python=$PWD/.venv/bin/python
 # What setup.sh installed is what the wheel is built with.
-"$python" -m build --wheel --no-isolation --skip-dependency-check --outdir build/dist . >build/wheel.log 2>&1 || {
+"$python" -m build --wheel --no-isolation -Ccmake.define.EGRET_WERROR=ON --skip-dependency-check --outdir build/dist . >build/wheel.log 2>&1 || {
   tail -30 build/wheel.log >&2
   exit 1
 }

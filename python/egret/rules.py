@@ -50,8 +50,9 @@ class Verdict(NamedTuple):
 class Verdicts(Sequence[Verdict]):
     """The verdicts of a set. Prints as a table."""
 
-    def __init__(self, verdicts: Iterable[Verdict]):
+    def __init__(self, verdicts: Iterable[Verdict], interrupted: bool = False):
         self._verdicts = list(verdicts)
+        self.interrupted = interrupted  # by Ctrl-C: further rules have no verdict
 
     def __len__(self) -> int:
         return len(self._verdicts)
@@ -67,7 +68,7 @@ class Verdicts(Sequence[Verdict]):
 
     @property
     def all_proven(self) -> bool:
-        return len(self) > 0 and not [v for v in self if not v.proven]
+        return len(self) > 0 and not self.interrupted and not [v for v in self if not v.proven]
 
     def __repr__(self) -> str:
         width = max([len(v.name) for v in self], default=0)
@@ -121,11 +122,11 @@ class Rules:
     ) -> Verdicts:
         """Proves the rules for all sizes, or refutes them; the options are those of `egret rules verify`.
         The set remembers the verdicts, so optimize(rules=...) takes what was proven here. After Ctrl-C,
-        the verdicts that were found."""
-        found = self._rules.verify(
+        the verdicts that were found (Verdicts.interrupted)."""
+        found, interrupted = self._rules.verify(
             callback_of(progress), instances, tensor_checks, small, bounded, seed
         )
-        return Verdicts(_verdict(one) for one in found)
+        return Verdicts((_verdict(one) for one in found), interrupted)
 
     def derive(
         self,

@@ -96,6 +96,10 @@ nb::object numpy_dtype(ir::DType dtype) {
   }
 }
 
+std::string text_of(const nb::object& object) {
+  return nb::cast<std::string>(nb::str(nb::handle(object)));
+}
+
 ir::Tensor tensor_of(const Array& array, std::optional<ir::DType> dtype) {
   if (!dtype) {
     raise(
@@ -132,8 +136,7 @@ ir::Tensor tensor_of(const Array& array, std::optional<ir::DType> dtype) {
 
 ir::Tensor tensor_of(nb::handle object) {
   // NumPy's bfloat16 comes from ml_dtypes, and exports neither DLPack nor a buffer of its type.
-  if (nb::hasattr(object, "dtype") &&
-      nb::cast<std::string>(nb::str(object.attr("dtype"))) == "bfloat16" &&
+  if (nb::hasattr(object, "dtype") && text_of(object.attr("dtype")) == "bfloat16" &&
       nb::hasattr(object, "view")) {
     return tensor_of(nb::cast<Array>(object.attr("view")("uint16")), ir::DType::kBF16);
   }
@@ -142,7 +145,7 @@ ir::Tensor tensor_of(nb::handle object) {
     raise(
         base::usage_error("an input must be an array on the CPU (NumPy, or any that exports "
                           "DLPack), not " +
-                          nb::cast<std::string>(nb::str(object.type().attr("__name__")))));
+                          text_of(object.type().attr("__name__"))));
   }
   return tensor_of(array, dtype_of(array.dtype()));
 }

@@ -109,7 +109,8 @@ class Call::Sink final : public base::ProgressSink {
 
 void raise(const base::Status& status) { throw Failure{status}; }
 
-Call::Call(nb::object progress) : installed_(install_handler()) {
+Call::Call(nb::object progress, OnInterrupt policy)
+    : policy_(policy), installed_(install_handler()) {
   if (!progress.is_none()) sink_ = std::make_unique<Sink>(*this, std::move(progress));
 }
 
@@ -133,12 +134,12 @@ base::Status Call::fail(nb::python_error& error) {
 
 // The interpreter has noticed a Ctrl-C if a callback raised KeyboardInterrupt, and will notice it
 // now otherwise.
-void Call::finish(bool has_result) {
+void Call::finish(bool keeps_result) {
   const bool is_nested = !installed_ && base::stop_signal() != 0 && is_main_thread();
   if (!is_nested) base::request_stop(0);
   if (error_ && error_->matches(PyExc_KeyboardInterrupt)) {
     interrupted_ = true;
-    if (has_result) error_.reset();
+    if (keeps_result) error_.reset();
   }
   if (error_) {
     nb::python_error error = *error_;
@@ -146,7 +147,8 @@ void Call::finish(bool has_result) {
     throw error;
   }
   if (PyErr_CheckSignals() == 0) return;
-  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) == 0 || !has_result) nb::raise_python_error();
+  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) == 0 || !keeps_result)
+    nb::raise_python_error();
   PyErr_Clear();
   interrupted_ = true;
 }

@@ -32,23 +32,26 @@ T value_or_raise(base::Result<T> result) {
   return *std::move(result);
 }
 
+// After Ctrl-C: a call that has a result raises KeyboardInterrupt all the same, or returns the
+// result and says that it was interrupted.
+enum class OnInterrupt : unsigned char { kRaise, kKeepResult };
+
 class Call {
  public:
   // With the lock held. `progress`: a callable or None.
-  explicit Call(nb::object progress = nb::none());
+  explicit Call(nb::object progress = nb::none(), OnInterrupt policy = OnInterrupt::kRaise);
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
   base::ProgressSink* progress();
 
-  // Runs body() without the lock, and returns its result. Raises what a callback raised. After
-  // Ctrl-C, a result is returned all the same, and interrupted() is true; a failure becomes
-  // KeyboardInterrupt.
+  // Runs body() without the lock, and returns its result. Raises what a callback raised, and
+  // KeyboardInterrupt after Ctrl-C unless there is a result to keep.
   template <typename Body>
   auto run(Body&& body) -> decltype(body()) {
     decltype(body()) result = released(std::forward<Body>(body));
-    finish(result.ok());
+    finish(result.ok() && policy_ == OnInterrupt::kKeepResult);
     if (!result.ok()) raise(result.status());
     return result;
   }
@@ -66,8 +69,9 @@ class Call {
     const nb::gil_scoped_release unlocked;
     return body();
   }
-  void finish(bool has_result);
+  void finish(bool keeps_result);
 
+  OnInterrupt policy_;
   std::unique_ptr<Sink> sink_;
   std::optional<nb::python_error> error_;
   bool failed_ = false;

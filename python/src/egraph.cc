@@ -90,7 +90,7 @@ class Engine {
       rules.push_back(*std::move(rule));
     }
     auto made = value_or_raise(egraph::make_scheduler(scheduler));
-    Call call(progress);
+    Call call(progress, OnInterrupt::kKeepResult);
     const Use use(busy_);
     auto report = call.run([&]() -> base::Result<egraph::RunReport> {
       egraph::Runner runner(egraph_, rules);

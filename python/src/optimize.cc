@@ -89,7 +89,7 @@ Optimized optimize(const Model& model, const OptionTexts& options, const nb::dic
   arguments.fill(options);
   driver::OptimizeOptions& how = arguments.optimize;
   how.given_inputs = tensors_of(inputs);
-  Call call(progress);
+  Call call(progress, OnInterrupt::kKeepResult);
   if (!rules.is_none()) admit(nb::cast<const Rules&>(rules), how);
   if (!extractor.is_none()) use_extractor(call, extractor, how);
   if (!cost.is_none()) use_cost_model(call, cost, how);

@@ -134,18 +134,18 @@ base::Result<std::vector<NamedVerdict>> verdicts(const std::vector<rules::Rule>&
   return found;
 }
 
-std::vector<NamedVerdict> verify(Rules& self, const nb::object& progress, int instances,
-                                 int tensor_checks, std::int64_t small, std::int64_t bounded,
-                                 std::uint64_t seed) {
+// The verdicts, and whether Ctrl-C ended the work before the last.
+nb::tuple verify(Rules& self, const nb::object& progress, int instances, int tensor_checks,
+                 std::int64_t small, std::int64_t bounded, std::uint64_t seed) {
   const VerifyArguments arguments{instances, tensor_checks, small, bounded, seed};
-  Call call(progress);
+  Call call(progress, OnInterrupt::kKeepResult);
   const std::vector<rules::Rule> all = self.set.rules;
   auto found = call.run([&] { return verdicts(all, arguments, call.progress()); });
   for (const NamedVerdict& one : *found) {
     const auto rule = std::ranges::find(all, one.name, &rules::Rule::name);
     rules::record(self.statuses, *rule, one.verdict);
   }
-  return *std::move(found);
+  return nb::make_tuple(*std::move(found), call.interrupted());
 }
 
 struct NamedDerivation {

@@ -135,3 +135,15 @@ def test_a_rule_source_sees_the_model(wasteful):
     assert result.operators_after == 4
     with pytest.raises(TypeError, match="not int"):
         egret.optimize(wasteful, rules=lambda model: 3)
+
+
+def test_ctrl_c_keeps_the_verdicts_that_were_found():
+    import signal
+    import threading
+
+    rules = egret.rules.all
+    timer = threading.Timer(1.0, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    timer.start()
+    verdicts = rules.verify()
+    assert verdicts.interrupted and 0 < len(verdicts) < len(rules)
+    assert not verdicts.all_proven and verdicts[0].proven

@@ -243,3 +243,16 @@ def test_compare_tells_equal_models_from_different_ones(wasteful, mlp):
 def test_compare_takes_inputs(mlp):
     x = np.zeros((8, 16), np.float32)
     assert egret.compare(mlp, mlp, inputs={"x": x}, samples=2).passed
+
+
+def test_ctrl_c_ends_a_loop_of_runs(mlp):
+    import signal
+
+    session = egret.Session(mlp, threads=1)
+    x = np.ones((8, 16), np.float32)
+    timer = threading.Timer(0.3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            session.run({"x": x})
+    assert session.run({"x": x})["y"].shape == (8, 4)
