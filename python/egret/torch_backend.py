@@ -10,7 +10,8 @@ measured, so compiling takes little time.
 from __future__ import annotations
 
 import importlib.util
-import io
+import os
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -101,21 +102,26 @@ def _exported(module, inputs, constants, others, outputs) -> bytes:
             values.update(zip(others, given))
             return self.graph(*(values[i] for i in range(len(inputs))))
 
-    file = io.BytesIO()
-    # The exporter that torch recommends needs onnxscript.
-    how = {"dynamo": False}
-    if importlib.util.find_spec("onnxscript") is not None:
+    how: dict[str, Any] = {"dynamo": False}
+    if _has_onnxscript():
         how = {"dynamo": True, "verbose": False, "optimize": False, "external_data": False}
-    with torch.no_grad():
+    with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "graph.onnx")
         torch.onnx.export(
             Closed().eval(),
             tuple(inputs[i] for i in others),
-            file,
+            path,
             input_names=[f"input_{i}" for i in others],
             output_names=outputs,
             **how,
         )
-    return file.getvalue()
+        with open(path, "rb") as file:
+            return file.read()
+
+
+def _has_onnxscript() -> bool:
+    """The exporter that torch recommends needs it; the other one is deprecated."""
+    return importlib.util.find_spec("onnxscript") is not None
 
 
 def _is_weight(node: Any, value: Any) -> bool:

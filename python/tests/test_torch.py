@@ -32,7 +32,10 @@ class Block(torch.nn.Module):
         return self.head(y.mean(dim=(2, 3))), y
 
 
-def test_a_network_computes_the_same():
+@pytest.mark.parametrize("exporter", ["recommended", "deprecated"])
+def test_a_network_computes_the_same(exporter, monkeypatch):
+    if exporter == "deprecated":
+        monkeypatch.setattr(torch_backend, "_has_onnxscript", lambda: False)
     block = Block().eval()
     run = compiled(block)
     with torch.no_grad():

@@ -63,7 +63,7 @@ TEST(Tensor, OverMemoryOfSomebodyElseCopiesNothingUntilItIsWritten) {
 }
 
 TEST(Tensor, BorrowsOnlyWholeAlignedVectors) {
-  alignas(64) std::byte memory[192];
+  alignas(64) const std::byte memory[192] = {};
   EXPECT_TRUE(Tensor::may_borrow(memory, 128));
   EXPECT_TRUE(Tensor::may_borrow(memory + 16, 64));
   EXPECT_FALSE(Tensor::may_borrow(memory + 4, 64));  // emitted kernels read packs of 16 bytes
