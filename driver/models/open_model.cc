@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -115,7 +114,11 @@ base::Result<std::vector<rules::SizeProfile>> parse_profiles(const std::vector<s
   bool ended = true;
   std::vector<std::string> all;
   for (const std::string& text : at) {
-    for (const auto part : std::views::split(text, ',')) all.emplace_back(part.begin(), part.end());
+    for (std::size_t begin = 0; !text.empty() && begin <= text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      all.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
   }
   for (const std::string& text : all) {
     EGRET_ASSIGN_OR_RETURN(const auto parts, named("--at", text));
