@@ -18,6 +18,16 @@ Options are keyword arguments with the names of the command line's flags ("_" fo
 describes the package.
 """
 
+try:
+    from . import _egret
+except ImportError as error:
+    if "cannot open shared object file" not in str(error):
+        raise
+    raise ImportError(
+        f"{error}. Egret needs libraries of the system; on Debian 12: apt install coinor-libcbc3 "
+        "libboost-json1.81.0 libcvc5-1 libdnnl2 libprotobuf-lite32 libsqlite3-0 libz3-4 libzip4"
+    ) from error
+
 from . import rules
 from ._egraph import EGraph, Extracted, Run
 from ._egret import version as __version__

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+import types
 
 import egret
 import numpy as np
@@ -142,6 +143,30 @@ def test_progress_is_told_phase_by_phase(mlp):
     assert "saturate" in phases and "check" in phases
     assert [p.phase for p in seen if p.event == "end"].count("saturate") == phases.count("saturate")
     assert all(isinstance(p, egret.Progress) for p in seen)
+
+
+def test_progress_is_shown_in_lines_or_by_tqdm(mlp, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # not installed
+    egret.optimize(mlp, quick=True, progress=True)
+    assert "egret: saturate " in capsys.readouterr().err
+    bars = []
+
+    class Bar:
+        def __init__(self, desc, **options):
+            bars.append([desc, "open"])
+            self.bar = bars[-1]
+
+        def set_postfix(self, values):
+            pass
+
+        def close(self):
+            self.bar[1] = "closed"
+
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
+    egret.optimize(mlp, quick=True, progress=True)
+    assert ["saturate", "closed"] in bars and all(state == "closed" for _, state in bars)
 
 
 def test_an_exception_of_the_callback_reaches_the_caller(mlp):
