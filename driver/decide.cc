@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "base/stop.h"
 #include "driver/measure/batch_plan.h"
 #include "driver/measure/interference.h"
 #include "driver/measure/race.h"
@@ -152,8 +153,13 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
                             std::vector<Candidate>& candidates, const Setup& setup,
                             const OptimizeOptions& options, const rules::OpenSizes* open,
                             Decision& decision) {
-  EGRET_ASSIGN_OR_RETURN(RaceResult result,
-                         race_against(original, *plan, candidates, setup, options, decision));
+  auto raced = race_against(original, *plan, candidates, setup, options, decision);
+  if (is_interrupted(raced.status())) {
+    EGRET_RETURN_IF_ERROR(keep_what_is_known(original, setup, raced.status(), decision));
+    decision.plan = std::move(plan);
+    return base::ok();
+  }
+  EGRET_ASSIGN_OR_RETURN(RaceResult result, std::move(raced));
   decision.measured = true;
   decision.timings = std::move(result.timings);
   decision.winner = options.allow_slower ? 1 : result.winner;
@@ -176,7 +182,13 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
     keep_original(original, std::move(plan), decision);
     return base::ok();
   }
-  plan.reset();  // the winner's plan may need its memory
+  // The winner's plan may need its memory. After an interruption there is only time for the quick
+  // check against it.
+  if (base::stop_requested()) {
+    decision.plan_before = std::move(plan);
+  } else {
+    plan.reset();
+  }
   Candidate& winner = candidates[decision.winner - 1];
   EGRET_RETURN_IF_ERROR(compile(winner, *setup.backend, setup.plan));
   take(winner, decision);
@@ -184,6 +196,21 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
 }
 
 }  // namespace
+
+bool is_interrupted(const base::Status& failure) {
+  return failure.code() == base::StatusCode::kLimit && base::stop_requested();
+}
+
+base::Status keep_what_is_known(const ir::Graph& original, const Setup& setup,
+                                const base::Status& failure, Decision& decision) {
+  if (setup.plan.limit_arena > 0 || setup.forbidden.any_in(original)) return failure;
+  decision.chosen = nullptr;
+  decision.winner = 0;
+  decision.profiles.clear();
+  keep_original(original, nullptr, decision);
+  decision.notes.push_back("interrupted, so the original graph is kept");
+  return base::ok();
+}
 
 // Decides what is written. Prices propose candidates, and only a race of compiled plans against the
 // original decides between them: a result that is not measurably faster leaves the program as it

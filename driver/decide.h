@@ -47,4 +47,11 @@ base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& origina
                               const OptimizeOptions& options, base::ProgressSink* progress,
                               const rules::OpenSizes* open = nullptr);
 
+// Whether a step failed because a stop was requested (base/stop.h).
+bool is_interrupted(const base::Status& failure);
+// What an interrupted run knows to be right: the original. `failure`: of the step that was
+// interrupted. Errors: that failure, where the original may not be written.
+base::Status keep_what_is_known(const ir::Graph& original, const Setup& setup,
+                                const base::Status& failure, Decision& decision);
+
 }  // namespace egret::driver

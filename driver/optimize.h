@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,10 +15,14 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "cost/database.h"
+#include "cost/model.h"
 #include "driver/optimize_report.h"
+#include "extract/core/extractor.h"
 #include "ir/evaluate/given_inputs.h"
 #include "ir/graph/graph.h"
+#include "rules/tensors/admitted_rules.h"
 #include "rules/tensors/open_sizes.h"
+#include "rules/tensors/saturate.h"
 
 namespace egret::driver {
 
@@ -54,6 +60,12 @@ struct OptimizeOptions {
   // Inputs that races and checks do not draw; no option of the table. Their types are those of the
   // program at the first profile.
   ir::GivenInputs given_inputs;
+  // Given by a program in place of what `rules`, `extractor` and `cost` name; those are then names
+  // in the report. No options of the table.
+  std::shared_ptr<const rules::AdmittedRules> own_rules{};
+  extract::Extract own_extractor{};
+  std::function<std::unique_ptr<cost::Model>()> own_cost{};
+  rules::MakeScheduler own_scheduler{};  // of saturation
 
   static const base::OptionTable<OptimizeOptions>& table();
 };

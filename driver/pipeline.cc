@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/stop.h"
 #include "driver/decide.h"
 #include "driver/final_check.h"
 #include "driver/optimize.h"
@@ -36,6 +37,7 @@ rules::SaturateOptions saturate_options(const OptimizeOptions& options,
   saturation.limits.bytes = static_cast<std::uint64_t>(options.limit_memory);
   saturation.multi_pattern_iterations = static_cast<int>(options.multi_iterations);
   saturation.progress = progress;
+  saturation.scheduler = options.own_scheduler;
   return saturation;
 }
 
@@ -53,6 +55,7 @@ Report::Growth growth_of(const rules::SaturatedGraph& saturated) {
 ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
                              base::ProgressSink* progress) {
   return {.extractor = setup.extractor,
+          .keep_answers = setup.own_extractor == nullptr,
           .extract_seconds = options.extract_time,
           .seed = static_cast<std::uint64_t>(options.seed),
           .only_cheapest = options.no_measure || options.allow_slower,
@@ -133,16 +136,25 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
                          decide(program, graph, candidates, setup, options, progress, open));
   times.end("measure");
 
-  EGRET_ASSIGN_OR_RETURN(Report::Check checked,
-                         check_outputs(graph, decision, setup, options, progress));
+  auto outputs = check_outputs(graph, decision, setup, options, progress);
+  if (is_interrupted(outputs.status())) {
+    EGRET_RETURN_IF_ERROR(keep_what_is_known(graph, setup, outputs.status(), decision));
+    outputs = Report::Check();
+  }
+  EGRET_ASSIGN_OR_RETURN(const Report::Check checked, std::move(outputs));
   Report::Sizes sizes;
   if (decision.chosen == nullptr && (open != nullptr || ir::has_opaque(program)))
     decision.graph = program;
   if (decision.chosen != nullptr && decision.chosen->written.size() > 0)
     decision.graph = decision.chosen->written;
   if (open != nullptr) {
-    EGRET_ASSIGN_OR_RETURN(sizes,
-                           check_sizes(program, decision, *open, setup, options, checked.made));
+    auto at_sizes = check_sizes(program, decision, *open, setup, options, checked.made);
+    if (is_interrupted(at_sizes.status())) {
+      EGRET_RETURN_IF_ERROR(keep_what_is_known(graph, setup, at_sizes.status(), decision));
+      decision.graph = program;
+      at_sizes = Report::Sizes();
+    }
+    EGRET_ASSIGN_OR_RETURN(sizes, std::move(at_sizes));
   }
   if (checked.made) times.end("check");
 
@@ -155,6 +167,7 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
                                      .decision = decision,
                                      .sizes = sizes,
                                      .check = checked});
+  if (base::stop_requested()) report.growth.stop_reason = "interrupted";
   report.seconds = times.all();
   report.seconds_by_phase = times.by_phase();
   return OptimizeResult{std::move(decision.graph), std::move(report)};

@@ -11,12 +11,18 @@ namespace {
 
 struct Method {
   const extract::ExtractorRow* extractor = nullptr;
+  std::shared_ptr<const extract::ExtractorRow> own{};
   const GraphSearchRow* search = nullptr;
 };
 
 base::Result<Method> method_of(const OptimizeOptions& options) {
-  const Method method{extract::find_extractor(options.extractor),
-                      find_graph_search(options.extractor)};
+  if (options.own_extractor) {
+    auto row = std::make_shared<const extract::ExtractorRow>(
+        extract::ExtractorRow{"own", "given by the program", options.own_extractor});
+    return Method{.extractor = row.get(), .own = row};
+  }
+  const Method method{.extractor = extract::find_extractor(options.extractor),
+                      .search = find_graph_search(options.extractor)};
   if (method.extractor == nullptr && method.search == nullptr)
     return base::usage_error("unknown extractor '" + options.extractor + "'");
   if (method.search == nullptr) return method;
@@ -26,6 +32,25 @@ base::Result<Method> method_of(const OptimizeOptions& options) {
   if (!options.forbid.empty())
     return base::usage_error("--forbid cannot be combined with " + search);
   return method;
+}
+
+base::Result<rules::AdmittedRules> rules_of(const OptimizeOptions& options) {
+  if (options.own_rules != nullptr) return *options.own_rules;
+  return rules::AdmittedRules::select(options.rules, options.allow);
+}
+
+base::Result<CostChoice> costs_of(const OptimizeOptions& options, const Execution& execution,
+                                  const std::string& machine) {
+  if (options.own_cost) {
+    CostChoice own;
+    own.model = options.own_cost();
+    return own;
+  }
+  const CostOptions costing{.model = options.cost,
+                            .database = options.cost_db,
+                            .database_machine = options.cost_machine,
+                            .execution = execution};
+  return choose_costs(costing, machine);
 }
 
 base::Result<const backends::Backend*> backend_of(const OptimizeOptions& options,
@@ -40,7 +65,7 @@ base::Result<const backends::Backend*> backend_of(const OptimizeOptions& options
 }  // namespace
 
 base::Result<Setup> prepare(const OptimizeOptions& options) {
-  EGRET_ASSIGN_OR_RETURN(auto rules, rules::AdmittedRules::select(options.rules, options.allow));
+  EGRET_ASSIGN_OR_RETURN(auto rules, rules_of(options));
   EGRET_ASSIGN_OR_RETURN(const Method method, method_of(options));
   EGRET_ASSIGN_OR_RETURN(auto forbidden, ForbiddenOperators::named(options.forbid));
   const backends::Precision precision = backends::precision_named(options.precision);
@@ -48,11 +73,7 @@ base::Result<Setup> prepare(const OptimizeOptions& options) {
   const int threads = static_cast<int>(options.threads);
   const Execution execution{options.backend, threads, precision};
   std::string machine = machine_fingerprint(execution);
-  const CostOptions costing{.model = options.cost,
-                            .database = options.cost_db,
-                            .database_machine = options.cost_machine,
-                            .execution = execution};
-  EGRET_ASSIGN_OR_RETURN(CostChoice costs, choose_costs(costing, machine));
+  EGRET_ASSIGN_OR_RETURN(CostChoice costs, costs_of(options, execution, machine));
   // Where nothing is measured, an entry in doubt is better than none.
   if (costs.profiled != nullptr && options.profile_time > 0)
     costs.database->replace_disturbed([execution] { return !is_disturbed_now(execution); });
@@ -60,6 +81,7 @@ base::Result<Setup> prepare(const OptimizeOptions& options) {
       options.alternatives > 0 && costs.database != nullptr && !options.no_measure;
   return Setup{.rules = std::move(rules),
                .extractor = method.extractor,
+               .own_extractor = method.own,
                .search = method.search,
                .forbidden = std::move(forbidden),
                .backend = backend,

@@ -2,6 +2,7 @@
 // From the names in OptimizeOptions to the things that they name.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "backends/backend.h"
@@ -20,7 +21,8 @@ namespace egret::driver {
 struct Setup {
   rules::AdmittedRules rules;
   const extract::ExtractorRow* extractor = nullptr;
-  const GraphSearchRow* search = nullptr;  // instead of an extractor
+  std::shared_ptr<const extract::ExtractorRow> own_extractor;  // `extractor`, where it was given
+  const GraphSearchRow* search = nullptr;                      // instead of an extractor
   ForbiddenOperators forbidden;
   const backends::Backend* backend = nullptr;
   Execution execution;

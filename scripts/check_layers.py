@@ -40,6 +40,8 @@ OWNERS = {
     "coin/": ["extract/"],
     "highs/": ["extract/"],
     "mpi.h": ["runtime/mpi/"],
+    "nanobind/": ["python/src/"],
+    "Python.h": ["python/src/"],
     # Compiles rules that nobody has admitted; others use rules/tensors/admitted_rules.h.
     "rules/tensors/compile.h": ["rules/", "tests/"],
     "nccl.h": ["tests/backends/"],
@@ -54,7 +56,7 @@ OWNERS = {
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
-LIBRARY = re.compile(r"egret_library\(\s*(\w+)([^)]*)\)")
+LIBRARY = re.compile(r"egret_(?:library|bindings)\(\s*(\w+)([^)]*)\)")
 PROGRAM = re.compile(r"egret_program\(\s*(\w+)([^)]*)\)")
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the build, the tests and the experiments need on Debian 12: the Debian packages of
-# scripts/packages.txt and, into .venv, the Python packages of experiments/requirements.txt.
+# scripts/packages.txt and, into .venv, the Python packages of experiments/requirements.txt and
+# scripts/requirements-python.txt.
 # Does nothing where nothing is missing. Works as root or through sudo.
 #
 #   scripts/setup.sh [--no-python] [--cuda] [--peers] [--check]
@@ -58,13 +59,14 @@ for name in "${packages[@]}"; do
 done
 
 stamp=.venv/requirements.sha256
-wanted=$(sha256sum <experiments/requirements.txt)
+python_lists=(experiments/requirements.txt scripts/requirements-python.txt)
+wanted=$(cat "${python_lists[@]}" | sha256sum)
 venv_stale=no
 if [ "$python" = yes ] && [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then venv_stale=yes; fi
 
 if [ "$check" = yes ]; then
   [ ${#missing[@]} -eq 0 ] || echo "missing Debian packages: ${missing[*]}"
-  [ $venv_stale = no ] || echo ".venv does not match experiments/requirements.txt"
+  [ $venv_stale = no ] || echo ".venv does not match ${python_lists[*]}"
   [ ${#missing[@]} -eq 0 ] && [ $venv_stale = no ]
   exit
 fi
@@ -104,14 +106,14 @@ for name in "${packages[@]}"; do
 done
 
 if [ $venv_stale = yes ]; then
-  echo "setup.sh: making .venv for the experiments"
+  echo "setup.sh: making .venv for the experiments and the Python package"
   # Debian's own Python first: another one on the PATH may lack venv.
   interpreter=/usr/bin/python3
   [ -x "$interpreter" ] || interpreter=python3
   rm -rf .venv
   "$interpreter" -m venv .venv
   .venv/bin/pip install --quiet --disable-pip-version-check --retries 5 \
-    -r experiments/requirements.txt
+    -r "${python_lists[0]}" -r "${python_lists[1]}"
   echo "$wanted" >"$stamp"
 fi
 if [ $cuda = yes ] && [ "$python" = yes ]; then

@@ -28,5 +28,8 @@ if [ -x experiments/run_all ]; then
   experiments/run_all --smoke
 fi
 
+step "Python package"
+.venv/bin/python -m pytest -q python/tests
+
 step "tests"
 ctest --test-dir build/release -LE slow -j "$(nproc)" --output-on-failure

@@ -77,7 +77,7 @@ class Chooser {
 
   base::Status add(std::string name, SelectionOptions selection) {
     selection.extraction.seed = options_.seed;
-    selection.answers = costs_.database.get();
+    if (options_.keep_answers) selection.answers = costs_.database.get();
     const auto selected =
         select(tensors(), view_, *costs_.model, profiler_, selection, options_.progress);
     const bool no_term = selected.status().code() == base::StatusCode::kBadInput;

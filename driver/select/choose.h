@@ -24,6 +24,7 @@ namespace egret::driver {
 
 struct ChooseOptions {
   const extract::ExtractorRow* extractor = nullptr;
+  bool keep_answers = true;    // in the database (driver/select/extraction_cache.h)
   double extract_seconds = 2;  // each time the extractor runs
   std::uint64_t seed = 1;
   bool only_cheapest = false;  // no conservative and no simplified candidate

@@ -59,7 +59,7 @@ using Extract = std::function<base::Result<Solution>(const Problem&, const Optio
 struct ExtractorRow {
   std::string_view name;
   std::string_view help;
-  base::Result<Solution> (*extract)(const Problem&, const Options&);
+  Extract extract;
 };
 
 // An extractor is one file in extract/extractors/ and one row in its extractors.def

@@ -103,6 +103,21 @@ Tensor Tensor::unfilled(TensorType type) {
   return result;
 }
 
+Tensor Tensor::over(TensorType type, std::shared_ptr<std::byte[]> memory) {
+  Tensor result;
+  result.type_ = std::move(type);
+  result.elements_ = result.type_.elements();
+  EGRET_CHECK(may_borrow(memory.get(), result.bytes()), "memory that kernels may not read");
+  result.buffer_ = std::move(memory);
+  return result;
+}
+
+bool Tensor::may_borrow(const void* memory, std::int64_t bytes) {
+  constexpr std::uintptr_t kLeastAlignment = 16;  // of emitted kernels' packs
+  return reinterpret_cast<std::uintptr_t>(memory) % kLeastAlignment == 0 && bytes > 0 &&
+         bytes % static_cast<std::int64_t>(kAlignment) == 0;
+}
+
 bool Tensor::allocate_as(TensorType type) {
   type_ = std::move(type);
   elements_ = type_.elements();

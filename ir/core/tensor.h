@@ -26,6 +26,12 @@ class Tensor {
   // Uninitialized contents: the caller writes every element.
   static Tensor unfilled(TensorType type);
 
+  // A tensor over memory of somebody else, which `memory` keeps alive and which nobody writes while
+  // the tensor lives. may_borrow() must hold.
+  static Tensor over(TensorType type, std::shared_ptr<std::byte[]> memory);
+  // Whether kernels may read this memory: they read whole vectors, at the end too.
+  static bool may_borrow(const void* memory, std::int64_t bytes);
+
   // A tensor over `values`, converted to dtype. The sizes must agree.
   static Tensor of(DType dtype, std::span<const std::int64_t> shape,
                    std::span<const double> values);

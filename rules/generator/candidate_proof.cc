@@ -52,6 +52,7 @@ Verdict test_candidate(const Rule& rule, Verdict proven, const TestOptions& test
   if (report.verdict == TestReport::Verdict::kRefuted) {
     proven.status = Verdict::Status::kRefuted;
     proven.reason = std::move(report.counterexample);
+    proven.difference = std::move(report.difference);
   } else if (report.verdict == TestReport::Verdict::kUntestable) {
     proven.status = Verdict::Status::kUndecided;
     proven.reason = "random search finds few instances to test it on";

@@ -16,10 +16,6 @@ constexpr std::int64_t kMostImagined = std::int64_t{1} << 40;  // elements of a 
 
 Ending undecided(std::string reason) { return {Verdict::Status::kUndecided, std::move(reason)}; }
 
-Ending refuted(std::string counterexample) {
-  return {Verdict::Status::kRefuted, std::move(counterexample)};
-}
-
 }  // namespace
 
 FamilyProofs::FamilyProofs(const Rule& rule, const VerifyOptions& options,

@@ -113,7 +113,7 @@ std::optional<Ending> KindCover::prove_path_of(const Choice& choice, std::string
     return std::nullopt;
   }
   if (auto found = refutation_.on(*instance, random_.split(kPathStream)))
-    return Ending{Verdict::Status::kRefuted, *std::move(found)};
+    return refuted(*std::move(found));
   open = "more families than proven";
   return std::nullopt;
 }

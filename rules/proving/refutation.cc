@@ -41,21 +41,22 @@ Comparison Refutation::compare(const Instance& instance, const base::Random& ran
   return rules::compare(rule_, instance, random, known_);
 }
 
-std::string Refutation::shrunk(const Instance& instance, const Comparison& found,
-                               const base::Random& random) const {
-  return rules::shrunk(instance, found, instantiator_, random, known_, kMostRun).counterexample;
+Counterexample Refutation::shrunk(const Instance& instance, const Comparison& found,
+                                  const base::Random& random) const {
+  Comparison smallest = rules::shrunk(instance, found, instantiator_, random, known_, kMostRun);
+  return {std::move(smallest.counterexample), std::move(smallest.difference)};
 }
 
-std::optional<std::string> Refutation::on(const Instance& instance,
-                                          const base::Random& random) const {
+std::optional<Counterexample> Refutation::on(const Instance& instance,
+                                             const base::Random& random) const {
   if (!may_run(instance)) return std::nullopt;
   const Comparison comparison = compare(instance, random);
   if (comparison.outcome != Comparison::Outcome::kDifferent) return std::nullopt;
   return shrunk(instance, comparison, random);
 }
 
-std::optional<std::string> Refutation::around(const Instance& instance,
-                                              const Family& family) const {
+std::optional<Counterexample> Refutation::around(const Instance& instance,
+                                                 const Family& family) const {
   constexpr std::uint64_t kDraws = 20;
   constexpr std::uint64_t kSteps = 300;
   if (!tensors_ || !may_run(instance)) return std::nullopt;
@@ -74,8 +75,8 @@ std::optional<std::string> Refutation::around(const Instance& instance,
 
 // Random instances have small sizes and steps, for which results often agree by chance: two
 // different strides may give equally many windows of four elements but not of seven.
-std::optional<std::string> Refutation::on_members(const Instance& instance, const Family& family,
-                                                  const base::Random& random) const {
+std::optional<Counterexample> Refutation::on_members(const Instance& instance, const Family& family,
+                                                     const base::Random& random) const {
   constexpr std::uint64_t kMembers = 200;
   constexpr std::int64_t kBound = 7;
   const MemberSearch search(family);
@@ -90,8 +91,9 @@ std::optional<std::string> Refutation::on_members(const Instance& instance, cons
 
 // Members near the family's example, some of whose numbers may have to be large. On the example
 // itself both sides may agree by chance: axes of size 1, windows that see only padding.
-std::optional<std::string> Refutation::near_example(const Instance& instance, const Family& family,
-                                                    const base::Random& random) const {
+std::optional<Counterexample> Refutation::near_example(const Instance& instance,
+                                                       const Family& family,
+                                                       const base::Random& random) const {
   constexpr std::uint64_t kMembers = 100;
   constexpr std::int64_t kMostChanges = 4;
   constexpr std::int64_t kFarthest = 3;
@@ -110,9 +112,9 @@ std::optional<std::string> Refutation::near_example(const Instance& instance, co
   return std::nullopt;
 }
 
-std::optional<std::string> Refutation::on_member(const Instance& like,
-                                                 const ir::SymbolValues& numbers,
-                                                 const base::Random& random) const {
+std::optional<Counterexample> Refutation::on_member(const Instance& like,
+                                                    const ir::SymbolValues& numbers,
+                                                    const base::Random& random) const {
   const auto member =
       instantiator_.of(with_integers(rule_, like.choice, numbers), random.split(1), kMostRun);
   return member ? on(*member, random.split(2)) : std::nullopt;

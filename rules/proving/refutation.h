@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "base/random.h"
 #include "rules/proving/generalization.h"
@@ -25,23 +24,23 @@ class Refutation {
   Comparison compare(const Instance& instance, const base::Random& random) const;
   // A counterexample as small as changes make it. `found`: the result of compare() with the same
   // arguments.
-  std::string shrunk(const Instance& instance, const Comparison& found,
-                     const base::Random& random) const;
+  Counterexample shrunk(const Instance& instance, const Comparison& found,
+                        const base::Random& random) const;
 
   // These return a shrunk counterexample, or nullopt if none was found.
   //
   // On one instance, once. Nothing is run if its tensors are too large.
-  std::optional<std::string> on(const Instance& instance, const base::Random& random) const;
+  std::optional<Counterexample> on(const Instance& instance, const base::Random& random) const;
   // Around an instance of the family.
-  std::optional<std::string> around(const Instance& instance, const Family& family) const;
+  std::optional<Counterexample> around(const Instance& instance, const Family& family) const;
 
  private:
-  std::optional<std::string> on_members(const Instance& instance, const Family& family,
-                                        const base::Random& random) const;
-  std::optional<std::string> near_example(const Instance& instance, const Family& family,
+  std::optional<Counterexample> on_members(const Instance& instance, const Family& family,
+                                           const base::Random& random) const;
+  std::optional<Counterexample> near_example(const Instance& instance, const Family& family,
+                                             const base::Random& random) const;
+  std::optional<Counterexample> on_member(const Instance& like, const ir::SymbolValues& numbers,
                                           const base::Random& random) const;
-  std::optional<std::string> on_member(const Instance& like, const ir::SymbolValues& numbers,
-                                       const base::Random& random) const;
 
   const Rule& rule_;
   Instantiator& instantiator_;

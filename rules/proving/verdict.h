@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -13,6 +14,7 @@
 
 #include "rules/language/rule.h"
 #include "rules/proving/lemma.h"
+#include "rules/testing/tester.h"
 #include "verifier/solver/solver_session.h"
 
 namespace egret::rules {
@@ -84,6 +86,7 @@ struct Verdict {
   std::string
       reason;  // a counterexample, what could not be proven for all sizes, or the disputed query
   int checks = 0;  // instances that passed the tests with tensors
+  std::shared_ptr<const Difference> difference{};  // the counterexample's tensors, of kRefuted
   int families = 0;
   int derived = 0;  // families among them that other rules prove
   int members = 0;  // instances found to be members
@@ -104,6 +107,11 @@ std::string_view to_string(Verdict::Status status);  // "proven", "refuted", ...
 struct Ending {
   Verdict::Status status = Verdict::Status::kUndecided;
   std::string reason;
+  std::shared_ptr<const Difference> difference{};  // of kRefuted
 };
+// The end with a counterexample.
+inline Ending refuted(Counterexample found) {
+  return {Verdict::Status::kRefuted, std::move(found.text), std::move(found.difference)};
+}
 
 }  // namespace egret::rules

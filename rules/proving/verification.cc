@@ -86,7 +86,7 @@ class Verification {
           random_.split(instances_.attempts()).split(1 + instances_.walked());
       const Comparison comparison = refutation_.compare(*instance, elements);
       if (comparison.outcome == Comparison::Outcome::kDifferent)
-        return Ending{Status::kRefuted, refutation_.shrunk(*instance, comparison, elements)};
+        return refuted(refutation_.shrunk(*instance, comparison, elements));
       if (!has_elements(*instance)) continue;
       tested_.push_back(*std::move(instance));
       checks_ += comparison.outcome == Comparison::Outcome::kEqual ? 1 : 0;
@@ -126,8 +126,8 @@ class Verification {
         if (!instance || !has_elements(*instance) || rank_of(instance->choice) != rank) continue;
         ++found;
         if (options_.tensor_checks > 0) {
-          if (auto refuted = refutation_.on(*instance, random.split(kAttempts + i)))
-            return Ending{Status::kRefuted, *std::move(refuted)};
+          if (auto wrong = refutation_.on(*instance, random.split(kAttempts + i)))
+            return refuted(*std::move(wrong));
         }
         if (families_.contain(*instance)) continue;
         if (auto ending = families_.prove_optional(*instance)) {
@@ -178,7 +178,7 @@ class Verification {
           ending = families_.prove(*instance);
           if (!ending) opened_.push_back(next);
         } else if (auto found = refutation_.on(*instance, random)) {
-          ending = Ending{Status::kRefuted, *std::move(found)};
+          ending = refuted(*std::move(found));
         }
         return !ending;
       });
@@ -218,6 +218,7 @@ class Verification {
     verdict.status = ending.status;
     verdict.reason = std::move(ending.reason);
     verdict.checks = checks_;
+    verdict.difference = std::move(ending.difference);
     verdict.members = members_;
     verdict.axes = axes_;
     verdict.cover = kinds_.covered();
@@ -283,6 +284,7 @@ Verdict verify(const Rule& rule, const VerifyOptions& options, KnownOperators& k
   if (again.verdict == TestReport::Verdict::kRefuted) {
     verdict.status = Status::kRefuted;
     verdict.reason = std::move(again.counterexample);
+    verdict.difference = std::move(again.difference);
   }
   if (again.verdict == TestReport::Verdict::kTested)
     verdict.checks = std::max(verdict.checks, again.checks);

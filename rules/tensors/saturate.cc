@@ -9,23 +9,44 @@
 namespace egret::rules {
 namespace {
 
-// Backoff scheduling; multi-patterns run only in the first iterations.
-class TensorScheduler : public egraph::BackoffScheduler {
+// A scheduler among which multi-patterns run only in the first iterations.
+class TensorScheduler : public egraph::Scheduler {
  public:
-  TensorScheduler(std::vector<bool> multi, const SaturateOptions& options)
-      : BackoffScheduler(options.match_limit, options.ban_length),
+  TensorScheduler(std::unique_ptr<egraph::Scheduler> inner, std::vector<bool> multi, int iterations)
+      : inner_(std::move(inner)),
         multi_(std::move(multi)),
-        multi_iterations_(static_cast<std::uint64_t>(options.multi_pattern_iterations)) {}
+        multi_iterations_(static_cast<std::uint64_t>(iterations)) {}
 
+  void start(std::size_t rules) override { inner_->start(rules); }
+  void learn_inverses(std::span<const std::uint32_t> inverse_of) override {
+    inner_->learn_inverses(inverse_of);
+  }
   std::uint64_t match_limit(std::uint64_t iteration, std::size_t rule) override {
     if (multi_[rule] && iteration >= multi_iterations_) return 0;
-    return BackoffScheduler::match_limit(iteration, rule);
+    return inner_->match_limit(iteration, rule);
   }
+  bool resumes() const override { return inner_->resumes(); }
+  bool accept(std::uint64_t iteration, std::size_t rule, bool exceeded) override {
+    return inner_->accept(iteration, rule, exceeded);
+  }
+  void applied(std::uint64_t iteration, std::size_t rule, const Yield& yield) override {
+    inner_->applied(iteration, rule, yield);
+  }
+  bool may_stop(std::uint64_t iteration) override { return inner_->may_stop(iteration); }
+  std::vector<std::uint64_t> save() const override { return inner_->save(); }
+  bool restore(std::span<const std::uint64_t> words) override { return inner_->restore(words); }
 
  private:
+  std::unique_ptr<egraph::Scheduler> inner_;
   std::vector<bool> multi_;
   std::uint64_t multi_iterations_;
 };
+
+std::unique_ptr<egraph::Scheduler> scheduler_of(std::span<const CompiledRule> rules,
+                                                const SaturateOptions& options) {
+  if (options.scheduler) return options.scheduler(rules);
+  return std::make_unique<egraph::BackoffScheduler>(options.match_limit, options.ban_length);
+}
 
 }  // namespace
 
@@ -50,7 +71,8 @@ SaturateReport saturate(TensorEGraph& tensors, std::span<const CompiledRule> rul
   runner.set_compaction(false);  // who made a node is noted by its id
   runner.limits() = options.limits;
   runner.set_threads(options.threads);
-  runner.set_scheduler(std::make_unique<TensorScheduler>(std::move(multi), options));
+  runner.set_scheduler(std::make_unique<TensorScheduler>(
+      scheduler_of(rules, options), std::move(multi), options.multi_pattern_iterations));
 
   const base::Progress progress(options.progress, "saturate");
   runner.hooks().before_iteration = [&](egraph::EGraph& egraph, const egraph::RunReport& report) {

@@ -11,12 +11,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/progress.h"
 #include "base/system/thread_pool.h"
+#include "egraph/schedulers/scheduler.h"
 #include "egraph/search/limits.h"
 #include "egraph/search/rewrite.h"
 #include "egraph/search/runner.h"
@@ -32,11 +34,17 @@ struct CompiledRule {
   const std::string& name() const { return rewrite.name(); }
 };
 
+// Makes a scheduler for these rules.
+using MakeScheduler =
+    std::function<std::unique_ptr<egraph::Scheduler>(std::span<const CompiledRule> rules)>;
+
 struct SaturateOptions {
   egraph::Limits limits = default_limits();
   int multi_pattern_iterations = 3;
   std::uint64_t match_limit = 2000;  // of the backoff scheduler, before a rule's first ban
   std::uint64_t ban_length = 3;
+  // In place of the backoff scheduler. Rules with several sources stay limited as above.
+  MakeScheduler scheduler{};
   base::ProgressSink* progress = nullptr;
   base::ThreadPool* threads = nullptr;  // to search with; null: the caller's alone
   // Ends the run with StopReason::kHook once it returns true; called before each iteration.

@@ -106,15 +106,18 @@ Comparison compare(const Rule& rule, const Instance& instance, Random random,
   options.memo = &known.plans;
   const auto left = ir::interpret(instance.left, inputs, options);
   if (!left.ok()) return result;
-  const auto differ = [&](const std::string& difference) {
+  const auto differ = [&](const std::string& text, Difference difference) {
     result.outcome = Outcome::kDifferent;
-    result.counterexample = counterexample(rule, instance, inputs, difference);
+    result.counterexample = counterexample(rule, instance, inputs, text);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      difference.inputs.emplace_back(instance.left.node(instance.left.inputs()[i]).name, inputs[i]);
+    result.difference = std::make_shared<const Difference>(std::move(difference));
     return result;
   };
   const auto right = ir::interpret(instance.right, inputs, options);
   if (!right.ok()) {
     result.right_fails = true;
-    return differ("  the right side fails: " + right.status().message() + "\n");
+    return differ("  the right side fails: " + right.status().message() + "\n", {});
   }
   const double tolerance = rule.has_tag("rounding") ? kRoundingTolerance : kTolerance;
   bool meaningful = false;
@@ -128,7 +131,8 @@ Comparison compare(const Rule& rule, const Instance& instance, Random random,
       if (agree(a.f64_at(k), b.f64_at(k), tolerance)) continue;
       const std::string& name = instance.left.outputs()[i].name;
       return differ("  left  " + name + " = " + to_string(a, 64) + "\n  right " + name + " = " +
-                    to_string(b, 64) + "\n");
+                        to_string(b, 64) + "\n",
+                    {.inputs = {}, .output = name, .left = a, .right = b});
     }
   }
   result.outcome = meaningful ? Outcome::kEqual : Outcome::kVoid;
@@ -167,8 +171,10 @@ TestReport test_rule(const Rule& rule, const TestOptions& options, KnownOperator
     if (comparison.outcome == Comparison::Outcome::kEqual) continue;
     report.verdict = TestReport::Verdict::kRefuted;
     report.right_fails = comparison.right_fails;
-    report.counterexample =
-        shrunk(*instance, comparison, instantiator, elements, known, kMostElements).counterexample;
+    Comparison smallest =
+        shrunk(*instance, comparison, instantiator, elements, known, kMostElements);
+    report.counterexample = std::move(smallest.counterexample);
+    report.difference = std::move(smallest.difference);
     return report;
   }
   if (report.checks >= std::min(options.checks, kLeastChecks)) {

@@ -13,7 +13,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rules/language/rule.h"
@@ -30,6 +32,19 @@ struct TestOptions {
   MakeInstanceSource solved = nullptr;
 };
 
+// Tensors on which the two sides of a rule differ.
+struct Difference {
+  std::vector<std::pair<std::string, ir::Tensor>> inputs;  // of the left side, by name
+  std::string output;                                      // where they differ; empty: right fails
+  ir::Tensor left;
+  ir::Tensor right;
+};
+// The same as text, with shapes and attributes.
+struct Counterexample {
+  std::string text{};
+  std::shared_ptr<const Difference> difference{};
+};
+
 struct TestReport {
   enum class Verdict : std::uint8_t {
     kTested,      // as many checks as wanted (fewer, but 8, of large tensors), all passed
@@ -43,6 +58,7 @@ struct TestReport {
   std::string reason;        // of kUntestable
   // Shapes, attributes, tensors and both values, ready to print.
   std::string counterexample;
+  std::shared_ptr<const Difference> difference{};  // of kRefuted: its tensors
 };
 
 // One tensor per input of the instance: small dyadic numbers, or the number that the conditions
@@ -60,6 +76,7 @@ struct Comparison {
   bool right_fails = false;    // of kDifferent: as a whole, perhaps where nothing reads it
   bool zeros = false;          // or undefined: an element of the left side, that may read nothing
   std::string counterexample;  // of kDifferent
+  std::shared_ptr<const Difference> difference{};
 };
 Comparison compare(const Rule& rule, const Instance& instance, base::Random random,
                    KnownOperators& known);

@@ -38,8 +38,8 @@ base::Result<extract::Solution> quick(const extract::Problem& problem, const ext
   ++asked;
   return extract::solution_of(problem, {0, 2});
 }
-constexpr extract::ExtractorRow kSlow{"slow", "", slow};
-constexpr extract::ExtractorRow kQuick{"quick", "", quick};
+const extract::ExtractorRow kSlow{"slow", "", slow};
+const extract::ExtractorRow kQuick{"quick", "", quick};
 
 class KeptExtraction : public testing::Test {
  protected:

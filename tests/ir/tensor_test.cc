@@ -51,5 +51,25 @@ TEST(TensorHash, OfBuffersThatAreSharedAndWrittenInTurns) {
   EXPECT_EQ(first.content_hash(), before);
 }
 
+TEST(Tensor, OverMemoryOfSomebodyElseCopiesNothingUntilItIsWritten) {
+  const std::shared_ptr<std::byte[]> memory(
+      new (std::align_val_t(64)) std::byte[64]{},
+      [](std::byte* p) { ::operator delete[](p, std::align_val_t(64)); });
+  Tensor tensor = Tensor::over({DType::kF32, {4, 4}}, memory);
+  EXPECT_EQ(tensor.data().data(), memory.get());
+  tensor.set_f64(3, 7);
+  EXPECT_EQ(tensor.f64_at(3), 7);
+  EXPECT_EQ(reinterpret_cast<const float*>(memory.get())[3], 0);
+}
+
+TEST(Tensor, BorrowsOnlyWholeAlignedVectors) {
+  alignas(64) const std::byte memory[192] = {};
+  EXPECT_TRUE(Tensor::may_borrow(memory, 128));
+  EXPECT_TRUE(Tensor::may_borrow(memory + 16, 64));
+  EXPECT_FALSE(Tensor::may_borrow(memory + 4, 64));  // emitted kernels read packs of 16 bytes
+  EXPECT_FALSE(Tensor::may_borrow(memory, 100));     // a vector at the end would cross the border
+  EXPECT_FALSE(Tensor::may_borrow(memory, 0));
+}
+
 }  // namespace
 }  // namespace egret::ir

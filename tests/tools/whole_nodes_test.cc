@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "driver/models/open_model.h"
 #include "tests/tools/optimized_model.h"
-#include "tools/arguments/open_model.h"
 
 namespace egret::tools {
 namespace {
@@ -198,7 +198,7 @@ TEST_F(WholeNodes, SeveralProfilesAreMeasuredAndChecked) {
 }
 
 TEST(OpenModel, ProfilesEndWithAWeightOrWhereANameComesAgain) {
-  const auto profiles = parse_profiles({"b=1,s=128*0.7", "b=8", "s=32", "b=2"});
+  const auto profiles = driver::parse_profiles({"b=1,s=128*0.7", "b=8", "s=32", "b=2"});
   ASSERT_TRUE(profiles.ok()) << profiles.status().message();
   ASSERT_EQ(profiles->size(), 3U);
   EXPECT_EQ((*profiles)[0].sizes, (ir::SymbolValues{{"b", 1}, {"s", 128}}));
@@ -206,7 +206,7 @@ TEST(OpenModel, ProfilesEndWithAWeightOrWhereANameComesAgain) {
   EXPECT_EQ((*profiles)[1].sizes, (ir::SymbolValues{{"b", 8}, {"s", 32}}));
   EXPECT_EQ((*profiles)[2].sizes, (ir::SymbolValues{{"b", 2}}));
   for (const char* wrong : {"b", "=3", "b=0", "b=x", "b=2*0", "b=2*x"})
-    EXPECT_EQ(parse_profiles({wrong}).status().code(), base::StatusCode::kUsage) << wrong;
+    EXPECT_EQ(driver::parse_profiles({wrong}).status().code(), base::StatusCode::kUsage) << wrong;
 }
 
 }  // namespace

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
 namespace egret::verifier {
 namespace {
 
@@ -215,6 +220,40 @@ TEST_F(SecondOpinion, ReadsEveryOperationAsZ3Does) {
       }
     }
   }
+}
+
+std::atomic<int> noticed{0};
+extern "C" void notice(int /*signal*/) { ++noticed; }
+
+// A solver that puts a handler of its own in the place of the program's takes interruptions from
+// it, and leaves a handler behind if several threads solve.
+TEST(SolverSession, LeavesTheHandlerOfInterruptionsAlone) {
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = notice;
+  ASSERT_EQ(sigaction(SIGINT, &action, &before), 0);
+  std::atomic<bool> ended{false};
+  const auto solve = [&] {
+    for (std::int64_t i = 0; !ended; ++i) {
+      SolverSession session;
+      Query query(Query::Sort::kInteger);
+      ask_parity(query, "x", "y", i);
+      (void)session.contradictory(query, kLimit);
+    }
+  };
+  std::thread one(solve);
+  std::thread other(solve);
+  constexpr int kSignals = 200;
+  for (int sent = 1; sent <= kSignals; ++sent) {
+    std::raise(SIGINT);  // handled before it returns
+    EXPECT_EQ(noticed, sent);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ended = true;
+  one.join();
+  other.join();
+  ASSERT_EQ(sigaction(SIGINT, &before, &action), 0);
+  EXPECT_EQ(action.sa_handler, notice);
 }
 
 }  // namespace

@@ -1,66 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/arguments/backend_arguments.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "backends/option_help.h"
 #include "base/formats/units.h"
-#include "driver/measure/batch_plan.h"
 
 namespace egret::tools {
-
-const base::OptionTable<BackendOptions>& BackendOptions::table() {
-  using B = BackendOptions;
-  static const base::OptionTable<B> rows{
-      "backend",
-      {{"backend", &B::backend, backends::kBackendHelp},
-       {"precision", &B::precision, backends::kPrecisionHelp,
-        base::one_of(backends::precision_names())},
-       {"seed", &B::seed, "Seed of random numbers", base::range(0)},
-       {"limit-arena", &B::limit_arena, backends::kLimitArenaHelp, base::bytes(0)},
-       {"without", &B::without,
-        "Ablation: switch off one optimization. fusion: kernels that compute several operators. "
-        "blocked: layouts other than row-major. folding: computation of constants at compile time. "
-        "emitted: generated kernels; the interpreter runs these operators instead. thrift: the "
-        "limit on memory that kernels use for speed. slices: running a batch sample by sample",
-        base::one_of({"fusion", "blocked", "folding", "emitted", "thrift", "slices"})}}};
-  return rows;
-}
-
-backends::Precision precision_of(const BackendOptions& options) {
-  return backends::precision_named(options.precision);
-}
 
 base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_plan(ir::Graph graph,
                                                                      const BackendOptions& options,
                                                                      Console& console,
                                                                      bool profile) {
-  const backends::Backend* backend = backends::find_backend(options.backend);
-  if (backend == nullptr) {
-    std::string known;
-    for (const backends::Backend* each : backends::all_backends()) {
-      known += (known.empty() ? "" : ", ") + std::string(each->name());
-    }
-    return base::usage_error("unknown backend '" + options.backend + "'; available: " + known);
-  }
-  EGRET_RETURN_IF_ERROR(backend->takes_precision(precision_of(options)));
-  EGRET_RETURN_IF_ERROR(backend->availability());
-  const auto has = [&](std::string_view part) {
-    return std::ranges::find(options.without, part) == options.without.end();
-  };
-  return driver::compile_batch(
-      *backend, std::move(graph),
-      {.threads = static_cast<int>(console.options().threads),
-       .profile = profile,
-       .limit_arena = options.limit_arena,
-       .precision = precision_of(options),
-       .fuse = has("fusion"),
-       .blocked = has("blocked"),
-       .fold = has("folding"),
-       .thrift = has("thrift"),
-       .slice = has("slices"),
-       .emission = has("emitted") ? backends::Emission::kWhereWorth : backends::Emission::kNone});
+  return driver::compile_plan(std::move(graph), options, console.options().threads, profile);
 }
 
 ExitCode keeps_to_arena(const backends::ExecutablePlan& plan, const BackendOptions& options,

@@ -1,73 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/arguments/model_file.h"
 
-#include <algorithm>
-#include <cctype>
-#include <map>
 #include <utility>
 
-#include "base/formats/units.h"
-#include "ir/evaluate/input_draws.h"
-
 namespace egret::tools {
-const base::OptionTable<ModelOptions>& ModelOptions::table() {
-  using M = ModelOptions;
-  static const base::OptionTable<M> rows{
-      "model",
-      {{"bind", &M::bind, "Set the size of a symbolic dimension, as NAME=SIZE"},
-       {"input-range", &M::input_range,
-        "Random values of an input lie in this range, as NAME=LOW..HIGH: a mask=0..1, for "
-        "example"}}};
-  return rows;
-}
-
-base::Result<frontends::ImportedModel> read_model(const std::string& path,
-                                                  const ModelOptions& options, Console& console,
-                                                  BindNames names) {
-  if (path != "-") return read_model(path, std::nullopt, options, console, names);
-  EGRET_ASSIGN_OR_RETURN(std::string bytes, read_input(path, kMostModelBytes));
-  return read_model(path, std::move(bytes), options, console, names);
-}
-
-std::int64_t usual_size(std::string_view name, int axis) {
-  std::string lower;
-  for (const char letter : name)
-    lower += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  const auto has = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
-  if (has("batch") || lower == "n" || lower == "b") return 1;
-  if (has("seq") || has("length") || has("token") || has("time")) return 128;
-  if (has("height") || has("width") || lower == "h" || lower == "w") return 224;
-  if (axis == 0) return 1;    // mostly a batch
-  if (axis >= 2) return 224;  // mostly of an image
-  return 64;
-}
-
-namespace {
-
-// The ranges go into the graph's metadata, beside those that the model has.
-base::Status set_input_ranges(ir::Graph& graph, const std::vector<std::string>& texts) {
-  std::map<std::string, ir::Draw> ranges;
-  for (const std::string& text : texts) {
-    const auto equals = text.find('=');
-    const auto dots = text.find("..", equals == std::string::npos ? 0 : equals);
-    if (equals == std::string::npos || dots == std::string::npos)
-      return base::usage_error("--input-range takes NAME=LOW..HIGH, not '" + text + "'");
-    const std::string name = text.substr(0, equals);
-    const auto low = base::parse_real(std::string_view(text).substr(equals + 1, dots - equals - 1));
-    const auto high = base::parse_real(std::string_view(text).substr(dots + 2));
-    if (!low.ok()) return low.status().at("--input-range " + text);
-    if (!high.ok()) return high.status().at("--input-range " + text);
-    if (*high < *low) return base::usage_error("--input-range " + text + ": no number is in it");
-    const bool known = std::ranges::any_of(
-        graph.inputs(), [&](ir::NodeId id) { return graph.node(id).name == name; });
-    if (!known) return base::usage_error("--input-range: the model has no input '" + name + "'");
-    ranges[name] = {*low, *high};
-  }
-  if (!ranges.empty()) ir::add_draws(graph, ranges);
-  return base::ok();
-}
-
-}  // namespace
 
 base::Result<std::optional<std::string>> bytes_of_standard_input(const std::string& path) {
   if (path != "-") return std::optional<std::string>();
@@ -75,53 +11,38 @@ base::Result<std::optional<std::string>> bytes_of_standard_input(const std::stri
   return std::optional(std::move(bytes));
 }
 
-base::Result<frontends::ImportedModel> import_model(const std::string& path,
-                                                    const std::optional<std::string>& bytes,
-                                                    const ModelOptions& options, Console& console,
-                                                    frontends::ImportOptions import) {
-  EGRET_ASSIGN_OR_RETURN(import.bind, frontends::parse_bindings(options.bind));
-  auto model = bytes ? frontends::import_onnx_bytes(std::as_bytes(std::span(*bytes)), "", import,
-                                                    "standard input")
-                     : frontends::import_onnx(path, import);
-  if (!model.ok()) return model.status();
-  for (const std::string& note : model->notes) console.detail(note);
-  EGRET_RETURN_IF_ERROR(set_input_ranges(model->graph, options.input_range));
+base::Result<ModelSource> source_of(const std::string& path) {
+  EGRET_ASSIGN_OR_RETURN(std::optional<std::string> bytes, bytes_of_standard_input(path));
+  if (!bytes) return ModelSource{.path = path};
+  return ModelSource{.path = "standard input", .bytes = std::move(bytes)};
+}
+
+void report_notes(const frontends::ImportedModel& model, Console& console) {
+  for (const std::string& note : model.notes) console.detail(note);
+}
+
+base::Result<frontends::ImportedModel> read_model(const ModelSource& source,
+                                                  const ModelOptions& options, Console& console) {
+  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, driver::read_model(source, options));
+  report_notes(model, console);
   return model;
 }
 
-base::Result<frontends::ImportedModel> read_model(const std::string& path,
-                                                  const std::optional<std::string>& bytes,
-                                                  const ModelOptions& options, Console& console,
-                                                  BindNames names) {
-  frontends::ImportOptions import;
-  import.allow_unknown_bind = names == BindNames::kMayBeUnknown;
-  return import_model(path, bytes, options, console, std::move(import));
+base::Result<frontends::ImportedModel> read_concrete_model(const ModelSource& source,
+                                                           const ModelOptions& options,
+                                                           Console& console, BindNames names) {
+  EGRET_ASSIGN_OR_RETURN(driver::ConcreteModel read,
+                         driver::read_concrete_model(source, options, names));
+  if (!read.chosen.empty()) console.note("open sizes:" + read.chosen);
+  report_notes(read.model, console);
+  return std::move(read.model);
 }
 
 base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,
                                                            const ModelOptions& options,
                                                            Console& console, BindNames names) {
-  EGRET_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, bytes_of_standard_input(path));
-  return read_concrete_model(path, bytes, options, console, names);
-}
-
-base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,
-                                                           const std::optional<std::string>& bytes,
-                                                           const ModelOptions& options,
-                                                           Console& console, BindNames names) {
-  EGRET_ASSIGN_OR_RETURN(const std::vector<frontends::OpenSize> open,
-                         bytes ? frontends::read_open_sizes(std::as_bytes(std::span(*bytes)))
-                               : frontends::read_open_sizes(path));
-  EGRET_ASSIGN_OR_RETURN(const auto bound, frontends::parse_bindings(options.bind));
-  ModelOptions all = options;
-  std::string chosen;
-  for (const auto& [name, axis] : open) {
-    if (bound.contains(name)) continue;
-    all.bind.push_back(name + "=" + std::to_string(usual_size(name, axis)));
-    chosen += " --bind " + all.bind.back();
-  }
-  if (!chosen.empty()) console.note("open sizes:" + chosen);
-  return read_model(path, bytes, all, console, names);
+  EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(path));
+  return read_concrete_model(source, options, console, names);
 }
 
 }  // namespace egret::tools

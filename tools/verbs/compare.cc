@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
-#include "driver/measure/output_check.h"
+#include "driver/measure/model_comparison.h"
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
@@ -39,18 +39,15 @@ class Compare final : public Command {
     const frontends::ImportedModel& a = reference.model;
     EGRET_ASSIGN_OR_RETURN(const auto b,
                            read_concrete_model(candidate_, reference.bound, console, names));
-    EGRET_RETURN_IF_ERROR(same_interface(a.graph, b.graph));
+    EGRET_RETURN_IF_ERROR(driver::same_interface(a.graph, b.graph));
     EGRET_ASSIGN_OR_RETURN(const auto plan, compile_plan(b.graph, backend_, console));
     driver::CheckOptions checking;
     checking.samples = static_cast<int>(options_.samples);
     checking.seed = static_cast<std::uint64_t>(backend_.seed);
     checking.roundoff = roundoff(precision_of(backend_));
     checking.given = reference.given;
-    EGRET_ASSIGN_OR_RETURN(const driver::OutputCheck expected,
-                           driver::OutputCheck::of(a.graph, checking));
-    EGRET_ASSIGN_OR_RETURN(
-        const driver::CheckReport report,
-        expected.check([&](std::span<const ir::Tensor> inputs) { return plan->run(inputs); }));
+    EGRET_ASSIGN_OR_RETURN(const driver::CheckReport report,
+                           driver::compare_models(a.graph, b.graph, *plan, checking));
     base::Json json = base::versioned_json();
     json.set("max_error", report.max_error).set("bound", report.bound).set("passed", report.passed);
     base::Json outputs = base::Json::array();
@@ -77,20 +74,6 @@ class Compare final : public Command {
   }
 
  private:
-  static base::Status same_interface(const ir::Graph& a, const ir::Graph& b) {
-    const auto types = [](const ir::Graph& graph) {
-      std::string text;
-      for (const ir::NodeId id : graph.inputs()) text += ir::to_string(graph.node(id).type) + " ";
-      text += "->";
-      for (const auto& output : graph.outputs())
-        text += " " + ir::to_string(graph.node(output.node).type);
-      return text;
-    };
-    if (types(a) == types(b)) return base::ok();
-    return base::mismatch("the models have different inputs or outputs: " + types(a) + " and " +
-                          types(b));
-  }
-
   std::string reference_;
   std::string candidate_;
   CompareOptions options_;

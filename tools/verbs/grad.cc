@@ -2,11 +2,11 @@
 #include <cmath>
 
 #include "base/formats/units.h"
+#include "driver/models/training_inputs.h"
 #include "ir/autodiff/training_arguments.h"
 #include "ir/evaluate/interpreter.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
-#include "tools/arguments/training_inputs.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -34,7 +34,7 @@ std::string count(std::size_t n, std::string_view what) {
 
 // One run on random inputs with the parameters of the model.
 base::Result<double> loss_of_one_step(const ir::TrainingGraph& step) {
-  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> inputs, first_inputs(step));
+  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> inputs, driver::first_inputs(step));
   EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, ir::interpret(step.graph, inputs));
   return outputs[0].f64_at(0);
 }

@@ -60,13 +60,10 @@ class Inspect final : public Command {
   base::Result<ExitCode> run(Console& console) override {
     if (console.options().json && options_.show != Show::kSummary)
       return base::usage_error("--json cannot be combined with --show text or --show dot");
-    std::optional<std::string> bytes;  // standard input can be read once
-    if (path_ == "-") {
-      EGRET_ASSIGN_OR_RETURN(bytes, read_input(path_, kMostModelBytes));
-    }
-    const auto model = read_model(path_, bytes, model_, console);
+    EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(path_));
+    const auto model = read_model(source, model_, console);
     if (!model.ok()) {
-      if (options_.show == Show::kSummary) summarize_file(bytes, console);
+      if (options_.show == Show::kSummary) summarize_file(source, console);
       return model.status();
     }
     switch (options_.show) {
@@ -79,9 +76,10 @@ class Inspect final : public Command {
 
  private:
   // Of a model that cannot be imported, what its file says; nothing where that cannot be read.
-  void summarize_file(const std::optional<std::string>& bytes, Console& console) const {
-    const auto file = bytes ? frontends::summarize_onnx_bytes(std::as_bytes(std::span(*bytes)))
-                            : frontends::summarize_onnx(path_);
+  void summarize_file(const ModelSource& source, Console& console) const {
+    const auto file = source.bytes
+                          ? frontends::summarize_onnx_bytes(std::as_bytes(std::span(*source.bytes)))
+                          : frontends::summarize_onnx(source.path);
     if (!file.ok()) return;
     base::Json json = base::Json::object();
     base::TextTable facts({{""}, {""}});

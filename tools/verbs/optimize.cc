@@ -2,13 +2,12 @@
 #include "driver/optimize.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
-#include "ir/ops/opaque.h"
-#include "tools/arguments/model_file.h"
-#include "tools/arguments/open_model.h"
+#include "driver/models/open_model.h"
+#include "driver/written_model.h"
+#include "tools/arguments/input_files.h"
 #include "tools/arguments/output_file.h"
 #include "tools/frame/allocator.h"
 #include "tools/frame/build_info.h"
@@ -40,20 +39,6 @@ struct OutputOptions {
     return rows;
   }
 };
-
-// That nothing in the graph is without a definition.
-base::Status check_defined(const ir::Graph& graph) {
-  std::set<std::string> types;
-  for (const ir::Node& node : graph.nodes()) {
-    const bool undefined = node.op == &ir::opaque_operator() && ir::body_of(graph, node) == nullptr;
-    if (undefined) types.insert(node.attrs.text("type"));
-  }
-  if (types.empty()) return base::ok();
-  std::string text;
-  for (const std::string& type : types)
-    text += (text.empty() ? "" : ", ") + (type.empty() ? "a value that is no known tensor" : type);
-  return base::unsupported("--strict: Egret cannot express " + text + " (-v gives the reasons)");
-}
 
 std::string operators_text(const driver::OptimizeReport& r) {
   base::TextTable table(
@@ -117,23 +102,22 @@ class Optimize final : public Command {
     for (const std::string& output : {output_.output, external})
       EGRET_RETURN_IF_ERROR(check_not_input(output, inputs));
     std::optional<rules::OpenSizes> open;
-    EGRET_ASSIGN_OR_RETURN(
-        const frontends::ImportedModel model,
-        read_open_model(path_, model_, sizes_, inputs_, open, options_.given_inputs, console));
-    if (output_.strict) EGRET_RETURN_IF_ERROR(check_defined(model.graph));
+    EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(path_));
+    EGRET_ASSIGN_OR_RETURN(const driver::InputValues given, driver::read_inputs(source, inputs_));
+    options_.given_inputs = given.values;
+    EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
+                           driver::read_open_model(source, model_, sizes_, given, open));
+    report_notes(model, console);
+    if (output_.strict) EGRET_RETURN_IF_ERROR(driver::check_defined(model.graph));
     EGRET_RETURN_IF_ERROR(check_weights_stay(output_.output, external, path_, model));
     EGRET_ASSIGN_OR_RETURN(
         const driver::OptimizeResult result,
         driver::optimize(model.graph, options_, console.progress(), open ? &*open : nullptr));
     if (!result.report.predicted.warning.empty()) console.warning(result.report.predicted.warning);
     if (keeps_earlier_file(console, output_.output)) return ExitCode::kLimit;
-    frontends::ExportOptions exporting;
-    exporting.manifest = result.report.manifest;
-    exporting.manifest["egret.version"] = build_info().version;
-    exporting.external_data_path = external;
-    exporting.opset_for_composites = frontends::kComposedOpset;
-    EGRET_ASSIGN_OR_RETURN(frontends::ExportedModel exported,
-                           frontends::export_onnx(result.graph, model.info, exporting));
+    EGRET_ASSIGN_OR_RETURN(
+        frontends::ExportedModel exported,
+        driver::written_model(result, model.info, build_info().version, external));
     if (!exported.raised_for.empty())
       console.note("the opset is raised for " + exported.raised_for);
     EGRET_RETURN_IF_ERROR(write_model(console, output_.output, exported));
@@ -166,7 +150,7 @@ class Optimize final : public Command {
   std::string path_;
   OutputOptions output_;
   ModelOptions model_;
-  SizeOptions sizes_;
+  driver::SizeOptions sizes_;
   InputOptions inputs_;
   driver::OptimizeOptions options_;
 };

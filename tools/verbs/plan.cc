@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "base/did_you_mean.h"
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
-#include "base/system/file.h"
+#include "driver/plan_training.h"
 #include "ir/autodiff/training_arguments.h"
+#include "parallel/machine/named_cluster.h"
 #include "parallel/plan/plan_file.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
 #include "tools/arguments/plan_arguments.h"
-#include "tools/arguments/training_inputs.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
 namespace {
 
-constexpr std::int64_t kMostMachineBytes = 1 << 20;
 constexpr double kNothing = 5e-10;  // seconds
 
 struct PlanArguments {
@@ -40,30 +38,6 @@ struct PlanArguments {
     return rows;
   }
 };
-
-base::Result<parallel::Cluster> read_machine(const PlanArguments& arguments) {
-  std::optional<parallel::Cluster> machine;
-  std::vector<std::string> names;
-  for (const parallel::ClusterPreset& preset : parallel::cluster_presets()) {
-    names.emplace_back(preset.name);
-    if (preset.name != arguments.machine) continue;
-    EGRET_ASSIGN_OR_RETURN(machine, parallel::parse_cluster(preset.toml, preset.name));
-  }
-  if (!machine) {
-    const bool is_name = arguments.machine.find_first_of("./") == std::string::npos;
-    if (is_name) {
-      return base::usage_error("unknown machine '" + arguments.machine +
-                               "' (the name of a machine file ends in .toml)" +
-                               base::did_you_mean(arguments.machine, names));
-    }
-    EGRET_ASSIGN_OR_RETURN(const std::string text,
-                           base::read_file(arguments.machine, kMostMachineBytes));
-    EGRET_ASSIGN_OR_RETURN(machine, parallel::parse_cluster(text, arguments.machine));
-  }
-  if (arguments.mesh.empty()) return *machine;
-  EGRET_ASSIGN_OR_RETURN(const parallel::Mesh mesh, parallel::Mesh::parse(arguments.mesh));
-  return machine->with_mesh(mesh);
-}
 
 std::string signed_seconds(double seconds) {
   if (std::abs(seconds) < kNothing) return "0";
@@ -150,7 +124,8 @@ class PlanVerb final : public Command {
     EGRET_RETURN_IF_ERROR(
         check_not_input(arguments_.output,
                         {{"the model", path_}, {"the file of the machine", arguments_.machine}}));
-    EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine, read_machine(arguments_));
+    EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine,
+                           parallel::cluster_called(arguments_.machine, arguments_.mesh));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
     parallel::PlanOrigin origin{.model = model_path_in_plan(path_, arguments_.output),
@@ -159,7 +134,8 @@ class PlanVerb final : public Command {
     origin.model_hash = parallel::model_hash(model.graph);
     EGRET_ASSIGN_OR_RETURN(const parallel::ParallelPlan plan,
                            arguments_.train
-                               ? plan_training(model.graph, machine, console)
+                               ? driver::plan_training(model.graph, training_, machine, options_,
+                                                       path_, console.progress())
                                : parallel::make_plan(parallel::PlanTask{model.graph}, machine,
                                                      options_, console.progress()));
     if (arguments_.train) origin.training = ir::to_json(training_);
@@ -179,24 +155,6 @@ class PlanVerb final : public Command {
   }
 
  private:
-  base::Result<parallel::ParallelPlan> plan_training(const ir::Graph& model,
-                                                     const parallel::Cluster& machine,
-                                                     Console& console) {
-    EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step,
-                           ir::training_step(model, training_, path_));
-    parallel::PlanTask task{step.graph};
-    EGRET_ASSIGN_OR_RETURN(task.inputs, first_inputs(step));
-    const std::size_t parameters = step.parameters.size();
-    for (std::size_t i = 0; i < step.initial.size(); ++i) {
-      const ir::NodeId input = step.graph.inputs()[step.model_inputs + 1 + i];
-      task.carried.push_back(
-          {step.graph.node(input).name, step.graph.outputs()[1 + i].name,
-           i < parameters ? parallel::LeafRole::kParameter : parallel::LeafRole::kState});
-    }
-    options_.sharded_inputs = true;
-    return parallel::make_plan(task, machine, options_, console.progress());
-  }
-
   std::string path_;
   PlanArguments arguments_;
   parallel::ParallelPlanOptions options_;

@@ -6,11 +6,12 @@
 #include "base/formats/units.h"
 #include "base/stop.h"
 #include "base/timer.h"
+#include "driver/models/training_inputs.h"
 #include "ir/autodiff/training_arguments.h"
 #include "tools/arguments/backend_arguments.h"
+#include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/plan_arguments.h"
-#include "tools/arguments/training_inputs.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -121,7 +122,7 @@ class TrainStep final : public Command {
   base::Result<OneProcess> one_process(const ir::TrainingGraph& step, Console& console) const {
     EGRET_ASSIGN_OR_RETURN(auto plan, compile_plan(step.graph, backend_, console));
     EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs,
-                           first_inputs(step, inputs_, backend_.seed));
+                           driver::first_inputs(step, inputs_, backend_.seed));
     return OneProcess(step, std::move(plan), std::move(inputs));
   }
 
@@ -152,7 +153,7 @@ class TrainStep final : public Command {
       return base::usage_error(
           path_ + " is not a plan of a training step; `egret plan --train` writes one");
     EGRET_ASSIGN_OR_RETURN(const auto inputs,
-                           first_inputs(*plan.training(), inputs_, backend_.seed));
+                           driver::first_inputs(*plan.training(), inputs_, backend_.seed));
     EGRET_RETURN_IF_ERROR(plan.begin(inputs));
     EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return plan.step(); }, console));
     EGRET_ASSIGN_OR_RETURN(curve.left, plan.end());

@@ -93,6 +93,9 @@ class Z3 final : public Solver {
     z3::params parameters(*context_);
     parameters.set("rlimit", limit);
     parameters.set("random_seed", 0U);
+    // Z3 would put a handler of its own in the place of the program's while it works. With several
+    // threads, one that has ended stays there.
+    parameters.set("ctrl_c", false);
     solver.set(parameters);
     const Translation translated(*context_, query);
     for (const std::uint32_t assertion : query.assertions())

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/arguments/open_model.h"
+#include "driver/models/open_model.h"
 
 #include <algorithm>
 #include <map>
-#include <ranges>
+#include <set>
 #include <utility>
 
 #include "base/formats/units.h"
+#include "ir/ops/opaque.h"
 
-namespace egret::tools {
+namespace egret::driver {
 namespace {
 
 struct Range {
@@ -49,29 +50,28 @@ base::Result<std::map<std::string, Range>> parse_ranges(const std::vector<std::s
 }
 
 // The sizes of given inputs, which --bind does not fix, become part of all profiles.
-base::Status add_given(const ModelOptions& options, const InputFiles& files,
+base::Status add_given(const ModelOptions& options, const InputValues& given,
                        const std::map<std::string, Range>& ranges,
                        std::vector<rules::SizeProfile>& profiles) {
-  EGRET_RETURN_IF_ERROR(bind_given(options.bind, files).status());
+  EGRET_RETURN_IF_ERROR(bind_given(options.bind, given).status());
   EGRET_ASSIGN_OR_RETURN(const auto bound, frontends::parse_bindings(options.bind));
-  for (const auto& [name, given] : files.sizes) {
+  for (const auto& [name, size] : given.sizes) {
     if (bound.contains(name)) continue;
-    const std::string what =
-        ", but the size is " + std::to_string(given.size) + " by " + given.from;
-    if (given.size < 1) {
-      return base::usage_error(given.from + ": size '" + name +
+    const std::string what = ", but the size is " + std::to_string(size.size) + " by " + size.from;
+    if (size.size < 1) {
+      return base::usage_error(size.from + ": size '" + name +
                                "' would be 0; an open size is at least 1");
     }
     const auto range = ranges.find(name);
     if (range != ranges.end() &&
-        (given.size < range->second.low || given.size > range->second.high)) {
+        (size.size < range->second.low || size.size > range->second.high)) {
       return base::usage_error("--range " + name + "=" + std::to_string(range->second.low) + ".." +
                                std::to_string(range->second.high) + what);
     }
     if (profiles.empty()) profiles.emplace_back();
     for (rules::SizeProfile& profile : profiles) {
-      const auto [known, is_new] = profile.sizes.try_emplace(name, given.size);
-      if (!is_new && known->second != given.size)
+      const auto [known, is_new] = profile.sizes.try_emplace(name, size.size);
+      if (!is_new && known->second != size.size)
         return base::usage_error("--at " + name + "=" + std::to_string(known->second) + what);
     }
   }
@@ -114,7 +114,11 @@ base::Result<std::vector<rules::SizeProfile>> parse_profiles(const std::vector<s
   bool ended = true;
   std::vector<std::string> all;
   for (const std::string& text : at) {
-    for (const auto part : std::views::split(text, ',')) all.emplace_back(part.begin(), part.end());
+    for (std::size_t begin = 0; !text.empty() && begin <= text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      all.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
   }
   for (const std::string& text : all) {
     EGRET_ASSIGN_OR_RETURN(const auto parts, named("--at", text));
@@ -134,18 +138,14 @@ base::Result<std::vector<rules::SizeProfile>> parse_profiles(const std::vector<s
   return profiles;
 }
 
-base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
+base::Result<frontends::ImportedModel> read_open_model(const ModelSource& source,
                                                        const ModelOptions& options,
                                                        const SizeOptions& sizes,
-                                                       const InputOptions& inputs,
-                                                       std::optional<rules::OpenSizes>& open,
-                                                       ir::GivenInputs& given, Console& console) {
+                                                       const InputValues& given,
+                                                       std::optional<rules::OpenSizes>& open) {
   EGRET_ASSIGN_OR_RETURN(std::vector<rules::SizeProfile> profiles, parse_profiles(sizes.at));
   EGRET_ASSIGN_OR_RETURN(const auto ranges, parse_ranges(sizes.range));
-  EGRET_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, bytes_of_standard_input(path));
-  EGRET_ASSIGN_OR_RETURN(InputFiles files, read_input_files(path, bytes, inputs));
-  EGRET_RETURN_IF_ERROR(add_given(options, files, ranges, profiles));
-  given = std::move(files.values);
+  EGRET_RETURN_IF_ERROR(add_given(options, given, ranges, profiles));
   const ir::SymbolValues first = profiles.empty() ? ir::SymbolValues() : profiles.front().sizes;
   ir::SymbolValues usual;
   const auto number_of = [&](std::string_view name, int axis) {
@@ -168,7 +168,7 @@ base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
   import.opaque_nodes = true;
   import.example_of = example_of;
   EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
-                         import_model(path, bytes, options, console, std::move(import)));
+                         read_model(source, options, std::move(import)));
   for (const auto& [name, range] : ranges) {
     if (!usual.contains(name))
       return base::usage_error("--range: the model has no open size '" + name + "'");
@@ -178,4 +178,17 @@ base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
   return model;
 }
 
-}  // namespace egret::tools
+base::Status check_defined(const ir::Graph& graph) {
+  std::set<std::string> types;
+  for (const ir::Node& node : graph.nodes()) {
+    const bool undefined = node.op == &ir::opaque_operator() && ir::body_of(graph, node) == nullptr;
+    if (undefined) types.insert(node.attrs.text("type"));
+  }
+  if (types.empty()) return base::ok();
+  std::string text;
+  for (const std::string& type : types)
+    text += (text.empty() ? "" : ", ") + (type.empty() ? "a value that is no known tensor" : type);
+  return base::unsupported("--strict: Egret cannot express " + text + " (-v gives the reasons)");
+}
+
+}  // namespace egret::driver

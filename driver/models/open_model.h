@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models with open sizes as arguments: the sizes at which they are priced and measured, and the
-// ranges that they have.
+// Models with open sizes: the sizes at which they are priced and measured, and the ranges that they
+// have.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,12 @@
 
 #include "base/options/option_table.h"
 #include "base/status.h"
+#include "driver/models/input_values.h"
+#include "driver/models/read_model.h"
 #include "frontends/onnx.h"
 #include "rules/tensors/open_sizes.h"
-#include "tools/arguments/input_files.h"
-#include "tools/arguments/model_file.h"
-#include "tools/console/console.h"
 
-namespace egret::tools {
+namespace egret::driver {
 
 struct SizeOptions {
   std::vector<std::string> at;     // NAME=SIZE or NAME=SIZE*WEIGHT
@@ -32,12 +31,15 @@ base::Result<std::vector<rules::SizeProfile>> parse_profiles(const std::vector<s
 // becomes the current scope, if the model has any open size; it must outlive the model. Sizes that
 // no option gives have usual numbers; those of given inputs' shapes are part of all profiles.
 // Errors: usage for a size in `sizes` that the model lacks, and for one that a given input
-// contradicts; those of read_input_files().
-base::Result<frontends::ImportedModel> read_open_model(const std::string& path,
+// contradicts; those of read_model().
+base::Result<frontends::ImportedModel> read_open_model(const ModelSource& source,
                                                        const ModelOptions& options,
                                                        const SizeOptions& sizes,
-                                                       const InputOptions& inputs,
-                                                       std::optional<rules::OpenSizes>& open,
-                                                       ir::GivenInputs& given, Console& console);
+                                                       const InputValues& given,
+                                                       std::optional<rules::OpenSizes>& open);
 
-}  // namespace egret::tools
+// For --strict: that no node of the graph is kept as it is because Egret cannot express it. Errors:
+// unsupported, which names them all.
+base::Status check_defined(const ir::Graph& graph);
+
+}  // namespace egret::driver

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan for one training step of a model.
+#pragma once
+
+#include <string>
+
+#include "base/progress.h"
+#include "base/status.h"
+#include "ir/autodiff/training_arguments.h"
+#include "ir/graph/graph.h"
+#include "parallel/plan/planner.h"
+
+namespace egret::driver {
+
+// Parameters and optimizer state are placed too, and inputs may arrive in blocks. `name` stands for
+// the model in messages. Errors: of ir::training_step() and parallel::make_plan().
+base::Result<parallel::ParallelPlan> plan_training(const ir::Graph& model,
+                                                   const ir::TrainingArguments& training,
+                                                   const parallel::Cluster& machine,
+                                                   parallel::ParallelPlanOptions options,
+                                                   const std::string& name,
+                                                   base::ProgressSink* progress = nullptr);
+
+}  // namespace egret::driver

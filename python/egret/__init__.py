@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Egret rewrites tensor graphs into equal, faster ones.
+
+    import egret
+
+    result = egret.optimize("model.onnx", at={"batch": 1, "seq": 128})
+    print(result)                                   # the closing table
+    result.save("faster.onnx")
+
+    session = egret.Session(result.model)
+    outputs = session.run({"x": x})                 # NumPy or DLPack in, NumPy out
+
+    rules = egret.Rules("rule relu-of-relu relu(relu(?x)) => relu(?x)")
+    print(rules.verify())
+    egret.optimize(model, rules=egret.rules.default + rules)
+
+Options are keyword arguments with the names of the command line's flags ("_" for "-"); docs/python.md
+describes the package.
+"""
+
+try:
+    from . import _egret
+except ImportError as error:
+    if "cannot open shared object file" not in str(error):
+        raise
+    raise ImportError(
+        f"{error}. Egret needs libraries of the system; on Debian 12: apt install coinor-libcbc3 "
+        "libboost-json1.81.0 libcvc5-1 libdnnl2 libprotobuf-lite32 libsqlite3-0 libz3-4 libzip4"
+    ) from error
+
+from . import rules
+from ._egraph import EGraph, Extracted, Run
+from ._egret import version as __version__
+from ._errors import (
+    BadInput,
+    Error,
+    Internal,
+    Limit,
+    Mismatch,
+    RankFailed,
+    Unavailable,
+    Unsupported,
+    Usage,
+)
+from ._extensions import (
+    EGraphView,
+    Scheduler,
+    TensorType,
+    cost_model,
+    extractor,
+    rule_source,
+)
+from ._optimize import Result, optimize
+from ._planning import Plan, plan
+from ._progress import Progress
+from ._session import Comparison, Input, Session, compare, run
+from ._training import TrainingStep, train_step
+from .rules import Rules
+
+__all__ = [
+    "BadInput",
+    "Comparison",
+    "EGraph",
+    "EGraphView",
+    "Error",
+    "Extracted",
+    "Input",
+    "Internal",
+    "Limit",
+    "Mismatch",
+    "Plan",
+    "Progress",
+    "RankFailed",
+    "Result",
+    "Rules",
+    "Run",
+    "Scheduler",
+    "Session",
+    "TensorType",
+    "TrainingStep",
+    "Unavailable",
+    "Unsupported",
+    "Usage",
+    "__version__",
+    "compare",
+    "cost_model",
+    "extractor",
+    "optimize",
+    "plan",
+    "rule_source",
+    "rules",
+    "run",
+    "train_step",
+]

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types of keyword options. Written by scripts/option_types.py; do not edit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict, Union
+
+
+class OptimizeOptions(TypedDict, total=False):
+    # File for the weights of a model above 2 GiB, in the folder that the result is saved to
+    external_data: Union[str, os.PathLike[str]]
+    # Refuse a model with nodes that would stay as they are because Egret cannot express them
+    strict: bool
+    # Number of threads; 0: one per processor
+    threads: int
+    # Set the size of a symbolic dimension, as NAME=SIZE
+    bind: Union[Mapping[str, int], Sequence[str], str]
+    # Random values of an input lie in this range, as NAME=LOW..HIGH: a mask=0..1, for example
+    input_range: Union[Mapping[str, tuple[float, float]], Sequence[str], str]
+    # Sizes of symbolic dimensions at which to measure, as NAME=SIZE,NAME=SIZE; the result keeps
+    # them open. May be given several times, each with a weight: NAME=SIZE*0.7
+    at: Union[Mapping[str, int], Sequence[Any], str]
+    # The sizes that a symbolic dimension may have, as NAME=LOW..HIGH; the result need not be
+    # right beyond
+    range: Union[Mapping[str, tuple[int, int]], Sequence[str], str]
+    # Database of measured costs (default: in the user's cache folder)
+    cost_db: Union[str, os.PathLike[str]]
+    # Machine in the database: its name or a unique part of it (default: this machine)
+    cost_machine: str
+    # Backend that compiles and runs the operators: cpu, cuda, codegen or reference
+    backend: str
+    # Precision of products and convolutions of f32; sums stay in f32. --backend cuda takes
+    # every precision, --backend cpu takes f32 and bf16
+    precision: Literal["f32", "tf32", "bf16", "f16"]
+    # Seed of random numbers
+    seed: int
+    # Stop saturation at this many e-nodes
+    limit_nodes: int
+    # Stop saturation after this many iterations
+    limit_iterations: int
+    # Stop saturation after this time
+    limit_time: Union[float, str]
+    # Stop saturation when the e-graph takes this much memory
+    limit_memory: Union[int, str]
+    # Memory limit of activations and scratch space; 0: none. If the plan needs more, the exit
+    # code is 5
+    limit_arena: Union[int, str]
+    # Iterations in which rules with several sources run
+    multi_iterations: int
+    # Time limit of one extraction; it then returns the best answer so far
+    extract_time: Union[float, str]
+    # backtracking: rewrite graphs that cost at most this factor times the best
+    search_alpha: float
+    # backtracking: rewrite at most this many graphs, in each part if the graph is split
+    search_budget: int
+    # Time limit of measuring operators
+    profile_time: Union[float, str]
+    # Time for measuring the candidates and the original
+    measure_time: Union[float, str]
+    # Sets of random inputs on which outputs are compared with the original
+    check_samples: int
+    # Additional candidates to measure, each extracted under perturbed costs
+    alternatives: int
+    # Largest factor of the perturbation of costs
+    alternative_spread: float
+    # Largest share of operators that an additional candidate keeps from the original; its share
+    # is random
+    alternative_kept: float
+    # Operator that the result must not contain, by name; `egret extract` also takes a node's
+    # name
+    forbid: Union[Sequence[str], str]
+    # Measure nothing: estimated costs, short limits, only rewrites that gain clearly. The
+    # result is checked
+    quick: bool
+    # Do not compare outputs with the original (unsafe)
+    no_check: bool
+    # Do not measure the result against the original; trust the cost model
+    no_measure: bool
+    # Write the result even if it is measured slower than the original
+    allow_slower: bool
+    # Run only rules with at least this status: proven for all sizes, bounded (proven for sizes
+    # up to a bound), tested on random tensors, or untested (unsafe)
+    allow: Literal["proven", "bounded", "tested", "untested"]
+
+
+class SessionOptions(TypedDict, total=False):
+    # Number of threads; 0: one per processor
+    threads: int
+    # Set the size of a symbolic dimension, as NAME=SIZE
+    bind: Union[Mapping[str, int], Sequence[str], str]
+    # Random values of an input lie in this range, as NAME=LOW..HIGH: a mask=0..1, for example
+    input_range: Union[Mapping[str, tuple[float, float]], Sequence[str], str]
+    # Backend that compiles and runs the operators: cpu, cuda, codegen or reference
+    backend: str
+    # Precision of products and convolutions of f32; sums stay in f32. --backend cuda takes
+    # every precision, --backend cpu takes f32 and bf16
+    precision: Literal["f32", "tf32", "bf16", "f16"]
+    # Seed of random numbers
+    seed: int
+    # Memory limit of activations and scratch space; 0: none. If the plan needs more, the exit
+    # code is 5
+    limit_arena: Union[int, str]
+    # Ablation: switch off one optimization. fusion: kernels that compute several operators.
+    # blocked: layouts other than row-major. folding: computation of constants at compile time.
+    # emitted: generated kernels; the interpreter runs these operators instead. thrift: the
+    # limit on memory that kernels use for speed. slices: running a batch sample by sample
+    without: Union[Sequence[str], str]
+
+
+class CompareOptions(TypedDict, total=False):
+    # Number of threads; 0: one per processor
+    threads: int
+    # Set the size of a symbolic dimension, as NAME=SIZE
+    bind: Union[Mapping[str, int], Sequence[str], str]
+    # Random values of an input lie in this range, as NAME=LOW..HIGH: a mask=0..1, for example
+    input_range: Union[Mapping[str, tuple[float, float]], Sequence[str], str]
+    # Backend that compiles and runs the operators: cpu, cuda, codegen or reference
+    backend: str
+    # Precision of products and convolutions of f32; sums stay in f32. --backend cuda takes
+    # every precision, --backend cpu takes f32 and bf16
+    precision: Literal["f32", "tf32", "bf16", "f16"]
+    # Seed of random numbers
+    seed: int
+    # Memory limit of activations and scratch space; 0: none. If the plan needs more, the exit
+    # code is 5
+    limit_arena: Union[int, str]
+    # Ablation: switch off one optimization. fusion: kernels that compute several operators.
+    # blocked: layouts other than row-major. folding: computation of constants at compile time.
+    # emitted: generated kernels; the interpreter runs these operators instead. thrift: the
+    # limit on memory that kernels use for speed. slices: running a batch sample by sample
+    without: Union[Sequence[str], str]
+    # Sets of random inputs
+    samples: int
+
+
+class PlanOptions(TypedDict, total=False):
+    # Mesh of devices as NAME=SIZE,... (default: the mesh of the machine)
+    mesh: Union[Mapping[str, int], str]
+    # Machine: a TOML file, or the preset local or dgx-h100
+    machine: Union[str, os.PathLike[str]]
+    # Set the size of a symbolic dimension, as NAME=SIZE
+    bind: Union[Mapping[str, int], Sequence[str], str]
+    # Random values of an input lie in this range, as NAME=LOW..HIGH: a mask=0..1, for example
+    input_range: Union[Mapping[str, tuple[float, float]], Sequence[str], str]
+    # Rules to run: sets, tags, names, globs or files, separated by commas; a later ,+NAME keeps
+    # only rules that match NAME, and ,-NAME removes them
+    rules: str
+    # Run only rules with at least this status: proven for all sizes, bounded (proven for sizes
+    # up to a bound), tested on random tensors, or untested (unsafe)
+    allow: Literal["proven", "bounded", "tested", "untested"]
+    # Extraction algorithm; auto runs exact algorithms until the time limit and keeps the best
+    # answer
+    extractor: Literal["auto", "local-search", "beam", "dag-greedy", "tree-greedy", "treewidth", "maxsat", "ilp", "ilp-cbc"]
+    # Kind of plan: data or tensor parallelism, ZeRO, or any (the fastest plan)
+    strategy: Literal["any", "single", "data", "tensor", "zero-1", "zero-3"]
+    # Stop saturation at this many e-nodes
+    limit_nodes: int
+    # Time limit of one extraction; it then returns the best answer so far
+    extract_time: Union[float, str]
+    # Memory limit of weights, inputs and activations on one device; 0: the machine's memory
+    device_memory: Union[int, str]
+    # Number of equal layers to plan (2 or more); the other layers are placed as the second one.
+    # 0 plans all layers, which takes longer for deep programs
+    layers: int
+    # Rewrite the program for one device first, then distribute the result. Otherwise rewrites
+    # and placements are chosen together
+    sequential: bool
+    # Plan all layers, and also run the searches of other planners: exhaustive, chain by chain,
+    # random walk and best first, each for at most one minute
+    searches: bool
+    # For the largest inputs and weights, print the time of the best plan with another placement
+    explain: bool
+    # Allow inputs to arrive in blocks; otherwise every rank receives whole inputs
+    sharded_inputs: bool
+    # Loss to minimize: cross_entropy of logits and class numbers, or mse
+    loss: Literal["cross_entropy", "mse"]
+    # Optimizer that updates the parameters
+    optimizer: Literal["sgd", "momentum", "adam"]
+    # Learning rate
+    lr: float
+    # Momentum: factor of the last step
+    momentum: float
+    # Adam: decay of the average gradient
+    beta1: float
+    # Adam: decay of the average square
+    beta2: float
+    # Adam: added to the root
+    adam_epsilon: float
+    # Output on which the loss is computed (default: the first)
+    loss_of: str
+    # Constant to keep fixed during training, by name; a final * matches any suffix
+    freeze: Union[Sequence[str], str]
+
+
+class TrainingOptions(TypedDict, total=False):
+    # Number of threads; 0: one per processor
+    threads: int
+    # Set the size of a symbolic dimension, as NAME=SIZE
+    bind: Union[Mapping[str, int], Sequence[str], str]
+    # Random values of an input lie in this range, as NAME=LOW..HIGH: a mask=0..1, for example
+    input_range: Union[Mapping[str, tuple[float, float]], Sequence[str], str]
+    # Backend that compiles and runs the operators: cpu, cuda, codegen or reference
+    backend: str
+    # Precision of products and convolutions of f32; sums stay in f32. --backend cuda takes
+    # every precision, --backend cpu takes f32 and bf16
+    precision: Literal["f32", "tf32", "bf16", "f16"]
+    # Seed of random numbers
+    seed: int
+    # Memory limit of activations and scratch space; 0: none. If the plan needs more, the exit
+    # code is 5
+    limit_arena: Union[int, str]
+    # Ablation: switch off one optimization. fusion: kernels that compute several operators.
+    # blocked: layouts other than row-major. folding: computation of constants at compile time.
+    # emitted: generated kernels; the interpreter runs these operators instead. thrift: the
+    # limit on memory that kernels use for speed. slices: running a batch sample by sample
+    without: Union[Sequence[str], str]
+    # Loss to minimize: cross_entropy of logits and class numbers, or mse
+    loss: Literal["cross_entropy", "mse"]
+    # Optimizer that updates the parameters
+    optimizer: Literal["sgd", "momentum", "adam"]
+    # Learning rate
+    lr: float
+    # Momentum: factor of the last step
+    momentum: float
+    # Adam: decay of the average gradient
+    beta1: float
+    # Adam: decay of the average square
+    beta2: float
+    # Adam: added to the root
+    adam_epsilon: float
+    # Output on which the loss is computed (default: the first)
+    loss_of: str
+    # Constant to keep fixed during training, by name; a final * matches any suffix
+    freeze: Union[Sequence[str], str]

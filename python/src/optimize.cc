@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// egret.optimize().
+#include "driver/optimize.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "driver/models/open_model.h"
+#include "driver/written_model.h"
+#include "python/src/arrays.h"
+#include "python/src/bindings.h"
+#include "python/src/callbacks.h"
+#include "python/src/models.h"
+#include "python/src/options.h"
+#include "python/src/rules.h"
+
+namespace egret::python {
+namespace {
+
+struct OutputOptions {
+  std::string external_data;
+  bool strict = false;
+
+  static const base::OptionTable<OutputOptions>& table() {
+    using O = OutputOptions;
+    static const base::OptionTable<O> rows{
+        "output",
+        {{"external-data", &O::external_data,
+          "File for the weights of a model above 2 GiB, in the folder that the result is saved to",
+          base::output_file()},
+         {"strict", &O::strict,
+          "Refuse a model with nodes that would stay as they are because Egret cannot express "
+          "them"}}};
+    return rows;
+  }
+};
+
+struct Arguments {
+  OutputOptions output;
+  CommonOptions common;
+  driver::ModelOptions model;
+  driver::SizeOptions sizes;
+  driver::OptimizeOptions optimize;
+
+  void fill(const OptionTexts& texts) {
+    fill_options(texts, output, common, model, sizes, optimize);
+    optimize.threads = common.threads;
+  }
+};
+
+// What came of it: the model is written as bytes, weights beyond 2 GiB to the file that was asked
+// for when the result is saved.
+struct Optimized {
+  frontends::ExportedModel model;
+  driver::OptimizeReport report;
+  std::vector<std::string> notes;
+  bool interrupted = false;
+};
+
+base::Result<Optimized> optimized(const driver::ModelSource& source, const Arguments& arguments,
+                                  base::ProgressSink* progress) {
+  std::optional<rules::OpenSizes> open;
+  EGRET_ASSIGN_OR_RETURN(const driver::InputValues given,
+                         values_for(source, arguments.optimize.given_inputs));
+  EGRET_ASSIGN_OR_RETURN(
+      const frontends::ImportedModel model,
+      driver::read_open_model(source, arguments.model, arguments.sizes, given, open));
+  if (arguments.output.strict) EGRET_RETURN_IF_ERROR(driver::check_defined(model.graph));
+  EGRET_ASSIGN_OR_RETURN(
+      const driver::OptimizeResult result,
+      driver::optimize(model.graph, arguments.optimize, progress, open ? &*open : nullptr));
+  Optimized all;
+  EGRET_ASSIGN_OR_RETURN(all.model, driver::written_model(result, model.info, EGRET_VERSION,
+                                                          arguments.output.external_data));
+  all.report = result.report;
+  all.notes = model.notes;
+  if (!all.model.raised_for.empty())
+    all.notes.push_back("the opset is raised for " + all.model.raised_for);
+  return all;
+}
+
+Optimized optimize(const Model& model, const OptionTexts& options, const nb::dict& inputs,
+                   const nb::object& progress, const nb::object& rules, const nb::object& extractor,
+                   const nb::object& cost, const nb::object& scheduler) {
+  Arguments arguments;
+  arguments.fill(options);
+  driver::OptimizeOptions& how = arguments.optimize;
+  how.given_inputs = tensors_of(inputs);
+  Call call(progress, OnInterrupt::kKeepResult);
+  if (!rules.is_none()) admit(nb::cast<const Rules&>(rules), how);
+  if (!extractor.is_none()) use_extractor(call, extractor, how);
+  if (!cost.is_none()) use_cost_model(call, cost, how);
+  if (!scheduler.is_none()) use_scheduler(call, scheduler, how);
+  const driver::ModelSource source = model.source();
+  auto result = call.run([&] { return optimized(source, arguments, call.progress()); });
+  result->interrupted = call.interrupted();
+  return *std::move(result);
+}
+
+}  // namespace
+
+void bind_optimize(nb::module_& module) {
+  nb::class_<Optimized>(module, "Optimized")
+      .def_prop_ro(
+          "bytes",
+          [](const Optimized& o) { return nb::bytes(o.model.bytes.data(), o.model.bytes.size()); })
+      .def("write",
+           [](Optimized& o, const std::string& path) {
+             const base::Status status = o.model.write(path);
+             if (!status.ok()) raise(status);
+           })
+      .def_prop_ro("report", [](const Optimized& o) { return o.report.to_json().dump(); })
+      .def_prop_ro("summary", [](const Optimized& o) { return o.report.summary(); })
+      .def_prop_ro("warning", [](const Optimized& o) { return o.report.predicted.warning; })
+      .def_ro("notes", &Optimized::notes)
+      .def_ro("interrupted", &Optimized::interrupted);
+  module.def("optimize", &optimize, nb::arg("model"), nb::arg("options"), nb::arg("inputs"),
+             nb::arg("progress").none(), nb::arg("rules").none(), nb::arg("extractor").none(),
+             nb::arg("cost").none(), nb::arg("scheduler").none());
+  module.def("optimize_options", [] {
+    Arguments arguments;
+    return describe(arguments.output, arguments.common, arguments.model, arguments.sizes,
+                    arguments.optimize);
+  });
+}
+
+}  // namespace egret::python

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// egret.plan(): a model on a mesh of devices.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+
+#include "driver/plan_training.h"
+#include "ir/autodiff/training_arguments.h"
+#include "parallel/machine/named_cluster.h"
+#include "parallel/plan/plan_file.h"
+#include "python/src/bindings.h"
+#include "python/src/models.h"
+#include "python/src/options.h"
+
+namespace egret::python {
+namespace {
+
+struct MachineOptions {
+  std::string mesh;
+  std::string machine = "local";
+  bool train = false;
+
+  static const base::OptionTable<MachineOptions>& table() {
+    using M = MachineOptions;
+    static const base::OptionTable<M> rows{
+        "plan-machine",
+        {{"mesh", &M::mesh, "Mesh of devices as NAME=SIZE,... (default: the mesh of the machine)"},
+         {"machine", &M::machine, "Machine: a TOML file, or the preset local or dgx-h100",
+          base::path()},
+         {"train", &M::train, "Plan one training step of the model; implies sharded_inputs"}}};
+    return rows;
+  }
+};
+
+struct Arguments {
+  MachineOptions machine;
+  driver::ModelOptions model;
+  parallel::ParallelPlanOptions plan;
+  ir::TrainingArguments training;
+
+  void fill(const OptionTexts& texts) { fill_options(texts, machine, model, plan, training); }
+};
+
+// As `egret plan` writes it. `model` is the path that the plan names.
+base::Result<base::Json> planned(const driver::ModelSource& source, const Arguments& arguments,
+                                 base::ProgressSink* progress) {
+  EGRET_ASSIGN_OR_RETURN(
+      const parallel::Cluster machine,
+      parallel::cluster_called(arguments.machine.machine, arguments.machine.mesh));
+  EGRET_ASSIGN_OR_RETURN(const driver::ConcreteModel read,
+                         driver::read_concrete_model(source, arguments.model));
+  const ir::Graph& graph = read.model.graph;
+  parallel::PlanOrigin origin{
+      .model = source.path, .bind = arguments.model.bind, .machine = machine.name};
+  origin.model_hash = parallel::model_hash(graph);
+  const bool trains = arguments.machine.train;
+  EGRET_ASSIGN_OR_RETURN(
+      const parallel::ParallelPlan plan,
+      trains ? driver::plan_training(graph, arguments.training, machine, arguments.plan,
+                                     source.path, progress)
+             : parallel::make_plan(parallel::PlanTask{graph}, machine, arguments.plan, progress));
+  if (trains) origin.training = ir::to_json(arguments.training);
+  return to_json(plan, origin);
+}
+
+std::string plan(const Model& model, const OptionTexts& options, const nb::object& progress) {
+  Arguments arguments;
+  arguments.fill(options);
+  const driver::ModelSource source = model.source();
+  Call call(progress);
+  return call.run([&] { return planned(source, arguments, call.progress()); })->dump(1);
+}
+
+}  // namespace
+
+void bind_plan(nb::module_& module) {
+  module.def("plan", &plan, nb::arg("model"), nb::arg("options"), nb::arg("progress").none());
+  module.def("plan_options", [] {
+    Arguments arguments;
+    return describe(arguments.machine, arguments.model, arguments.plan, arguments.training);
+  });
+}
+
+}  // namespace egret::python

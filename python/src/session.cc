@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// egret.Session: a model that runs many times; and egret.compare().
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "driver/measure/backend_options.h"
+#include "driver/measure/model_comparison.h"
+#include "python/src/arrays.h"
+#include "python/src/bindings.h"
+#include "python/src/call.h"
+#include "python/src/models.h"
+#include "python/src/options.h"
+
+namespace egret::python {
+namespace {
+
+struct SessionArguments {
+  CommonOptions common;
+  driver::ModelOptions model;
+  driver::BackendOptions backend;
+
+  void fill(const OptionTexts& texts) { fill_options(texts, common, model, backend); }
+};
+
+// One plan for each combination of open sizes that was run.
+class Session {
+ public:
+  struct Planned {
+    std::unique_ptr<backends::ExecutablePlan> plan;
+    std::vector<std::string> inputs;
+    std::vector<std::string> outputs;
+    std::mutex running{};  // a plan owns one arena
+  };
+
+  Session(driver::ModelSource source, SessionArguments arguments)
+      : source_(std::move(source)), arguments_(std::move(arguments)) {}
+
+  static base::Result<std::unique_ptr<Session>> open(driver::ModelSource source,
+                                                     SessionArguments arguments) {
+    auto session = std::make_unique<Session>(std::move(source), std::move(arguments));
+    EGRET_ASSIGN_OR_RETURN(session->declared_, driver::declared_inputs(session->source_));
+    EGRET_ASSIGN_OR_RETURN(session->open_, driver::open_sizes(session->source_));
+    const auto bound = frontends::parse_bindings(session->arguments_.model.bind);
+    EGRET_RETURN_IF_ERROR(bound.status());
+    std::erase_if(session->open_, [&](const auto& one) { return bound->contains(one.first); });
+    // Without open sizes there is one plan, which is made now.
+    if (session->open_.empty()) EGRET_RETURN_IF_ERROR(session->planned({}).status());
+    return session;
+  }
+
+  const std::vector<frontends::DeclaredInput>& declared() const { return declared_; }
+  std::vector<std::string> open_sizes() const {
+    std::vector<std::string> names;
+    for (const auto& [name, axis] : open_) names.push_back(name);
+    return names;
+  }
+  std::size_t plan_count() const {
+    const std::scoped_lock lock(mutex_);
+    return plans_.size();
+  }
+
+  struct Outputs {
+    std::vector<std::string> names;
+    std::vector<ir::Tensor> values;
+  };
+  base::Result<Outputs> run(const ir::GivenInputs& given) {
+    EGRET_ASSIGN_OR_RETURN(const driver::InputValues values, driver::fit_inputs(declared_, given));
+    EGRET_ASSIGN_OR_RETURN(const auto bind, driver::bind_given(arguments_.model.bind, values));
+    EGRET_ASSIGN_OR_RETURN(Planned* const planned, this->planned(bind));
+    std::vector<ir::Tensor> inputs;
+    for (const std::string& name : planned->inputs) {
+      const auto value = values.values.find(name);
+      if (value == values.values.end()) {
+        std::string names;
+        for (const std::string& each : planned->inputs)
+          names += (names.empty() ? "'" : ", '") + each + "'";
+        return base::usage_error("no value for input '" + name + "'; the inputs are " + names);
+      }
+      inputs.push_back(value->second);
+    }
+    const std::scoped_lock lock(planned->running);
+    EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> outputs, planned->plan->run(inputs));
+    return Outputs{planned->outputs, std::move(outputs)};
+  }
+
+ private:
+  base::Result<Planned*> planned(const std::vector<std::string>& bind) {
+    const std::scoped_lock lock(mutex_);
+    std::unique_ptr<Planned>& known = plans_[bind];
+    if (known != nullptr) return known.get();
+    driver::ModelOptions options = arguments_.model;
+    if (!bind.empty()) options.bind = bind;
+    EGRET_ASSIGN_OR_RETURN(driver::ConcreteModel read,
+                           driver::read_concrete_model(source_, options));
+    auto made = std::make_unique<Planned>();
+    const ir::Graph& graph = read.model.graph;
+    for (const ir::NodeId id : graph.inputs()) made->inputs.push_back(graph.node(id).name);
+    for (const auto& output : graph.outputs()) made->outputs.push_back(output.name);
+    auto plan = driver::compile_plan(std::move(read.model.graph), arguments_.backend,
+                                     arguments_.common.threads);
+    if (!plan.ok()) {
+      plans_.erase(bind);
+      return plan.status();
+    }
+    made->plan = *std::move(plan);
+    known = std::move(made);
+    return known.get();
+  }
+
+  driver::ModelSource source_;
+  SessionArguments arguments_;
+  std::vector<frontends::DeclaredInput> declared_;
+  std::vector<frontends::OpenSize> open_;
+  mutable std::mutex mutex_;
+  std::map<std::vector<std::string>, std::unique_ptr<Planned>> plans_;  // by --bind
+};
+
+// (name, element type, sizes: numbers, or the names of open ones)
+nb::list declared_list(const Session& session) {
+  nb::list all;
+  for (const frontends::DeclaredInput& input : session.declared()) {
+    if (!input.type) {
+      all.append(nb::make_tuple(input.name, "unknown", nb::tuple()));
+      continue;
+    }
+    nb::list sizes;
+    for (const ir::Index& size : input.type->dims) {
+      if (size.is_constant()) {
+        sizes.append(size.constant());
+      } else {
+        sizes.append(ir::to_string(size));
+      }
+    }
+    all.append(nb::make_tuple(input.name, std::string(ir::to_string(input.type->dtype)),
+                              nb::tuple(sizes)));
+  }
+  return all;
+}
+
+nb::dict run(Session& session, const nb::dict& feeds) {
+  ir::GivenInputs given = tensors_of(feeds);
+  Call call;
+  auto outputs = call.run([&] { return session.run(given); });
+  nb::dict result;
+  for (std::size_t i = 0; i < outputs->values.size(); ++i)
+    result[outputs->names[i].c_str()] = array_of(std::move(outputs->values[i]));
+  return result;
+}
+
+struct CompareArguments {
+  std::int64_t samples = 1;
+
+  static const base::OptionTable<CompareArguments>& table() {
+    using C = CompareArguments;
+    static const base::OptionTable<C> rows{
+        "compare", {{"samples", &C::samples, "Sets of random inputs", base::range(1, 1000)}}};
+    return rows;
+  }
+};
+
+base::Result<driver::CheckReport> compared(const driver::ModelSource& a,
+                                           const driver::ModelSource& b,
+                                           const SessionArguments& arguments,
+                                           const CompareArguments& how,
+                                           const ir::GivenInputs& values) {
+  constexpr auto names = driver::BindNames::kMayBeUnknown;
+  EGRET_ASSIGN_OR_RETURN(const driver::InputValues given, values_for(a, values));
+  driver::ModelOptions bound = arguments.model;
+  EGRET_ASSIGN_OR_RETURN(bound.bind, driver::bind_given(bound.bind, given));
+  EGRET_ASSIGN_OR_RETURN(const driver::ConcreteModel first,
+                         driver::read_concrete_model(a, bound, names));
+  EGRET_ASSIGN_OR_RETURN(const driver::ConcreteModel second,
+                         driver::read_concrete_model(b, bound, names));
+  EGRET_RETURN_IF_ERROR(driver::same_interface(first.model.graph, second.model.graph));
+  EGRET_ASSIGN_OR_RETURN(
+      const auto plan,
+      driver::compile_plan(second.model.graph, arguments.backend, arguments.common.threads));
+  driver::CheckOptions checking;
+  checking.samples = static_cast<int>(how.samples);
+  checking.seed = static_cast<std::uint64_t>(arguments.backend.seed);
+  checking.roundoff = roundoff(driver::precision_of(arguments.backend));
+  checking.given = given.values;
+  return driver::compare_models(first.model.graph, second.model.graph, *plan, checking);
+}
+
+driver::CheckReport compare(const Model& a, const Model& b, const OptionTexts& options,
+                            const nb::dict& inputs, const nb::object& progress) {
+  SessionArguments arguments;
+  CompareArguments how;
+  fill_options(options, arguments.common, arguments.model, arguments.backend, how);
+  const ir::GivenInputs values = tensors_of(inputs);
+  Call call(progress);
+  const driver::ModelSource first = a.source();
+  const driver::ModelSource second = b.source();
+  return *call.run([&] { return compared(first, second, arguments, how, values); });
+}
+
+}  // namespace
+
+void bind_session(nb::module_& module) {
+  // An array as a run takes it and gives it back, for tests of copies.
+  module.def("through_tensor", [](nb::handle array) { return array_of(tensor_of(array)); });
+  nb::class_<Session>(module, "Session")
+      .def_prop_ro("inputs", &declared_list)
+      .def_prop_ro("open_sizes", &Session::open_sizes)
+      .def_prop_ro("plan_count", &Session::plan_count)
+      .def("run", &run, nb::arg("feeds"));
+  module.def("open_session", [](const Model& model, const OptionTexts& options) {
+    SessionArguments arguments;
+    arguments.fill(options);
+    driver::ModelSource source = model.source();
+    Call call;
+    return *call.run([&] { return Session::open(std::move(source), std::move(arguments)); });
+  });
+  module.def("session_options", [] {
+    SessionArguments arguments;
+    return describe(arguments.common, arguments.model, arguments.backend);
+  });
+  nb::class_<driver::OutputError>(module, "OutputError")
+      .def_ro("output", &driver::OutputError::output)
+      .def_ro("max_error", &driver::OutputError::max_error)
+      .def_ro("bound", &driver::OutputError::bound)
+      .def_ro("wrong", &driver::OutputError::wrong)
+      .def_ro("unstable", &driver::OutputError::unstable)
+      .def_ro("elements", &driver::OutputError::elements);
+  nb::class_<driver::CheckReport>(module, "CheckReport")
+      .def_ro("passed", &driver::CheckReport::passed)
+      .def_ro("max_error", &driver::CheckReport::max_error)
+      .def_ro("bound", &driver::CheckReport::bound)
+      .def_ro("vacuous_output", &driver::CheckReport::vacuous)
+      .def_ro("outputs", &driver::CheckReport::outputs)
+      .def("text", [](const driver::CheckReport& r) { return driver::to_string(r); });
+  module.def("compare", &compare, nb::arg("a"), nb::arg("b"), nb::arg("options"), nb::arg("inputs"),
+             nb::arg("progress").none());
+  module.def("compare_options", [] {
+    SessionArguments arguments;
+    CompareArguments how;
+    return describe(arguments.common, arguments.model, arguments.backend, how);
+  });
+}
+
+}  // namespace egret::python

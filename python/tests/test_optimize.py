@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import types
+
+import egret
+import numpy as np
+import onnx
+import pytest
+from conftest import BUILD, make_model
+from egret.__main__ import program
+from onnx import helper
+
+
+def kinds(model):
+    return sorted(node.op_type for node in model.graph.node)
+
+
+def run_python(code, **options):
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([p for p in sys.path if p]))
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
+    )
+
+
+def test_a_path_bytes_and_a_model_give_the_same(wasteful, tmp_path):
+    path = tmp_path / "m.onnx"
+    onnx.save(wasteful, path)
+    results = [
+        egret.optimize(source, quick=True)
+        for source in (path, str(path), wasteful.SerializeToString(), wasteful)
+    ]
+    assert len(kinds(results[0].model)) == 2 and "Transpose" not in kinds(results[0].model)
+    for result in results:
+        assert result.model_bytes == results[0].model_bytes
+
+
+def test_the_result_is_that_of_the_command_line(wasteful, tmp_path):
+    source, target = tmp_path / "m.onnx", tmp_path / "out.onnx"
+    onnx.save(wasteful, source)
+    subprocess.run([program(), "optimize", source, "-o", target, "--quick", "--quiet"], check=True)
+    assert egret.optimize(source, quick=True).model_bytes == target.read_bytes()
+
+
+def test_fields_of_the_report_are_attributes(wasteful):
+    result = egret.optimize(wasteful, quick=True)
+    assert result.status == "improved"
+    assert (result.operators_before, result.operators_after) == (5, 2)
+    assert result.check["passed"]
+    assert all(rule["status"] in ("proven", "dynamic") for rule in result.rules_used)
+    assert result.to_dict()["stop_reason"] == result.stop_reason
+    assert "operators_before" in dir(result)
+    with pytest.raises(AttributeError, match="operators_before"):
+        result.no_such_field
+
+
+def test_a_result_prints_the_closing_table_and_shows_it_in_notebooks(wasteful):
+    result = egret.optimize(wasteful, quick=True)
+    assert "improved" in str(result)
+    assert repr(result) == "<egret.Result improved, 5 to 2 operators>"
+    page = result._repr_html_()
+    assert page.startswith("<table>") and page.count("<tr>") == len(str(result).splitlines())
+
+
+def test_a_result_is_saved(wasteful, tmp_path):
+    result = egret.optimize(wasteful, quick=True)
+    result.save(tmp_path / "out.onnx")
+    assert (tmp_path / "out.onnx").read_bytes() == result.model_bytes
+    with pytest.raises(egret.Unavailable, match="no-such-folder"):
+        result.save(tmp_path / "no-such-folder" / "out.onnx")
+
+
+def test_open_sizes_stay_open(open_batch):
+    result = egret.optimize(open_batch, quick=True, at={"batch": 8}, range={"batch": (1, 64)})
+    assert result.model.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+    assert "batch=8" in str(result)
+    bound = egret.optimize(open_batch, quick=True, bind={"batch": 4})
+    assert bound.model.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 4
+
+
+def test_given_inputs_are_used_in_the_check(mlp):
+    x = np.ones((8, 16), np.float32)
+    result = egret.optimize(mlp, quick=True, inputs={"x": x})
+    assert "with the given x" in str(result)
+    with pytest.raises(egret.BadInput, match=r"f32\[8, ?16\]"):
+        egret.optimize(mlp, quick=True, inputs={"x": x[:4]})
+    with pytest.raises(egret.Usage, match="no input 'z'"):
+        egret.optimize(mlp, quick=True, inputs={"z": x})
+
+
+def test_options_are_those_of_the_flags(mlp):
+    with pytest.raises(TypeError, match="no option 'limit_node'; did you mean limit_nodes"):
+        egret.optimize(mlp, limit_node=3)
+    with pytest.raises(egret.Usage, match="extractor"):
+        egret.optimize(mlp, extractor="no-such-extractor")
+    with pytest.raises(egret.Usage, match="limit-nodes"):
+        egret.optimize(mlp, limit_nodes=0)
+    with pytest.raises(egret.Usage, match="no open size 'n'"):
+        egret.optimize(mlp, at={"n": 3})
+    with pytest.raises(TypeError, match="not list"):
+        egret.optimize([1, 2])
+
+
+def test_variables_of_the_environment_count_where_no_argument_is_given(mlp, monkeypatch):
+    monkeypatch.setenv("EGRET_EXTRACTOR", "no-such-extractor")
+    with pytest.raises(egret.Usage, match="EGRET_EXTRACTOR"):
+        egret.optimize(mlp, quick=True)
+
+
+def test_failures_have_classes_with_the_place(mlp, tmp_path):
+    with pytest.raises(egret.Unavailable, match="missing.onnx") as missing:
+        egret.optimize(tmp_path / "missing.onnx")
+    assert missing.value.exit_code == 7
+    with pytest.raises(egret.BadInput, match="model") as broken:
+        egret.optimize(b"\xff\xff no model")
+    assert broken.value.exit_code == 3
+    unknown = make_model(
+        [helper.make_node("Erf", ["x"], ["a"], name="first")], {"x": [2]}, {"a": [2]}
+    )
+    unknown.graph.node[0].op_type = "NoSuchOperator"
+    with pytest.raises(egret.Unsupported, match="NoSuchOperator") as unsupported:
+        egret.optimize(unknown, quick=True, strict=True)
+    assert unsupported.value.exit_code == 4
+    for error in (missing, broken, unsupported):
+        assert isinstance(error.value, egret.Error)
+
+
+def test_progress_is_told_phase_by_phase(mlp):
+    seen = []
+    egret.optimize(mlp, quick=True, progress=seen.append)
+    phases = [p.phase for p in seen if p.event == "begin"]
+    assert "saturate" in phases and "check" in phases
+    assert [p.phase for p in seen if p.event == "end"].count("saturate") == phases.count("saturate")
+    assert all(isinstance(p, egret.Progress) for p in seen)
+
+
+def test_progress_is_shown_in_lines_or_by_tqdm(mlp, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # not installed
+    egret.optimize(mlp, quick=True, progress=True)
+    assert "egret: saturate " in capsys.readouterr().err
+    bars = []
+
+    class Bar:
+        def __init__(self, desc, **options):
+            bars.append([desc, "open"])
+            self.bar = bars[-1]
+
+        def set_postfix(self, values):
+            pass
+
+        def close(self):
+            self.bar[1] = "closed"
+
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
+    egret.optimize(mlp, quick=True, progress=True)
+    assert ["saturate", "closed"] in bars and all(state == "closed" for _, state in bars)
+
+
+def test_an_exception_of_the_callback_reaches_the_caller(mlp):
+    class Enough(Exception):
+        pass
+
+    def stop(progress):
+        if progress.phase == "saturate":
+            raise Enough("that is enough")
+
+    with pytest.raises(Enough, match="that is enough") as caught:
+        egret.optimize(mlp, progress=stop)
+    assert any(entry.name == "stop" for entry in caught.traceback)
+    # The request to stop was this call's alone.
+    assert egret.optimize(mlp, quick=True).stop_reason == "saturated"
+
+
+def test_other_threads_run_meanwhile(attention):
+    ticks = 0
+    done = threading.Event()
+
+    def count():
+        nonlocal ticks
+        while not done.wait(0.001):
+            ticks += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    start = time.perf_counter()
+    egret.optimize(attention, measure_time=0.2, profile_time=0.5)
+    seconds = time.perf_counter() - start
+    done.set()
+    thread.join()
+    assert ticks > 20 * seconds
+
+
+def test_several_threads_optimize_at_a_time(wasteful):
+    results = [None] * 3
+
+    def work(i):
+        results[i] = egret.optimize(wasteful, quick=True).model_bytes
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results[0] is not None and len(set(results)) == 1
+
+
+INTERRUPTED = """
+    import os, signal, sys, threading, time
+    import onnx, egret
+    model = onnx.load(sys.argv[1])
+    sent = []
+    def interrupt():
+        time.sleep(float(sys.argv[2]))
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+    threading.Thread(target=interrupt).start()
+    try:
+        result = egret.optimize(model, measure_time=20, profile_time=60, limit_nodes=1_000_000,
+                                limit_iterations=1000, limit_time=60)
+        print("result", result.interrupted, len(result.model_bytes) > 0, time.perf_counter() - sent[0])
+    except KeyboardInterrupt:
+        print("KeyboardInterrupt", True, True, time.perf_counter() - sent[0])
+    print("and on:", egret.optimize(model, quick=True).status)
+    try:
+        time.sleep(0)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+    except KeyboardInterrupt:
+        print("the handler is Python's again")
+"""
+
+
+@pytest.mark.parametrize("after", [0.3, 1.5, 4.0])
+def test_ctrl_c_ends_within_a_second(attention, tmp_path, after):
+    path = tmp_path / "m.onnx"
+    onnx.save(attention, path)
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([p for p in sys.path if p]))
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(INTERRUPTED), path, str(after)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    how, interrupted, valid, seconds = lines[0].split()
+    assert how == "result" and interrupted == valid == "True"
+    assert float(seconds) < 1, lines[0]
+    assert lines[1].startswith("and on: ")
+    assert lines[2] == "the handler is Python's again"
+
+
+def test_import_takes_less_than_0_3_seconds():
+    code = """
+        import time
+        start = time.perf_counter()
+        import egret
+        print(time.perf_counter() - start)
+    """
+    seconds = []
+    for _ in range(5):
+        ran = run_python(code)
+        assert ran.returncode == 0, ran.stderr
+        seconds.append(float(ran.stdout))
+    assert min(seconds) < 0.3
+
+
+def test_the_types_of_options_are_those_of_the_tables():
+    script = pathlib.Path(__file__).parents[2] / "scripts" / "option_types.py"
+    if not script.is_file():
+        pytest.skip("not in the repository")
+    environment = dict(os.environ, PYTHONPATH=str(BUILD))
+    ran = subprocess.run([sys.executable, script, "--check"], env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of Python functions are the flags of the command line's verbs."""
+
+import re
+import subprocess
+
+import pytest
+from egret import _egret
+from egret.__main__ import program
+
+# Flags of runs of a plan file over ranks.
+RANKS = {"exchange", "limit-exchange"}
+# Flags about the program's own input and output.
+COMMON = {"json", "color", "progress", "config", "print-config", "quiet", "verbose", "help", "output", "input"}
+
+FUNCTIONS = {
+    # verb: options, flags that are parameters of their own or that other functions have
+    "optimize": (_egret.optimize_options, set()),
+    "run": (_egret.session_options, {"output-folder", "trace", "check"} | RANKS),
+    "compare": (_egret.compare_options, set()),
+    "plan": (_egret.plan_options, {"threads"}),
+    "train-step": (_egret.training_options, {"steps", "check"} | RANKS),
+}
+
+
+def flags_of(verb):
+    text = subprocess.run([program(), "help", verb], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"^ +(?:-\w, )?--([a-z0-9-]+)", text, re.M))
+
+
+@pytest.mark.parametrize("verb", FUNCTIONS)
+def test_options_are_the_flags_of_the_verb(verb):
+    describe, apart = FUNCTIONS[verb]
+    names = {row["name"] for row in describe()}
+    flags = flags_of(verb)
+    assert len(names) > 5
+    assert names <= flags
+    assert flags - names - COMMON - apart == set()
