@@ -2,9 +2,11 @@
 #include "driver/decide.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
+#include "backends/timing/measure.h"
 #include "base/stop.h"
 #include "driver/measure/batch_plan.h"
 #include "driver/measure/interference.h"
@@ -61,7 +63,7 @@ base::Status decide_without_running(const ir::Graph& original, Candidate& cheape
     keep_original(original, nullptr, decision);
     return base::ok();
   }
-  const base::Status compiled = compile(cheapest, *setup.backend, setup.plan);
+  const base::Status compiled = compile(cheapest, setup.track(), setup.plan);
   if (!compiled.ok() && compiled.code() != base::StatusCode::kLimit) return compiled;
   take(cheapest, decision);
   return base::ok();
@@ -92,8 +94,34 @@ RaceOptions race_options(const Setup& setup, const OptimizeOptions& options) {
   racing.measure.on_device = true;
   racing.measure.seed = static_cast<std::uint64_t>(options.seed);
   racing.database = setup.costs.database.get();
+  if (setup.engine != nullptr) racing.where = setup.engine->version();
   racing.machine = setup.machine;
   return racing;
+}
+
+// Compiles the candidates and returns the positions of those that run. All of them do on a backend;
+// an engine may refuse a candidate, crash or hang.
+base::Result<std::vector<std::size_t>> compile_usable(std::vector<Candidate>& candidates,
+                                                      const Setup& setup,
+                                                      const OptimizeOptions& options,
+                                                      Decision& decision) {
+  const base::Random random(static_cast<std::uint64_t>(options.seed));
+  std::vector<std::size_t> usable;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    Candidate& candidate = candidates[i];
+    base::Status status = compile(candidate, setup.track(), setup.plan);
+    if (status.ok() && setup.engine != nullptr)
+      status = candidate.plan->run(backends::random_inputs(*candidate.plan, random)).status();
+    if (status.ok()) {
+      usable.push_back(i);
+    } else if (setup.engine == nullptr || base::stop_requested()) {
+      return status;
+    } else {
+      candidate.plan = nullptr;
+      decision.notes.push_back("not raced: candidate " + candidate.name + ": " + status.message());
+    }
+  }
+  return usable;
 }
 
 // A plan of a large model takes seconds to compile, so a race that the database remembers is not
@@ -111,12 +139,24 @@ base::Result<RaceResult> race_against(const ir::Graph& original, ExecutablePlan&
     EGRET_ASSIGN_OR_RETURN(auto remembered, remembered_race(racers, racing));
     if (remembered) return *std::move(remembered);
   }
-  for (Candidate& candidate : candidates)
-    EGRET_RETURN_IF_ERROR(compile(candidate, *setup.backend, setup.plan));
+  EGRET_ASSIGN_OR_RETURN(const std::vector<std::size_t> usable,
+                         compile_usable(candidates, setup, options, decision));
   EGRET_RETURN_IF_ERROR(predict_by_kernels(plan, candidates, setup, decision));
-  for (std::size_t i = 0; i < candidates.size(); ++i) racers[i + 1].plan = candidates[i].plan.get();
-  for (const Racer& racer : racers) racer.plan->stop_profiling();
-  return race(racers, racing);
+  std::vector<Racer> ready{racers.front()};
+  for (const std::size_t i : usable) {
+    ready.push_back(racers[i + 1]);
+    ready.back().plan = candidates[i].plan.get();
+  }
+  for (const Racer& racer : ready) racer.plan->stop_profiling();
+  EGRET_ASSIGN_OR_RETURN(RaceResult raced, race(ready, racing));
+  // One timing for each candidate, without runs for those that were not raced.
+  RaceResult result;
+  result.timings.resize(racers.size());
+  result.timings[0] = raced.timings[0];
+  for (std::size_t i = 0; i < usable.size(); ++i)
+    result.timings[usable[i] + 1] = raced.timings[i + 1];
+  if (raced.winner > 0) result.winner = usable[raced.winner - 1] + 1;
+  return result;
 }
 
 // With several profiles: the fastest candidate that is no slower than the program at any of them,
@@ -127,7 +167,9 @@ base::Result<std::size_t> winner_at_profiles(const ir::Graph& program, const rul
                                              Decision& decision) {
   const std::vector<rules::SizeProfile>& profiles = open.profiles();
   std::vector<std::size_t> order;
-  for (std::size_t i = 1; i < decision.timings.size(); ++i) order.push_back(i);
+  for (std::size_t i = 1; i < decision.timings.size(); ++i) {
+    if (decision.timings[i].runs > 0) order.push_back(i);
+  }
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return decision.timings[i].median_s; });
   for (const std::size_t i : order) {
     const Candidate& candidate = candidates[i - 1];
@@ -138,7 +180,7 @@ base::Result<std::size_t> winner_at_profiles(const ir::Graph& program, const rul
     for (std::size_t k = 1; k < profiles.size() && is_no_slower(times); ++k) {
       EGRET_ASSIGN_OR_RETURN(
           ProfileTimes one,
-          race_at(profiles[k], program, candidate.written, *setup.backend, setup.plan,
+          race_at(profiles[k], program, candidate.written, setup.track(), setup.plan,
                   race_options(setup, options), options.given_inputs));
       times.push_back(std::move(one));
     }
@@ -159,10 +201,17 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
     decision.plan = std::move(plan);
     return base::ok();
   }
+  if (setup.engine != nullptr && !raced.ok()) {
+    decision.notes.push_back("the original is kept, as the race failed: " +
+                             raced.status().message());
+    keep_original(original, nullptr, decision);
+    return base::ok();
+  }
   EGRET_ASSIGN_OR_RETURN(RaceResult result, std::move(raced));
   decision.measured = true;
   decision.timings = std::move(result.timings);
-  decision.winner = options.allow_slower ? 1 : result.winner;
+  const bool first = options.allow_slower && decision.timings[1].runs > 0;
+  decision.winner = first ? 1 : result.winner;
   if (decision.winner != 0 && !options.allow_slower && open != nullptr &&
       open->profiles().size() > 1) {
     EGRET_ASSIGN_OR_RETURN(
@@ -175,7 +224,10 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
   // The original won, but it exceeds the memory limit or contains a forbidden operator.
   if (decision.winner == 0 && !may_be_written(original, *plan, setup)) {
     const auto times = std::span(decision.timings).subspan(1);
-    const auto fastest = std::ranges::min_element(times, {}, &backends::Timing::median_s);
+    const auto fastest = std::ranges::min_element(times, {}, [](const backends::Timing& timing) {
+      return timing.runs > 0 ? timing.median_s : std::numeric_limits<double>::infinity();
+    });
+    if (fastest->runs == 0) return base::unsupported("no candidate runs in the engine");
     decision.winner = 1 + static_cast<std::size_t>(fastest - times.begin());
   }
   if (decision.winner == 0) {
@@ -190,7 +242,7 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
     plan.reset();
   }
   Candidate& winner = candidates[decision.winner - 1];
-  EGRET_RETURN_IF_ERROR(compile(winner, *setup.backend, setup.plan));
+  EGRET_RETURN_IF_ERROR(compile(winner, setup.track(), setup.plan));
   take(winner, decision);
   return base::ok();
 }
@@ -221,7 +273,7 @@ base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& origina
                               const rules::OpenSizes* open) {
   Decision decision;
   EGRET_ASSIGN_OR_RETURN(decision.operators_before, frontends::count_onnx_operators(program));
-  auto compiled = compile_batch(*setup.backend, original, setup.plan);
+  auto compiled = compile_batch(setup.track(), original, setup.plan);
   if (compiled.status().code() == base::StatusCode::kLimit) {
     decision.out_of_memory = true;
     decision.notes.push_back("not measured and not checked: " + compiled.status().message());
@@ -236,7 +288,7 @@ base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& origina
       keep_original(original, std::move(plan), decision);
       return decision;
     }
-    EGRET_RETURN_IF_ERROR(compile(candidates.front(), *setup.backend, setup.plan));
+    EGRET_RETURN_IF_ERROR(compile(candidates.front(), setup.track(), setup.plan));
     take(candidates.front(), decision);
     if (options.quick) decision.plan_before = std::move(plan);
     return decision;

@@ -18,6 +18,7 @@
 #include "cost/model.h"
 #include "driver/optimize_report.h"
 #include "extract/core/extractor.h"
+#include "frontends/onnx.h"
 #include "ir/evaluate/given_inputs.h"
 #include "ir/graph/graph.h"
 #include "rules/tensors/admitted_rules.h"
@@ -33,6 +34,8 @@ struct OptimizeOptions {
   std::string cost_db;       // empty: cost::default_database_path()
   std::string cost_machine;  // of interpolated costs, see machine_called(); empty: this one
   std::string backend = "cpu";
+  std::string engine;                     // where candidates are raced and checked; empty: backend
+  std::string engine_python = "python3";  // EngineOptions::python
   std::string precision = "f32";  // of plans that are measured and checked (backends/precision.h)
   std::int64_t threads = 0;  // of backend and search, 0: all; a common option, so not in the table
   std::int64_t seed = 1;
@@ -60,6 +63,9 @@ struct OptimizeOptions {
   // Inputs that races and checks do not draw; no option of the table. Their types are those of the
   // program at the first profile.
   ir::GivenInputs given_inputs;
+  // Names, opsets and the like of the model, with which the engine's files are written as the
+  // result will be; no option of the table.
+  std::shared_ptr<const frontends::OnnxModelInfo> written_like{};
   // Given by a program in place of what `rules`, `extractor` and `cost` name; those are then names
   // in the report. No options of the table.
   std::shared_ptr<const rules::AdmittedRules> own_rules{};

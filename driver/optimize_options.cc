@@ -4,6 +4,7 @@
 #include "backends/option_help.h"
 #include "cost/database.h"
 #include "cost/model.h"
+#include "driver/engine/engine.h"
 #include "driver/optimize.h"
 #include "driver/search/graph_search.h"
 #include "extract/core/extractor.h"
@@ -41,6 +42,8 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
        {"cost-db", &O::cost_db, cost::kDatabaseHelp, base::path()},
        {"cost-machine", &O::cost_machine, cost::kMachineHelp},
        {"backend", &O::backend, backends::kBackendHelp},
+       {"engine", &O::engine, std::string(kEngineHelp)},
+       {"engine-python", &O::engine_python, std::string(kEnginePythonHelp)},
        {"precision", &O::precision, backends::kPrecisionHelp,
         base::one_of(backends::precision_names())},
        {"seed", &O::seed, "Seed of random numbers", base::range(0)},

@@ -48,9 +48,10 @@ std::string measured_text(const Report::Race& race) {
   if (!race.measured) return "";
   const std::string times = base::format_seconds(race.before.median_s) + " -> " +
                             base::format_seconds(race.after.median_s);
-  if (race.chosen == "original") return times;
+  const std::string where = race.engine.empty() ? "" : "  in " + race.engine;
+  if (race.chosen == "original") return times + where;
   const backends::Gain& gain = race.after.gain;
-  return times + "  (" + base::format_short(gain.ratio) + " times as fast; 95 % interval " +
+  return times + where + "  (" + base::format_short(gain.ratio) + " times as fast; 95 % interval " +
          base::format_short(gain.low) + " to " + base::format_short(gain.high) + ")";
 }
 
@@ -158,6 +159,7 @@ const base::ReportTable<Report::Race>& Report::Race::table() {
         [](const R& r) { return r.measured ? Json(r.after.gain.high) : Json(); }},
        {"candidates", "the graphs that were raced: name, operators, predicted and measured seconds",
         candidates_json},
+       {"engine", "the engine that ran them, with its version; empty: Egret's backend", &R::engine},
        {"chosen", "the name of the candidate that is written, or original", &R::chosen},
        {"arena_bytes_before", "bytes of activations and scratch space, original", &R::arena_before,
         "arena",

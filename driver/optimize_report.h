@@ -39,6 +39,7 @@ struct OptimizeReport {
     std::vector<Entry> candidates;
     std::string chosen;     // a candidate's name, or "original"
     bool measured = false;  // the times are
+    std::string engine;     // with its version; empty: Egret's backend
     backends::Timing before;
     backends::Timing after;
     // Activations and scratch space of the backend's plan (backends::PlanReport::arena_bytes).

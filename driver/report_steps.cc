@@ -18,6 +18,7 @@ Report::Race race_of(const OptimizeSteps& s) {
   Report::Race race;
   race.chosen = decision.chosen == nullptr ? "original" : decision.chosen->name;
   race.measured = decision.measured;
+  if (s.setup.engine != nullptr) race.engine = s.setup.engine->version();
   race.arena_before = decision.arena_before;
   race.arena_after = decision.arena_after;
   if (!decision.measured) return race;
@@ -92,6 +93,7 @@ std::map<std::string, std::string> manifest_of(const OptimizeSteps& s, const Rep
   if (!s.setup.forbidden.empty()) manifest["egret.forbidden"] = s.setup.forbidden.names();
   if (s.setup.execution.precision != backends::Precision::kF32)
     manifest["egret.precision"] = options.precision;
+  if (s.setup.engine != nullptr) manifest["egret.engine"] = s.setup.engine->version();
   if (!s.setup.costs.machine.empty()) manifest["egret.machine"] = s.setup.costs.machine;
   if (report.predicted.rates.measured) manifest["egret.rates"] = "measured";
   return manifest;

@@ -62,6 +62,19 @@ base::Result<const backends::Backend*> backend_of(const OptimizeOptions& options
   return backend;
 }
 
+// Null without --engine.
+base::Result<std::shared_ptr<const Engine>> engine_of(const OptimizeOptions& options) {
+  if (options.engine.empty()) return std::shared_ptr<const Engine>();
+  if (options.limit_arena > 0)
+    return base::usage_error("--limit-arena cannot be combined with --engine");
+  if (options.precision != OptimizeOptions().precision)
+    return base::usage_error("--precision cannot be combined with --engine");
+  EGRET_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
+                         Engine::start(options.engine, {.python = options.engine_python}));
+  if (options.written_like != nullptr) engine->write_like(*options.written_like);
+  return std::shared_ptr<const Engine>(std::move(engine));
+}
+
 }  // namespace
 
 base::Result<Setup> prepare(const OptimizeOptions& options) {
@@ -70,6 +83,7 @@ base::Result<Setup> prepare(const OptimizeOptions& options) {
   EGRET_ASSIGN_OR_RETURN(auto forbidden, ForbiddenOperators::named(options.forbid));
   const backends::Precision precision = backends::precision_named(options.precision);
   EGRET_ASSIGN_OR_RETURN(const backends::Backend* backend, backend_of(options, precision));
+  EGRET_ASSIGN_OR_RETURN(auto engine, engine_of(options));
   const int threads = static_cast<int>(options.threads);
   const Execution execution{options.backend, threads, precision};
   std::string machine = machine_fingerprint(execution);
@@ -85,6 +99,7 @@ base::Result<Setup> prepare(const OptimizeOptions& options) {
                .search = method.search,
                .forbidden = std::move(forbidden),
                .backend = backend,
+               .engine = std::move(engine),
                .execution = execution,
                .machine = std::move(machine),
                .costs = std::move(costs),

@@ -7,6 +7,7 @@
 
 #include "backends/backend.h"
 #include "base/status.h"
+#include "driver/engine/engine.h"
 #include "driver/measure/machine_fingerprint.h"
 #include "driver/optimize.h"
 #include "driver/search/graph_search.h"
@@ -25,12 +26,18 @@ struct Setup {
   const GraphSearchRow* search = nullptr;                      // instead of an extractor
   ForbiddenOperators forbidden;
   const backends::Backend* backend = nullptr;
+  std::shared_ptr<const Engine> engine{};  // null: candidates run on the backend
   Execution execution;
   std::string machine;  // machine_fingerprint() of the execution
   CostChoice costs;
   backends::CompileOptions plan;
   bool predicts_by_kernels =
       false;  // candidates are also predicted from the kernels of their plans
+
+  // Runs the candidates of a race and their check.
+  const backends::Backend& track() const {
+    return engine != nullptr ? static_cast<const backends::Backend&>(*engine) : *backend;
+  }
 };
 
 // Errors: usage_error for names that do not exist, options that exclude each other, and rules that

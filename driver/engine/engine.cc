@@ -201,11 +201,11 @@ class EnginePlan final : public backends::ExecutablePlan {
 };
 
 // A file of a graph, as `egret optimize` would write it.
-Status write_graph(const ir::Graph& graph, const frontends::OnnxModelInfo& info, int opset,
+Status write_graph(const ir::Graph& graph, const frontends::OnnxModelInfo& info,
                    const TemporaryFolder& folder, const std::string& path) {
   frontends::ExportOptions how;
   how.external_data_path = folder.file("model.data");
-  how.opset_for_composites = opset;
+  how.opset_for_composites = frontends::kComposedOpset;
   EGRET_ASSIGN_OR_RETURN(frontends::ExportedModel exported,
                          frontends::export_onnx(graph, info, how));
   return exported.write(path);
@@ -230,6 +230,15 @@ std::vector<std::string> engine_names() {
   std::vector<std::string> names;
   for (const RunnerRow& row : kRunners) names.emplace_back(row.name);
   return names;
+}
+
+const base::OptionTable<EngineChoice>& EngineChoice::table() {
+  using E = EngineChoice;
+  static const base::OptionTable<E> rows{
+      "engine",
+      {{"engine", &E::engine, std::string(kEngineHelp)},
+       {"engine-python", &E::python, std::string(kEnginePythonHelp)}}};
+  return rows;
 }
 
 Result<std::unique_ptr<Engine>> Engine::start(std::string_view name, const EngineOptions& options) {
@@ -259,17 +268,11 @@ Result<std::unique_ptr<Engine>> Engine::start(std::string_view name, const Engin
   return engine;
 }
 
-void Engine::write_like(const frontends::OnnxModelInfo& info,
-                        const frontends::ExportOptions& options) {
-  info_ = info;
-  opset_for_composites_ = options.opset_for_composites;
-}
-
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::compile(
     const ir::Graph& graph, const backends::CompileOptions& options) const {
   EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
   const std::string model = folder->file("model.onnx");
-  EGRET_RETURN_IF_ERROR(write_graph(graph, info_, opset_for_composites_, *folder, model));
+  EGRET_RETURN_IF_ERROR(write_graph(graph, info_, *folder, model));
   EGRET_ASSIGN_OR_RETURN(auto process,
                          loaded(name_, command_, model, options.threads, options_.load_seconds));
   return std::unique_ptr<backends::ExecutablePlan>(std::make_unique<EnginePlan>(

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "base/options/option_table.h"
 #include "base/status.h"
 #include "frontends/onnx.h"
 
@@ -28,10 +29,20 @@ struct EngineOptions {
 
 // Names of engines with a runner: "onnxruntime", "openvino", ...
 std::vector<std::string> engine_names();
+// Help of options that set them.
 inline constexpr std::string_view kEngineHelp =
     "Engine that runs the models: onnxruntime, openvino or torch of a Python, or exec:COMMAND for "
     "a "
     "program that answers the protocol of docs/engines.md (default: Egret's own backend)";
+inline constexpr std::string_view kEnginePythonHelp =
+    "Python that has the engine's package: a path, or a name in PATH";
+
+// An engine as an option of verbs that run models.
+struct EngineChoice {
+  std::string engine;  // empty: none
+  std::string python = "python3";
+  static const base::OptionTable<EngineChoice>& table();
+};
 
 class Engine : public backends::Backend {
  public:
@@ -54,7 +65,7 @@ class Engine : public backends::Backend {
       const backends::CompileOptions& options) const;
 
   // How graphs are written: as `egret optimize` writes its result.
-  void write_like(const frontends::OnnxModelInfo& info, const frontends::ExportOptions& options);
+  void write_like(const frontends::OnnxModelInfo& info) { info_ = info; }
 
  private:
   Engine(std::string name, std::vector<std::string> command, const EngineOptions& options)
@@ -65,7 +76,6 @@ class Engine : public backends::Backend {
   EngineOptions options_;
   std::string version_;
   frontends::OnnxModelInfo info_;
-  int opset_for_composites_ = frontends::kComposedOpset;
 };
 
 }  // namespace egret::driver

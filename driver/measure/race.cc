@@ -23,7 +23,7 @@ backends::Gain symmetric(const backends::Gain& gain) {
 // cannot.
 std::vector<std::string> keys_of(std::span<const Racer> racers, const RaceOptions& options) {
   std::vector<std::string> names;
-  std::string all;
+  std::string all = options.where;
   for (const Racer& racer : racers) {
     names.push_back(racer.identity);
     all += racer.identity;

@@ -47,6 +47,7 @@ struct RaceOptions {
   backends::MeasureOptions measure{.should_stop = base::stop_requested};
   cost::Database* database = nullptr;  // null: nothing is kept
   std::string machine;                 // whose times the database keeps
+  std::string where{};                 // the engine that runs the plans; empty: the backend
   // Whether other processes disturbed the race, asked before and after it; empty: they did not.
   std::function<bool()> disturbed{};
 };

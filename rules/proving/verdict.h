@@ -85,7 +85,7 @@ struct Verdict {
   Status status = Status::kUndecided;
   std::string
       reason;  // a counterexample, what could not be proven for all sizes, or the disputed query
-  int checks = 0;  // instances that passed the tests with tensors
+  int checks = 0;                                  // instances that passed the tests with tensors
   std::shared_ptr<const Difference> difference{};  // the counterexample's tensors, of kRefuted
   int families = 0;
   int derived = 0;  // families among them that other rules prove

@@ -9,6 +9,7 @@
 #include "base/stop.h"
 #include "base/system/peak_memory.h"
 #include "cost/database.h"
+#include "driver/engine/engine.h"
 #include "driver/measure/calibration.h"
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/input_files.h"
@@ -59,6 +60,7 @@ class Bench final : public Command {
     arguments.options(model_);
     arguments.options(backend_);
     arguments.options(inputs_);
+    arguments.options(engine_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
@@ -68,6 +70,7 @@ class Bench final : public Command {
     EGRET_ASSIGN_OR_RETURN(const std::vector<Racer> racers, compile(console, measuring.given));
     std::vector<backends::ExecutablePlan*> plans;
     for (const Racer& racer : racers) plans.push_back(racer.plan.get());
+    measuring.on_device = !engine_.engine.empty();
     measuring.min_runs = static_cast<int>(options_.runs);
     measuring.min_seconds = options_.time;
     measuring.seed = static_cast<std::uint64_t>(backend_.seed);
@@ -110,6 +113,12 @@ class Bench final : public Command {
                                            std::map<std::size_t, ir::Tensor>& given) const {
     const BindNames names = paths_.size() == 1 ? BindNames::kMustExist : BindNames::kMayBeUnknown;
     std::vector<Racer> racers;
+    std::unique_ptr<driver::Engine> engine;
+    if (!engine_.engine.empty()) {
+      if (options_.kernels) return base::usage_error("--kernels cannot be combined with --engine");
+      EGRET_ASSIGN_OR_RETURN(engine,
+                             driver::Engine::start(engine_.engine, {.python = engine_.python}));
+    }
     ModelOptions bound = model_;
     for (const std::string& path : paths_) {
       const bool first = racers.empty();
@@ -120,6 +129,11 @@ class Bench final : public Command {
       if (first) given = ir::given_by_position(model.graph, read.given);
       bound = std::move(read.bound);
       Racer& racer = racers.emplace_back();
+      if (engine != nullptr) {
+        EGRET_ASSIGN_OR_RETURN(racer.plan,
+                               engine->load(path, model.graph, {.threads = threads(console)}));
+        continue;
+      }
       ir::Graph handed_over = options_.kernels ? model.graph : std::move(model.graph);
       EGRET_ASSIGN_OR_RETURN(
           racer.plan, compile_plan(std::move(handed_over), backend_, console, options_.kernels));
@@ -173,6 +187,7 @@ class Bench final : public Command {
   ModelOptions model_;
   BackendOptions backend_;
   InputOptions inputs_;
+  driver::EngineChoice engine_;
 };
 
 }  // namespace
@@ -182,7 +197,10 @@ Verb bench_verb() {
       "bench", "Time models",
       "Compiles the model for a backend and runs it many times. The inputs rotate through "
       "more memory than the cache holds. Prints the median, the 10th and the 90th percentile of "
-      "the time.\n\nSeveral models run in turns, so slow phases of the machine affect all of them "
+      "the time.\n\n--engine runs the files as they are in another program, such as ONNX Runtime, "
+      "and "
+      "reports its times (docs/engines.md).\n\nSeveral models run in turns, so slow phases of the "
+      "machine affect all of them "
       "equally. Use this to compare models. The speed column is relative to the first "
       "model.\n\n--kernels lists each kernel with its share of the roofline: the least time that "
       "its arithmetic and memory traffic need on this machine, divided by the measured time. The "

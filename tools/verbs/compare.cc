@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "driver/engine/engine.h"
 #include "driver/measure/model_comparison.h"
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/input_files.h"
@@ -30,6 +31,7 @@ class Compare final : public Command {
     arguments.options(model_);
     arguments.options(backend_);
     arguments.options(inputs_);
+    arguments.options(engine_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
@@ -40,7 +42,7 @@ class Compare final : public Command {
     EGRET_ASSIGN_OR_RETURN(const auto b,
                            read_concrete_model(candidate_, reference.bound, console, names));
     EGRET_RETURN_IF_ERROR(driver::same_interface(a.graph, b.graph));
-    EGRET_ASSIGN_OR_RETURN(const auto plan, compile_plan(b.graph, backend_, console));
+    EGRET_ASSIGN_OR_RETURN(const auto plan, plan_of(b.graph, console));
     driver::CheckOptions checking;
     checking.samples = static_cast<int>(options_.samples);
     checking.seed = static_cast<std::uint64_t>(backend_.seed);
@@ -74,12 +76,22 @@ class Compare final : public Command {
   }
 
  private:
+  base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const ir::Graph& graph,
+                                                                  Console& console) const {
+    if (engine_.engine.empty()) return compile_plan(graph, backend_, console);
+    EGRET_ASSIGN_OR_RETURN(const auto engine,
+                           driver::Engine::start(engine_.engine, {.python = engine_.python}));
+    const int threads = static_cast<int>(console.options().threads);
+    return engine->load(candidate_, graph, {.threads = threads});
+  }
+
   std::string reference_;
   std::string candidate_;
   CompareOptions options_;
   ModelOptions model_;
   BackendOptions backend_;
   InputOptions inputs_;
+  driver::EngineChoice engine_;
 };
 
 }  // namespace
@@ -87,7 +99,8 @@ class Compare final : public Command {
 Verb compare_verb() {
   return {
       "compare", "Check that two models compute the same outputs",
-      "Interprets A in f64, runs B on a backend with the same inputs, and compares the outputs by "
+      "Interprets A in f64, runs B on a backend (or in an --engine, docs/engines.md) with the same "
+      "inputs, and compares the outputs by "
       "position. The error bound is estimated by perturbing every value of A by the rounding error "
       "of f32, or of --precision. The exit code is 6 if an output exceeds its bound.",
       make_command<Compare>};

@@ -75,7 +75,8 @@ std::string race_text(const driver::OptimizeReport& r) {
   for (const auto& candidate : r.race.candidates) {
     table.row({candidate.name + (candidate.name == r.race.chosen ? " (written)" : ""),
                std::to_string(candidate.operators), base::format_seconds(candidate.predicted_s),
-               base::format_seconds(candidate.measured.median_s)});
+               candidate.measured.runs > 0 ? base::format_seconds(candidate.measured.median_s)
+                                           : "not raced"});
   }
   return table.render() + "\n";
 }
@@ -108,6 +109,7 @@ class Optimize final : public Command {
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            driver::read_open_model(source, model_, sizes_, given, open));
     report_notes(model, console);
+    options_.written_like = std::make_shared<const frontends::OnnxModelInfo>(model.info);
     if (output_.strict) EGRET_RETURN_IF_ERROR(driver::check_defined(model.graph));
     EGRET_RETURN_IF_ERROR(check_weights_stay(output_.output, external, path_, model));
     EGRET_ASSIGN_OR_RETURN(
