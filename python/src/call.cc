@@ -132,11 +132,13 @@ base::Status Call::fail(nb::python_error& error) {
   return base::usage_error(text);
 }
 
-// The interpreter has noticed a Ctrl-C if a callback raised KeyboardInterrupt, and will notice it
-// now otherwise.
-void Call::finish(bool keeps_result) {
-  const bool is_nested = !installed_ && base::stop_signal() != 0 && is_main_thread();
-  if (!is_nested) base::request_stop(0);
+// On the main thread the interpreter has noticed a Ctrl-C if a callback raised KeyboardInterrupt,
+// and will notice it now otherwise. A request that another call began is left to that call; here it
+// is an interruption too.
+void Call::finish(bool has_result) {
+  const bool stopped = base::stop_requested();
+  const bool keeps_result = has_result && policy_ == OnInterrupt::kKeepResult;
+  if (installed_ || failed_) base::request_stop(0);
   if (error_ && error_->matches(PyExc_KeyboardInterrupt)) {
     interrupted_ = true;
     if (keeps_result) error_.reset();
@@ -146,11 +148,17 @@ void Call::finish(bool keeps_result) {
     error_.reset();
     throw error;
   }
-  if (PyErr_CheckSignals() == 0) return;
-  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) == 0 || !keeps_result)
+  if (PyErr_CheckSignals() != 0) {
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) == 0 || !keeps_result)
+      nb::raise_python_error();
+    PyErr_Clear();
+    interrupted_ = true;
+  } else if (stopped && !interrupted_) {
+    interrupted_ = true;
+    if (has_result) return;
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
     nb::raise_python_error();
-  PyErr_Clear();
-  interrupted_ = true;
+  }
 }
 
 void bind_errors(nb::module_& module) {

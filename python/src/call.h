@@ -51,7 +51,7 @@ class Call {
   template <typename Body>
   auto run(Body&& body) -> decltype(body()) {
     decltype(body()) result = released(std::forward<Body>(body));
-    finish(result.ok() && policy_ == OnInterrupt::kKeepResult);
+    finish(result.ok());
     if (!result.ok()) raise(result.status());
     return result;
   }
@@ -69,7 +69,7 @@ class Call {
     const nb::gil_scoped_release unlocked;
     return body();
   }
-  void finish(bool keeps_result);
+  void finish(bool has_result);
 
   OnInterrupt policy_;
   std::unique_ptr<Sink> sink_;

@@ -172,7 +172,7 @@ std::vector<NamedDerivation> derive(const Rules& self, const Rules& goals,
     rules::KnownOperators known;
     std::vector<NamedDerivation> all;
     for (const rules::Rule& goal : wanted) {
-      if (base::stop_requested()) break;
+      if (base::stop_requested()) return base::limit_hit("interrupted");
       const rules::Derivation one = rules::derive(set, goal, how, known);
       all.push_back({goal.name, one.derived, one.reason});
       if (reported.due()) reported.report({{base::kItems, all.size()}}, -1, goal.name);
@@ -209,7 +209,9 @@ Rules generate(const std::vector<std::string>& operators, const std::string& spa
     how.enumeration.most_bytes = static_cast<std::size_t>(memory);
     how.enumeration.progress = call.progress();
     how.scrutiny.screening.seed = seed;
-    return gen::generate(wanted, how);
+    EGRET_ASSIGN_OR_RETURN(gen::Generation found, gen::generate(wanted, how));
+    if (found.stopped) return base::limit_hit("interrupted");
+    return found;
   });
   Rules result;
   result.statuses = value_or_raise(rules::builtin_statuses());
