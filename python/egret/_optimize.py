@@ -7,6 +7,7 @@ import functools
 import html
 import json
 import os
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
@@ -118,7 +119,7 @@ def optimize(
     progress: a function of an egret.Progress; True shows a bar.
     data_folder: where external data of bytes or a ModelProto may lie.
     options: those of `egret optimize`, with "_" for "-": limit_nodes=50_000, quick=True,
-        at={"batch": 1, "seq": 128}, bind={"N": 1}, threads=2, ...
+        at={"batch": 1, "seq": 128}, bind={"N": 1}, threads=2, engine="onnxruntime", ...
 
     Ctrl-C ends the work with what is known so far (Result.interrupted), or with KeyboardInterrupt.
     Raises egret.Error.
@@ -129,6 +130,8 @@ def optimize(
         chosen["rules"] = rules
     elif rules is not None:
         rule_set = rules_for(rules, model)
+    if chosen.get("engine"):
+        chosen.setdefault("engine_python", sys.executable)  # it has the user's packages
     own: dict[str, Any] = {"extractor": None, "cost": None}
     for name, value in (("extractor", extractor), ("cost", cost)):
         if callable(value):

@@ -69,9 +69,10 @@ base::Result<Optimized> optimized(const driver::ModelSource& source, const Argum
       const frontends::ImportedModel model,
       driver::read_open_model(source, arguments.model, arguments.sizes, given, open));
   if (arguments.output.strict) EGRET_RETURN_IF_ERROR(driver::check_defined(model.graph));
-  EGRET_ASSIGN_OR_RETURN(
-      const driver::OptimizeResult result,
-      driver::optimize(model.graph, arguments.optimize, progress, open ? &*open : nullptr));
+  driver::OptimizeOptions how = arguments.optimize;
+  how.written_like = std::make_shared<const frontends::OnnxModelInfo>(model.info);
+  EGRET_ASSIGN_OR_RETURN(const driver::OptimizeResult result,
+                         driver::optimize(model.graph, how, progress, open ? &*open : nullptr));
   Optimized all;
   EGRET_ASSIGN_OR_RETURN(all.model, driver::written_model(result, model.info, EGRET_VERSION,
                                                           arguments.output.external_data));

@@ -36,7 +36,7 @@ def test_examples_of_the_page(wasteful, tmp_path, monkeypatch, capsys):
         exec(compile(code, str(PAGE), "exec"), names)
         ran += 1
     assert ran >= 9
-    assert "improved" in capsys.readouterr().out
+    assert "rewritten" in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("default")

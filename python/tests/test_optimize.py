@@ -55,7 +55,7 @@ def test_the_result_is_that_of_the_command_line(wasteful, tmp_path):
 
 def test_fields_of_the_report_are_attributes(wasteful):
     result = egret.optimize(wasteful, quick=True)
-    assert result.status == "improved"
+    assert result.status == "rewritten"
     assert (result.operators_before, result.operators_after) == (5, 2)
     assert result.check["passed"]
     assert all(rule["status"] in ("proven", "dynamic") for rule in result.rules_used)
@@ -67,8 +67,8 @@ def test_fields_of_the_report_are_attributes(wasteful):
 
 def test_a_result_prints_the_closing_table_and_shows_it_in_notebooks(wasteful):
     result = egret.optimize(wasteful, quick=True)
-    assert "improved" in str(result)
-    assert repr(result) == "<egret.Result improved, 5 to 2 operators>"
+    assert "rewritten" in str(result)
+    assert repr(result) == "<egret.Result rewritten, 5 to 2 operators>"
     page = result._repr_html_()
     assert page.startswith("<table>") and page.count("<tr>") == len(str(result).splitlines())
 

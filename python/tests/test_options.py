@@ -15,9 +15,9 @@ COMMON = {"json", "color", "progress", "config", "print-config", "quiet", "verbo
 
 FUNCTIONS = {
     # verb: options, flags that are parameters of their own or that other functions have
-    "optimize": (_egret.optimize_options, set()),
+    "optimize": (_egret.optimize_options, {"in-place"}),
     "run": (_egret.session_options, {"output-folder", "trace", "check"} | RANKS),
-    "compare": (_egret.compare_options, set()),
+    "compare": (_egret.compare_options, {"engine", "engine-python"}),
     "plan": (_egret.plan_options, {"threads"}),
     "train-step": (_egret.training_options, {"steps", "check"} | RANKS),
 }
