@@ -53,8 +53,11 @@ class Session {
     const auto bound = frontends::parse_bindings(session->arguments_.model.bind);
     EGRET_RETURN_IF_ERROR(bound.status());
     std::erase_if(session->open_, [&](const auto& one) { return bound->contains(one.first); });
-    // Without open sizes there is one plan, which is made now.
-    if (session->open_.empty()) EGRET_RETURN_IF_ERROR(session->planned({}).status());
+    // Without open sizes there is one plan, which is made now, and the model is not needed again.
+    if (session->open_.empty()) {
+      EGRET_RETURN_IF_ERROR(session->planned(session->arguments_.model.bind).status());
+      session->source_.bytes.reset();
+    }
     return session;
   }
 
@@ -99,7 +102,7 @@ class Session {
     std::unique_ptr<Planned>& known = plans_[bind];
     if (known != nullptr) return known.get();
     driver::ModelOptions options = arguments_.model;
-    if (!bind.empty()) options.bind = bind;
+    options.bind = bind;
     EGRET_ASSIGN_OR_RETURN(driver::ConcreteModel read,
                            driver::read_concrete_model(source_, options));
     auto made = std::make_unique<Planned>();

@@ -182,6 +182,8 @@ def test_open_sizes_are_planned_when_they_come(open_batch):
     assert session.plan_count == 3
     fixed = egret.Session(open_batch, bind={"batch": 4})
     assert fixed.open_sizes == [] and fixed.plan_count == 1
+    fixed.run({"x": np.ones((4, 16), np.float32)})
+    assert fixed.plan_count == 1
     with pytest.raises(egret.Usage, match="bind batch=4"):
         fixed.run({"x": np.ones((5, 16), np.float32)})
 
