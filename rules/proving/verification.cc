@@ -37,10 +37,11 @@ bool is_trivial(const Instance& instance) {
 
 class Verification {
  public:
-  Verification(const Rule& rule, const VerifyOptions& options, KnownOperators& known)
+  Verification(const Rule& rule, const VerifyOptions& options, KnownOperators& known,
+               Sizes sizes = Sizes::kPositive)
       : rule_(rule),
         options_(options),
-        instantiator_(rule, known),
+        instantiator_(rule, known, sizes),
         session_({.keep_queries = options.keep_queries,
                   .second_opinion = options.second_opinion,
                   .memory = options.memory,
@@ -78,6 +79,14 @@ class Verification {
   }
 
  private:
+  // Outputs without elements are no evidence, unless the rule is about tensors without elements.
+  bool counts(const Instance& instance) const {
+    if (instantiator_.sizes() == Sizes::kPositive) return has_elements(instance);
+    return std::ranges::any_of(instance.choice.variables, [](const auto& variable) {
+      return std::ranges::any_of(variable.second.dims, is_empty_size);
+    });
+  }
+
   std::optional<Ending> test_instances() {
     for (int checks = 0; checks < options_.tensor_checks;) {
       auto instance = next_instance();
@@ -87,7 +96,7 @@ class Verification {
       const Comparison comparison = refutation_.compare(*instance, elements);
       if (comparison.outcome == Comparison::Outcome::kDifferent)
         return Ending{Status::kRefuted, refutation_.shrunk(*instance, comparison, elements)};
-      if (!has_elements(*instance)) continue;
+      if (!counts(*instance)) continue;
       tested_.push_back(*std::move(instance));
       checks += comparison.outcome == Comparison::Outcome::kEqual ? 1 : 0;
     }
@@ -98,7 +107,7 @@ class Verification {
     while (members_ < options_.instances) {
       const auto instance = tested_or_next_instance();
       if (!instance) break;
-      if (!has_elements(*instance)) continue;
+      if (!counts(*instance)) continue;
       trivial_ = trivial_ && is_trivial(*instance);
       if (!families_.contain(*instance)) {
         if (auto ending = families_.prove(*instance)) return ending;
@@ -123,7 +132,7 @@ class Verification {
       int found = 0;
       for (std::uint64_t i = 0; i < kAttempts && found < kInstances; ++i) {
         const auto instance = instantiator_.attempt(random.split(i), rank);
-        if (!instance || !has_elements(*instance) || rank_of(instance->choice) != rank) continue;
+        if (!instance || !counts(*instance) || rank_of(instance->choice) != rank) continue;
         ++found;
         if (options_.tensor_checks > 0) {
           if (auto refuted = refutation_.on(*instance, random.split(kAttempts + i)))
@@ -173,7 +182,7 @@ class Verification {
       std::optional<Ending> ending;
       const bool all = small.visit_all(axes, [&](const Choice& next) {
         const auto instance = instantiator_.of(next, random_);
-        if (!instance || !has_elements(*instance) || families_.contain(*instance)) return true;
+        if (!instance || !counts(*instance) || families_.contain(*instance)) return true;
         if (proven) {
           ending = families_.prove(*instance);
           if (!ending) opened_.push_back(next);
@@ -194,6 +203,7 @@ class Verification {
   Ending without_instances() {
     if (instances_.walked() > 0) return {Status::kVacuous, "no instance with elements was found"};
     InstanceSource::None none = solved_.none();
+    excludes_instances_ = none.certain;
     return {none.certain ? Status::kVacuous : Status::kUndecided, std::move(none.reason)};
   }
 
@@ -218,6 +228,7 @@ class Verification {
     verdict.status = ending.status;
     verdict.reason = std::move(ending.reason);
     verdict.members = members_;
+    verdict.excludes_instances = excludes_instances_;
     verdict.axes = axes_;
     verdict.cover = kinds_.covered();
     verdict.any_rank = verdict.status == Status::kProven && verdict.cover.open.empty() &&
@@ -239,7 +250,8 @@ class Verification {
   KindCover kinds_;
   std::deque<Instance> tested_;  // on tensors, not yet proven
   std::vector<Choice> opened_;   // of the instances that were in no family yet
-  bool trivial_ = true;          // both sides of all instances are the same graph
+  bool excludes_instances_ = false;
+  bool trivial_ = true;  // both sides of all instances are the same graph
   int members_ = 0;
   int drawn_rank_ = 0;  // the highest of a random instance
   int axes_ = -1;       // of which all small instances hold
@@ -260,11 +272,31 @@ std::optional<Verdict> proof_on_scalars(const Rule& rule, const VerifyOptions& o
   return verdict;
 }
 
+// The verdict on a rule whose conditions no sizes of at least 1 satisfy. `vacuous` says so, and
+// stays if no sizes of 0 do either. Most instances have no elements, so there are more of them.
+Verdict verdict_on_empty(const Rule& rule, const VerifyOptions& options, KnownOperators& known,
+                         Verdict vacuous) {
+  constexpr int kMore = 3;
+  VerifyOptions more = options;
+  more.instances *= kMore;
+  more.tensor_checks *= kMore;
+  more.most_families *= kMore;
+  more.cover_families *= kMore;
+  more.batch_axes = false;  // they are for sizes that may be 2
+  Verdict verdict = Verification(rule, more, known, Sizes::kWithZero).run();
+  if (verdict.members == 0 && verdict.status != Status::kRefuted) return vacuous;
+  verdict.of_empty = true;
+  return verdict;
+}
+
 }  // namespace
 
 Verdict verify(const Rule& rule, const VerifyOptions& options, KnownOperators& known) {
   const auto scalars = proof_on_scalars(rule, options, known);
   Verdict verdict = Verification(rule, options, known).run(scalars ? &*scalars : nullptr);
+  const bool equal = options.claim == VerifyOptions::Claim::kEqual;
+  if (equal && verdict.excludes_instances && !base::stop_requested())
+    verdict = verdict_on_empty(rule, options, known, std::move(verdict));
   if (base::stop_requested()) {
     verdict.status = Status::kUndecided;  // parts were not examined
     verdict.reason = "stopped";

@@ -4,10 +4,10 @@
 //
 //   {"schema_version": 1, "definitions": "<hash>",
 //    "rules": {"<hash>": {"name": ..., "status": "proven", "checks": 10000, "families": 12,
-//                         "axes": 4, "rank": 4, "open": ["4,1"]}}}
+//                         "axes": 4, "rank": 4, "open": ["4,1"], "of_empty": true}}}
 //
-// "rank" and "open" are the limit of a proof (rules/tensors/rule_limit.h); without them there is
-// none.
+// "rank", "open" and "of_empty" are the limit of a proof (rules/tensors/rule_limit.h); without them
+// there is none.
 //
 // A proof depends on the rule and on the operators' definitions. `definitions` is the hash of all
 // operators' meanings when the proofs were made. Under other definitions the proofs are void.

@@ -241,7 +241,8 @@ std::optional<std::int64_t> InstanceConditions::solve_for(int attribute,
   return found;
 }
 
-void InstanceConditions::fit(int tensor, ir::TensorType& type, Environment& environment) const {
+void InstanceConditions::fit(int tensor, ir::TensorType& type, Environment& environment,
+                             std::int64_t least) const {
   for (const auto& [a, b] : same_types_) {
     if (a != tensor && b != tensor) continue;
     const auto& other = environment.tensors[static_cast<std::size_t>(a == tensor ? b : a)];
@@ -249,12 +250,12 @@ void InstanceConditions::fit(int tensor, ir::TensorType& type, Environment& envi
   }
   const auto sizes = sizes_.find(tensor);
   if (sizes == sizes_.end()) return;
-  for (const Size& size : sizes->second) fit_size(size, tensor, type, environment);
+  for (const Size& size : sizes->second) fit_size(size, tensor, type, environment, least);
 }
 
 // Solves the equation for the size.
 void InstanceConditions::fit_size(const Size& size, int tensor, ir::TensorType& type,
-                                  Environment& environment) {
+                                  Environment& environment, std::int64_t least) {
   const auto axis = integer(*size.axis, environment);
   if (!axis) return;
   const std::int64_t at = *axis < 0 ? *axis + type.rank() : *axis;
@@ -267,7 +268,7 @@ void InstanceConditions::fit_size(const Size& size, int tensor, ir::TensorType& 
     return excess(size.equation, environment);
   });
   known = {};
-  if (found && *found >= 1) type.dims[static_cast<std::size_t>(at)] = *found;
+  if (found && *found >= least) type.dims[static_cast<std::size_t>(at)] = *found;
 }
 
 bool InstanceConditions::fail(Environment& environment) const {

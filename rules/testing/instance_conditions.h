@@ -43,8 +43,9 @@ class InstanceConditions {
   std::optional<std::int64_t> solve_for(int attribute, Environment& environment) const;
 
   // Adjusts the type and sizes of a newly drawn tensor to the equations that are linear in a size.
-  // The tensor is not in the environment, before or afterwards.
-  void fit(int tensor, ir::TensorType& type, Environment& environment) const;
+  // The tensor is not in the environment, before or afterwards. No size gets below `least`.
+  void fit(int tensor, ir::TensorType& type, Environment& environment,
+           std::int64_t least = 1) const;
 
   // Whether some condition is false regardless of what is still unknown. Unknown values have no
   // value in the environment. Evaluates no condition on elements.
@@ -85,8 +86,8 @@ class InstanceConditions {
   void collect(const Expr& condition);
   void collect_equation(const Expr& left, const Expr& right);
   void collect_sizes(const Equation& equation, const Expr& within);
-  static void fit_size(const Size& size, int tensor, ir::TensorType& type,
-                       Environment& environment);
+  static void fit_size(const Size& size, int tensor, ir::TensorType& type, Environment& environment,
+                       std::int64_t least);
 
   const Rule& rule_;
   std::vector<const Expr*> early_;

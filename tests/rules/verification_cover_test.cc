@@ -31,6 +31,42 @@ TEST(Verification, RefutesWhatIsWrongBeyondASize) {
   }
 }
 
+// Few negative integers are drawn, so they stand for all.
+TEST(Verification, TreatsNegativeIntegersAsUnknown) {
+  KnownOperators known;
+  const auto verdict_of = [&](const std::string& target, const std::string& sign) {
+    const Rule rule = parsed(
+        "mul(neg(?x), ?c) where is_splat(?c) and dtype(?x) == \"i64\" and "
+        "same_type(?x, out) and splat_of(?c) " +
+        sign + " => " + target);
+    return std::string(to_string(verify(rule, {}, known).status));
+  };
+  EXPECT_EQ(verdict_of("?x", "< 0"), "refuted");  // true of -1 alone
+  EXPECT_EQ(verdict_of("neg(mul(?x, ?c))", "< 0"), "proven");
+  EXPECT_EQ(verdict_of("mul(?x, value(negative(splat_of(?c))))", "< 0"), "proven");
+  EXPECT_EQ(verdict_of("mul(?x, value(negative(splat_of(?c))))", "> 0"), "proven");
+  EXPECT_EQ(verdict_of("mul(?x, value(splat_of(?c)))", "< 0"), "refuted");
+}
+
+// Equations are drawn with the labels in the order of their first use.
+TEST(Verification, DrawsEquationsOfContractions) {
+  KnownOperators known;
+  const VerifyOptions few{
+      .tensor_checks = 40, .instances = 40, .cover_paths = 100, .small_effort = 20'000};
+  const Verdict linear = verify(
+      parsed("einsum{equation=?e}(add(?a, ?b), ?c) where same_type(?a, ?b) and is_float(?a) and "
+             "rank(?a) <= 2 and rank(?c) <= 2 "
+             "=> add(einsum{equation=?e}(?a, ?c), einsum{equation=?e}(?b, ?c))"),
+      few, known);
+  EXPECT_EQ(to_string(linear.status), "proven") << linear.reason;
+  EXPECT_GE(linear.families, 10);
+  const Verdict exchanged =
+      verify(parsed("einsum{equation=?e}(?a, ?b) where same_type(?a, ?b) and is_float(?a) "
+                    "=> einsum{equation=?e}(?b, ?a)"),
+             few, known);
+  EXPECT_EQ(to_string(exchanged.status), "refuted");
+}
+
 // The smallest numbers beyond the size have no elements: others on their path do.
 TEST(Verification, RefutesWhatIsWrongBeyondASizeWhereElementsAreFew) {
   KnownOperators known;

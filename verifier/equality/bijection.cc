@@ -6,9 +6,19 @@
 #include "verifier/equality/equality.h"
 
 namespace egret::verifier {
+namespace {
+
+bool mentions(const AtomTable& atoms, const Polynomial& polynomial,
+              const std::vector<AtomId>& variables) {
+  return std::ranges::any_of(variables, [&](AtomId v) { return atoms.occurs(v, polynomial); });
+}
+
+}  // namespace
+
 // Expresses the unknowns of the b sides in terms of the a sides. Each round uses one equation: it
 // solves for an unknown with coefficient 1 or -1, records the value of a quotient, or splits a
-// mixed-radix number into its two digits. Each round finds a new value, so the loop ends.
+// mixed-radix number into its two digits. If nothing else determines an unknown v whose quotient by
+// n is known, v is taken to be a multiple of n. Each round finds a new value, so the loop ends.
 void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equation>& equations,
                      AtomTable::Substitution& solution) {
   const auto open = [&](AtomId v) {
@@ -77,6 +87,14 @@ void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equa
         break;
       }
       if (progress) break;
+    }
+    for (const auto& [id, value] : quotients) {
+      if (progress) break;
+      const Atom quotient = atoms_[id];
+      const AtomId v = quotient.a.as_atom();
+      if (!v.valid() || !open(v) || mentions(atoms_, quotient.b, unknowns)) continue;
+      solution[v] = quotient.b * value;
+      progress = true;
     }
   }
 }
