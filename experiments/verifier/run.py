@@ -167,6 +167,7 @@ def main():
         found = [row["recovered"] for row in rows]
         print("  dropped conditions found: " + ", ".join(f"{found.count(f)} {f}" for f in dict.fromkeys(found)))
         values["dropped-conditions.found_share"] = sum(f in ("exactly", "equivalent") for f in found) / len(found)
+        values["dropped-conditions.weakest_proven"] = sum(row["weakest"] == "proven" for row in rows)
     if by_set.get("xla"):
         with XLA.open() as file:
             stated = list(csv.DictReader(file))

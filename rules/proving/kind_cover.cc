@@ -139,6 +139,7 @@ void KindCover::note_kind(const Choice& like, std::string open) {
   for (const auto& [slot, type] : like.variables) ranks.push_back(type.rank());
   covered_.rank = std::max(covered_.rank, rank_of(like));
   ++covered_.kinds;
+  covered_.ranks.insert(ranks);
   if (open.empty()) {
     ++covered_.complete;
   } else {

@@ -84,6 +84,7 @@ struct Covered {
   std::string open;       // why a kind is not complete; empty if all are
   // Ranks of the variables, in the order of the rule, of the kinds that are not complete. Sorted.
   std::set<std::vector<int>> open_ranks{};
+  std::set<std::vector<int>> ranks{};  // of all kinds
 };
 
 struct Verdict {

@@ -3,12 +3,18 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/stop.h"
+#include "ir/core/integer_arithmetic.h"
 #include "ir/graph/graph_text.h"
+#include "rules/language/number_decisions.h"
 #include "rules/proving/any_rank.h"
 #include "rules/proving/family_proofs.h"
 #include "rules/proving/instance_search.h"
@@ -33,6 +39,14 @@ constexpr std::size_t kLeastGrowth = 3;  // of the effort, with each axis
 
 bool is_trivial(const Instance& instance) {
   return ir::to_text(instance.left) == ir::to_text(instance.right);
+}
+
+// Whether a whole number is one of an integer type.
+bool is_of_type(double number, ir::DType dtype) {
+  const auto whole = static_cast<std::int64_t>(number);
+  return !ir::is_integer(dtype) ||
+         (whole >= ir::lowest_integer(dtype) &&
+          (dtype == ir::DType::kU64 || whole <= ir::highest_integer(dtype)));
 }
 
 class Verification {
@@ -69,6 +83,18 @@ class Verification {
     return verdict({Status::kProven, ""});
   }
 
+  // An open number on which the rule decides something, but which has other values than those seen.
+  // Empty if there is none.
+  std::string open_number() const {
+    for (const std::string& number : decisions_.of) {
+      const bool all_seen = std::ranges::any_of(decisions_.finite, [&](const auto& finite) {
+        return number == "splat_of(" + finite.first + ")" && has_seen(finite.first, finite.second);
+      });
+      if (!all_seen) return number;
+    }
+    return "";
+  }
+
   // Whether the operators of all instances that opened families are elementwise.
   bool is_elementwise() {
     ElementwiseCheck check;
@@ -85,6 +111,26 @@ class Verification {
     return std::ranges::any_of(instance.choice.variables, [](const auto& variable) {
       return std::ranges::any_of(variable.second.dims, is_empty_size);
     });
+  }
+
+  void note_numbers(const Instance& instance) {
+    for (std::size_t i = 0; i < instance.splats.size(); ++i) {
+      const ir::Node& input = instance.left.node(instance.left.inputs()[i]);
+      if (instance.splats[i] && decisions_.finite.contains(input.name))
+        seen_[{input.name, input.type.dtype}].insert(*instance.splats[i]);
+    }
+  }
+  // Whether the constant was each of the numbers that its type has, in each type that it had.
+  bool has_seen(const std::string& name, std::span<const double> numbers) const {
+    bool some = false;
+    for (const auto& [at, seen] : seen_) {
+      if (at.first != name) continue;
+      some = true;
+      for (const double number : numbers) {
+        if (is_of_type(number, at.second) && !seen.contains(number)) return false;
+      }
+    }
+    return some;
   }
 
   std::optional<Ending> test_instances() {
@@ -104,10 +150,17 @@ class Verification {
   }
 
   std::optional<Ending> prove_instances() {
-    while (members_ < options_.instances) {
+    constexpr int kMore = 4;  // until each of few numbers was seen
+    const auto needs_more = [&] {
+      return members_ < options_.instances ||
+             (members_ < kMore * options_.instances && !decisions_.finite.empty() &&
+              !open_number().empty());
+    };
+    while (needs_more()) {
       const auto instance = tested_or_next_instance();
       if (!instance) break;
       if (!counts(*instance)) continue;
+      note_numbers(*instance);
       trivial_ = trivial_ && is_trivial(*instance);
       if (!families_.contain(*instance)) {
         if (auto ending = families_.prove(*instance)) return ending;
@@ -231,6 +284,11 @@ class Verification {
     verdict.excludes_instances = excludes_instances_;
     verdict.axes = axes_;
     verdict.cover = kinds_.covered();
+    if (const std::string number = open_number(); !number.empty()) {
+      verdict.cover.complete = 0;
+      verdict.cover.open_ranks = verdict.cover.ranks;
+      verdict.cover.open = "the rule decides something on " + number;
+    }
     verdict.any_rank = verdict.status == Status::kProven && verdict.cover.open.empty() &&
                        kinds_.first_axes_are_batch() && is_free_of_ranks(rule_);
     verdict.solver = session_.statistics();
@@ -248,6 +306,8 @@ class Verification {
   Refutation refutation_;
   FamilyProofs families_;
   KindCover kinds_;
+  const NumberDecisions decisions_{number_decisions(rule_)};
+  std::map<std::pair<std::string, ir::DType>, std::set<double>> seen_;  // of constants
   std::deque<Instance> tested_;  // on tensors, not yet proven
   std::vector<Choice> opened_;   // of the instances that were in no family yet
   bool excludes_instances_ = false;
@@ -268,7 +328,9 @@ std::optional<Verdict> proof_on_scalars(const Rule& rule, const VerifyOptions& o
   alone.bounded_members = 0;
   Verification verification(*scalars, alone, known);
   Verdict verdict = verification.run();
-  if (verdict.status != Status::kProven || !verification.is_elementwise()) return std::nullopt;
+  if (verdict.status != Status::kProven || !verification.open_number().empty() ||
+      !verification.is_elementwise())
+    return std::nullopt;
   return verdict;
 }
 

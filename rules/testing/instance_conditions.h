@@ -65,8 +65,12 @@ class InstanceConditions {
   // The sign that the conditions state of all elements.
   ir::Sign sign_of(int tensor) const { return stated_sign(rule_, tensor); }
 
-  // The numbers in the conditions, one number between each two, one below and one above all. If
-  // conditions that compare one real with numbers can be met, then by one of these.
+  // Numbers that the elements of constants should have in some instances, because the rule decides
+  // something on them.
+  const std::vector<double>& splat_numbers(int tensor) const;
+  // The numbers in the conditions and in decisions on reals, one number between each two, one below
+  // and one above all. If conditions that compare one real with numbers can be met, then by one of
+  // these.
   const std::vector<double>& landmarks() const { return landmarks_; }
 
  private:
@@ -100,6 +104,9 @@ class InstanceConditions {
   std::map<int, std::vector<std::string>> texts_;  // by attribute, of alternatives
   std::map<int, Splat> splats_;
   std::vector<double> landmarks_;
+  std::vector<double> splat_numbers_;
+  std::map<int, std::vector<double>>
+      finite_;  // by tensor: the only numbers that a condition admits
 };
 
 }  // namespace egret::rules

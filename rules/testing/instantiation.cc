@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/core/integer_arithmetic.h"
 #include "rules/testing/attribute_draws.h"
 #include "rules/testing/attribute_sampler.h"
 #include "rules/testing/operand_draws.h"
@@ -34,6 +35,21 @@ int most_tries(bool is_known, bool fits, bool all_built) {
 
 bool is_same_stream(Random a, Random b) { return a.next() == b.next(); }
 
+// Whether the element type represents the number.
+bool is_of(ir::DType dtype, double number) {
+  constexpr double kMost = 1e15;
+  if (ir::is_float(dtype)) return true;
+  if (!ir::is_integer(dtype) || number != std::trunc(number) || std::abs(number) > kMost)
+    return false;
+  const auto whole = static_cast<std::int64_t>(number);
+  return whole >= ir::lowest_integer(dtype) &&
+         (dtype == ir::DType::kU64 || whole <= ir::highest_integer(dtype));
+}
+bool has_sign(ir::Sign sign, double number) {
+  return sign == ir::Sign::kUnknown || number > 0 ||
+         (number == 0 && sign == ir::Sign::kNotNegative);
+}
+
 // A number that the element type represents.
 std::optional<double> draw_splat(const InstanceConditions& conditions, int slot, ir::DType dtype,
                                  Random& random) {
@@ -42,6 +58,11 @@ std::optional<double> draw_splat(const InstanceConditions& conditions, int slot,
   const auto wanted = conditions.splat_of(slot);
   if (!wanted) return std::nullopt;
   if (wanted->number) return wanted->number;
+  const std::vector<double>& decisive = conditions.splat_numbers(slot);
+  if (!decisive.empty() && random.chance(0.8)) {
+    const double number = decisive[random.below(decisive.size())];
+    if (is_of(dtype, number) && has_sign(conditions.sign_of(slot), number)) return number;
+  }
   std::uint64_t which = random.below(std::size(kNumbers));
   // The fourth and fifth numbers are negative and 0.
   const ir::Sign sign = conditions.sign_of(slot);
