@@ -42,13 +42,14 @@ def comparison(found, dropped, implies):
 
 
 def recovered(name, rule, found, folder, verdicts):
-    """How a condition that was found compares with the dropped one. `verdicts` maps a file to the status of each rule."""
+    """How a condition that was found compares with the dropped one. `verdicts` maps a file to the verdict on each rule.
+    Conditions are compared on sizes of at least 1."""
     dropped = without_last(rule)[1]
 
     def implies(a, b):
         path = pathlib.Path(folder) / "implication.rules"
         path.write_text(excludes(rule, name, a, b))
-        status = verdicts(path)[name]
-        return None if status == "undecided" else status == "vacuous"
+        verdict = verdicts(path)[name]
+        return None if verdict["status"] == "undecided" else verdict["status"] == "vacuous" or verdict["only_with_size_0"]
 
     return comparison(found, dropped, implies)

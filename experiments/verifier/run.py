@@ -70,7 +70,7 @@ def verify(table, name, selection, *arguments, seed=1):
         table.add(set=name, rule=rule["name"], seed=seed, seconds=f"{rule['seconds']:.4f}",
                   query_seconds=f"{rule['solver']['longest_query_s']:.4f}", query_work=rule["solver"]["most_work"],
                   under_condition=rule["status_under_condition"],
-                  weakest="tested" if rule["condition_is_weakest"] else "",
+                  weakest=rule["weakest"],
                   **{c: rule[c] for c in ("status", "condition", "method", "families", "axes", "kinds", "kinds_covered",
                                        "any_rank", "limit", "queries", "reason")})
     return done["seconds"]
@@ -84,7 +84,7 @@ def verify_dropped(table, name, folder, names):
     seconds = verify(table, name, path, INFER)
 
     def verdicts(file):
-        return {rule["name"]: rule["status"] for rule in egret.call("rules", "verify", file, accept=VERDICTS)["rules"]}
+        return {rule["name"]: rule for rule in egret.call("rules", "verify", file, accept=VERDICTS)["rules"]}
 
     for rule, text in whole.items():
         found = next(row for row in table.rows if row["set"] == name and row["rule"] == rule)["condition"]
@@ -167,6 +167,7 @@ def main():
         found = [row["recovered"] for row in rows]
         print("  dropped conditions found: " + ", ".join(f"{found.count(f)} {f}" for f in dict.fromkeys(found)))
         values["dropped-conditions.found_share"] = sum(f in ("exactly", "equivalent") for f in found) / len(found)
+        values["dropped-conditions.weakest_proven"] = sum(row["weakest"] == "proven" for row in rows)
     if by_set.get("xla"):
         with XLA.open() as file:
             stated = list(csv.DictReader(file))

@@ -35,6 +35,7 @@ Json to_json(const std::string& candidate, const std::optional<Generalized>& mad
       .set("members", made->verdict.members)
       .set("axes", made->verdict.axes)
       .set("any_rank", made->verdict.any_rank)
+      .set("of_empty", made->verdict.of_empty)
       .set("rank", made->verdict.cover.rank)
       .set("open", std::move(open))
       .set("queries", made->verdict.solver.queries)
@@ -72,6 +73,7 @@ std::optional<DecisionLog::Decision> to_decision(const Json& json) {
   made.verdict.members = integer_of(json, "members");
   made.verdict.axes = integer_of(json, "axes");
   made.verdict.any_rank = flag_of(json, "any_rank");
+  made.verdict.of_empty = flag_of(json, "of_empty");
   made.verdict.cover.rank = integer_of(json, "rank");
   if (const Json* open = json.find("open"); open != nullptr && open->is_array()) {
     for (const Json& text : open->items()) {

@@ -7,6 +7,7 @@
 
 #include "ir/core/symbolic_scope.h"
 #include "rules/language/expression.h"
+#include "rules/language/index_numbers.h"
 
 namespace egret::rules {
 namespace {
@@ -171,11 +172,34 @@ Value maximum(Tensors, Values v) {
 
 // ---- comparison ----
 
+// The value as an index, if it is a whole number or stands for one.
+std::optional<ir::Index> as_index(const AttrValue& value) {
+  constexpr double kMost = 1e15;
+  if (const auto* i = integer(value)) return index(*i);
+  const auto* real = std::get_if<double>(&value);
+  if (real == nullptr) return std::nullopt;
+  if (const auto stands_for = IndexNumbers::of(*real)) return stands_for;
+  if (std::abs(*real) > kMost || *real != std::trunc(*real)) return std::nullopt;
+  return ir::Index(static_cast<std::int64_t>(*real));
+}
+
+// Two indices to compare, if one of the values depends on symbols and both are whole.
+struct IndexPair {
+  ir::Index a, b;
+};
+std::optional<IndexPair> as_open_indices(const AttrValue& a, const AttrValue& b) {
+  const auto x = as_index(a);
+  const auto y = as_index(b);
+  if (!x || !y || (x->is_constant() && y->is_constant())) return std::nullopt;
+  return IndexPair{*x, *y};
+}
+
 bool equal_values(const AttrValue& a, const AttrValue& b) {
   if (integer(a) != nullptr && integer(b) != nullptr) return same(*integer(a), *integer(b));
   if (list(a) != nullptr && list(b) != nullptr) {
     return std::ranges::equal(*list(a), *list(b), same);
   }
+  if (const auto open = as_open_indices(a, b)) return decide(open->a == open->b);
   const auto x = number(a);
   const auto y = number(b);
   return x && y ? *x == *y : a == b;
@@ -189,6 +213,7 @@ Value compare(Values v, Compare holds) {
     if (symbolic(*a, *b)) return truth(decide(holds(index(*a), index(*b))));
     return truth(holds(*a, *b));
   }
+  if (const auto open = as_open_indices(v[0], v[1])) return truth(decide(holds(open->a, open->b)));
   const auto x = number(v[0]);
   const auto y = number(v[1]);
   return x && y ? truth(holds(*x, *y)) : std::nullopt;

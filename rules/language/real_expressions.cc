@@ -126,8 +126,11 @@ std::optional<double> StandIns::whole(double low, double high) const {
 RealTerm StandIns::meaning(double number) const {
   if (const auto found = numbers_.stand_ins.find(number); found != numbers_.stand_ins.end())
     return found->second;
-  if (const auto found = numbers_.stand_ins.find(-number); found != numbers_.stand_ins.end())
+  if (const auto found = numbers_.stand_ins.find(-number); found != numbers_.stand_ins.end()) {
+    if (found->second.kind == Kind::kIndex)
+      return {.kind = Kind::kIndex, .index = ir::Index(0) - found->second.index};
     return joint(Kind::kProduct, number_term(-1), found->second);
+  }
   return number_term(number);
 }
 

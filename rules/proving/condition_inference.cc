@@ -66,6 +66,23 @@ struct AtomClass {
   std::vector<bool> of_unequal{};
 };
 
+// A comparison turned around where it is one, so that it stays a fact about reals.
+Expr negated(const Expr& condition) {
+  static constexpr std::pair<std::string_view, std::string_view> kOpposites[] = {
+      {"==", "!="}, {"<", ">="}, {"<=", ">"}};
+  Expr result = condition;
+  if (condition.kind == Expr::Kind::kCall) {
+    for (const auto& [name, opposite] : kOpposites) {
+      if (condition.function->name == name) result.function = find_function(opposite);
+      if (condition.function->name == opposite) result.function = find_function(name);
+    }
+    if (result.function != condition.function) return result;
+  }
+  result = Expr{.kind = Expr::Kind::kCall, .function = find_function("not"), .at = condition.at};
+  result.arguments.push_back(condition);
+  return result;
+}
+
 // One of each class; together they exclude all unequal examples.
 struct Conjunction {
   std::vector<std::size_t> classes{};
@@ -100,16 +117,18 @@ class Inference {
       InferredCondition candidate = proven_of(*next);
       ++proofs;
       if (is_proven(candidate)) test_outside(candidate);
-      const bool weakest = candidate.is_weakest();
+      const bool weakest = candidate.weakest != InferredCondition::Weakest::kUnknown;
       if (!best || is_better(candidate, *best)) best = std::move(candidate);
       if (weakest) break;
     }
+    // Instances that agree by chance on all tensors tried may hide that a condition is the weakest.
+    if (best && is_proven(*best)) prove_weakest(*best);
     return best;
   }
 
  private:
   static bool is_proven(const InferredCondition& condition) {
-    return condition.verdict.status == Verdict::Status::kProven;
+    return condition.verdict.status == Verdict::Status::kProven && !condition.verdict.of_empty;
   }
   // A proven condition is better. Between two proven ones, the one whose excluded instances contain
   // the smaller share of equal ones is better.
@@ -332,6 +351,32 @@ class Inference {
       condition.outside_equal += known == Label::kEqual ? 1 : 0;
       if (known == Label::kEqual && equal_.size() < kMost) equal_.push_back(values);
     }
+    if (condition.outside > 0 && condition.outside_equal == 0)
+      condition.weakest = InferredCondition::Weakest::kTested;
+  }
+
+  // The instances outside of a conjunction, without overlap: those that violate the first atom,
+  // those that satisfy it and violate the second, and so on.
+  void prove_weakest(InferredCondition& condition) const {
+    const VerifyOptions how = differing(options_);
+    Rule rule = rule_;
+    int rank = 0;
+    for (const Atom& atom : conjunctions_.at(condition.text)) {
+      const Expr holds = expression(atom, *quantities_);
+      Rule outside = rule;
+      outside.conditions.push_back(negated(holds));
+      rule.conditions.push_back(holds);
+      const Verdict verdict = verify(outside, how, known_);
+      if (verdict.excludes_instances) continue;
+      if (verdict.status != Verdict::Status::kProven || !verdict.cover.open.empty()) {
+        condition.why_not_proven =
+            verdict.status == Verdict::Status::kProven ? verdict.cover.open : verdict.reason;
+        return;
+      }
+      rank = std::max(rank, verdict.cover.rank);
+    }
+    condition.weakest = InferredCondition::Weakest::kProven;
+    condition.weakest_rank = rank;
   }
 
   const Rule& rule_;
@@ -353,6 +398,15 @@ class Inference {
 };
 
 }  // namespace
+
+std::string_view to_string(InferredCondition::Weakest weakest) {
+  switch (weakest) {
+    case InferredCondition::Weakest::kUnknown: return "";
+    case InferredCondition::Weakest::kTested: return "tested";
+    case InferredCondition::Weakest::kProven: return "proven";
+  }
+  return "";
+}
 
 std::optional<InferredCondition> infer_condition(const Rule& rule, const VerifyOptions& options,
                                                  KnownOperators& known) {

@@ -11,6 +11,10 @@
 // all of them are unequal, no weaker condition holds on them. The condition is thus proven to
 // suffice and tested to be the weakest. Otherwise the search goes on with these examples.
 //
+// It is proven to be the weakest if the rule under the negated condition is proven to differ
+// everywhere: each family of instances has inputs for which the sides differ at some element
+// (Obligation::prove_different()), and the families cover all sizes and attributes.
+//
 // Learning from labelled examples: Padhi, Sharma, Millstein (PLDI 2016). Refining a candidate by
 // its counterexamples: Solar-Lezama et al. (ASPLOS 2006).
 //
@@ -18,8 +22,10 @@
 // all tensors tried, and instances with truth values. Deterministic for a seed.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "rules/proving/verification.h"
 
@@ -31,8 +37,15 @@ struct InferredCondition {
   Verdict verdict;        // of that rule: proven, or what came of the best candidate
   int outside = 0;        // instances that do not satisfy it
   int outside_equal = 0;  // of these, those whose sides were equal on all tensors
-  bool is_weakest() const { return outside > 0 && outside_equal == 0; }  // tested
+  // How far it is known that the sides differ wherever the condition does not hold: for all
+  // instances whose output has elements, with variables of at most `weakest_rank` axes; or for
+  // those tested.
+  enum class Weakest : std::uint8_t { kUnknown, kTested, kProven };
+  Weakest weakest = Weakest::kUnknown;
+  int weakest_rank = 0;        // of kProven
+  std::string why_not_proven;  // of kTested
 };
+std::string_view to_string(InferredCondition::Weakest weakest);  // "", "tested", "proven"
 
 // nullopt if no conjunction separates the instances, or too few instances were found.
 std::optional<InferredCondition> infer_condition(const Rule& rule, const VerifyOptions& options,

@@ -16,6 +16,14 @@ constexpr std::int64_t kMostImagined = std::int64_t{1} << 40;  // elements of a 
 
 Ending undecided(std::string reason) { return {Verdict::Status::kUndecided, std::move(reason)}; }
 
+// A comparison with a stand-in instead of what it stands for is no condition.
+bool same_conditions(const Family& a, const Family& b) {
+  return std::ranges::equal(
+      a.conditions, b.conditions, {},
+      [](const ir::Guard& condition) { return ir::to_string(condition); },
+      [](const ir::Guard& condition) { return ir::to_string(condition); });
+}
+
 }  // namespace
 
 FamilyProofs::FamilyProofs(const Rule& rule, const VerifyOptions& options,
@@ -48,7 +56,8 @@ std::optional<Ending> FamilyProofs::prove_optional(const Instance& instance) {
 }
 
 std::optional<Ending> FamilyProofs::prove(const Instance& instance, std::int64_t most_members) {
-  if (auto ending = prove_one(instance, most_members)) return ending;
+  auto ending = prove_one(instance, most_members);
+  if (ending || options_.claim == VerifyOptions::Claim::kDifferent) return ending;
   return prove_other_integers(instance, most_members);
 }
 
@@ -75,7 +84,7 @@ std::optional<Ending> FamilyProofs::prove_one(const Instance& instance, std::int
     // The proof must not depend on the stand-ins. A result computed from a stand-in would; a
     // second proof with other stand-ins detects this.
     base::Result<Family> other = generalize(rule_, instance, {.salt = 1});
-    if (!other.ok() || prove(*other).lines != proof.lines)
+    if (!other.ok() || !same_conditions(*family, *other) || prove(*other).lines != proof.lines)
       return undecided("a number is computed from a real attribute");
   }
   keep_proof(*family, proof.lines);
@@ -103,8 +112,10 @@ std::optional<Ending> FamilyProofs::prove_unconditional(const Instance& instance
 }
 
 verifier::Proof FamilyProofs::prove(const Family& family) const {
-  return family.obligation->prove(family.conditions,
-                                  {.example = family.example, .session = &session_});
+  const verifier::ProofOptions how{.example = family.example, .session = &session_};
+  return options_.claim == VerifyOptions::Claim::kEqual
+             ? family.obligation->prove(family.conditions, how)
+             : family.obligation->prove_different(family.conditions, how);
 }
 
 void FamilyProofs::keep_proof(const Family& family, const std::vector<std::string>& lines) {

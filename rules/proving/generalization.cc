@@ -9,6 +9,7 @@
 #include "ir/analysis/batch_axes.h"
 #include "rules/language/attribute_pattern.h"
 #include "rules/language/expression_reads.h"
+#include "rules/language/index_numbers.h"
 #include "rules/language/real_expressions.h"
 #include "rules/proving/rewriting_proof.h"
 #include "rules/tensors/binding.h"
@@ -186,9 +187,9 @@ class Generalizer {
                            std::to_string(type.rank());
       for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
         const std::int64_t size = type.dims[axis].constant();
-        dims.push_back(integers_ ? size_symbol(size_name(rule_, slot, axis), size)
-                                 : ir::Index(size));
-        if (integers_) family_.conditions.push_back(dims.back() >= ir::Index(1));
+        const bool is_open = integers_ && !is_empty_size(type.dims[axis]);
+        dims.push_back(is_open ? size_symbol(size_name(rule_, slot, axis), size) : ir::Index(size));
+        if (is_open) family_.conditions.push_back(dims.back() >= ir::Index(1));
       }
       std::optional<double> splat;
       if (const auto found = start_.splats.find(name); found != start_.splats.end())
@@ -214,11 +215,15 @@ class Generalizer {
     if (!open_.is_open(name, splat)) return splat;
     if (ir::is_float(dtype)) return unknown_real(name, splat);
     const auto whole = static_cast<std::int64_t>(splat);
-    if (whole < 0 || dtype == ir::DType::kBool || !integers_) return splat;
-    const ir::Index made = scope_.symbol(element_name(name), whole);
-    family_.conditions.push_back(made >= ir::Index(0));
+    if (whole < kLeastNamed || dtype == ir::DType::kBool || !integers_) return splat;
+    const bool negated = is_negated(whole);
+    const std::int64_t magnitude = negated ? -whole : whole;
+    const ir::Index made = scope_.symbol(number_name(element_name(name), whole), magnitude);
+    family_.conditions.push_back(made >= ir::Index(negated ? 1 : 0));
     family_.reals.insert(name);
-    return reals_.stand_in({.kind = verifier::RealTerm::Kind::kIndex, .index = made}, whole);
+    const double stand_in =
+        reals_.stand_in({.kind = verifier::RealTerm::Kind::kIndex, .index = made}, magnitude);
+    return negated ? -stand_in : stand_in;
   }
 
   double unknown_real(const std::string& name, double real) {
@@ -391,6 +396,11 @@ class Generalizer {
   ir::SymbolicScope scope_;
   Environment environment_;
   StandIns reals_;
+  IndexNumbers index_numbers_{[this](double number) -> std::optional<ir::Index> {
+    const verifier::RealTerm term = reals_.meaning(number);
+    if (term.kind != verifier::RealTerm::Kind::kIndex) return std::nullopt;
+    return term.index;
+  }};
   RecordingSink sink_;
   std::map<std::string, std::size_t> group_of_;  // batch axes, by the names of sizes
   std::vector<ir::Index> batch_sizes_;

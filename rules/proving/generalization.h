@@ -29,10 +29,11 @@ struct Family {
   std::vector<ir::Graph> sides;  // left and right, where integers stay numbers
   // The left side and each graph that rewritings make, if there are any.
   std::vector<std::shared_ptr<verifier::Obligation>> on_the_way{};
-  std::vector<ir::Guard> conditions;  // over the symbols; the first say that sizes are at least 1
-  std::string structure;              // of the numbers
-  std::string reals_structure;        // which reals are equal, and what those are that are known
-  std::string variables;              // "?x: f32 of rank 4, ?w: f32 of rank 4"
+  // Over the symbols; the first say that sizes are at least 1. A size of 0 has no symbol.
+  std::vector<ir::Guard> conditions;
+  std::string structure;        // of the numbers
+  std::string reals_structure;  // which reals are equal, and what those are that are known
+  std::string variables;        // "?x: f32 of rank 4, ?w: f32 of rank 4"
   // Unknown reals: attributes that the rule leaves open, and constants whose elements are all
   // equal. Families of one rule and instance with different `salt` use different stand-ins for
   // them.

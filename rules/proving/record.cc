@@ -29,9 +29,10 @@ RuleStatus status_of(Verdict::Status verdict) {
 }  // namespace
 
 RuleLimit limit_of(const Verdict& verdict) {
-  if (verdict.status != Verdict::Status::kProven || verdict.any_rank) return {};
+  if (verdict.status != Verdict::Status::kProven) return {};
+  if (verdict.any_rank) return {.of_empty = verdict.of_empty};
   const auto& open = verdict.cover.open_ranks;
-  return {verdict.cover.rank, {open.begin(), open.end()}};
+  return {verdict.cover.rank, {open.begin(), open.end()}, verdict.of_empty};
 }
 
 void record(RuleStatuses& statuses, const Rule& rule, const TestReport& report) {

@@ -104,7 +104,8 @@ bool moves_inputs(const Graph& graph, NodeId at) {
 bool is_admitted(const Lemma& lemma, const Graph& graph, std::span<const NodeId> variables) {
   std::vector<int> ranks;
   for (const NodeId variable : variables) ranks.push_back(graph.node(variable).type.rank());
-  if (!lemma.limit.admits(ranks)) return false;
+  constexpr bool kHasEmpty = false;  // see below
+  if (!lemma.limit.admits(ranks, kHasEmpty)) return false;
   bool computed = false;
   for (const NodeId variable : variables) {
     const Node& node = graph.node(variable);

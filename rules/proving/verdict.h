@@ -45,6 +45,10 @@ struct VerifyOptions {
   // Answers shared with calls of other threads. The verdict does not depend on it, except for the
   // counted work.
   verifier::EasyAnswers* easy = nullptr;
+  // What is proven: that both sides are equal, or that they differ: that each instance whose output
+  // has elements has inputs for which they do. No tensors are then run.
+  enum class Claim : std::uint8_t { kEqual, kDifferent };
+  Claim claim = Claim::kEqual;
   bool batch_axes = true;     // sizes along them are kept equal (rules/proving/batch_sizes.h)
   bool scalars_first = true;  // rules over elementwise operators are proven at any rank
   bool keep_queries = false;
@@ -60,6 +64,18 @@ inline VerifyOptions thorough_options() {
           .small_effort = 10'000'000};
 }
 
+// Options for a proof that the sides differ. What broadcasts and scalars show of equal sides does
+// not carry over.
+inline VerifyOptions differing(VerifyOptions options) {
+  options.claim = VerifyOptions::Claim::kDifferent;
+  options.tensor_checks = 0;
+  options.bounded_members = 0;
+  options.lemmas = {};
+  options.batch_axes = false;
+  options.scalars_first = false;
+  return options;
+}
+
 // The numbers for which a rule was proven. A kind is what families fix: ranks, element types,
 // texts, list lengths and the signs of attributes.
 struct Covered {
@@ -70,6 +86,7 @@ struct Covered {
   std::string open;       // why a kind is not complete; empty if all are
   // Ranks of the variables, in the order of the rule, of the kinds that are not complete. Sorted.
   std::set<std::vector<int>> open_ranks{};
+  std::set<std::vector<int>> ranks{};  // of all kinds
 };
 
 struct Verdict {
@@ -88,12 +105,14 @@ struct Verdict {
   int checks = 0;                                  // instances that passed the tests with tensors
   std::shared_ptr<const Difference> difference{};  // the counterexample's tensors, of kRefuted
   int families = 0;
-  int derived = 0;  // families among them that other rules prove
-  int members = 0;  // instances found to be members
-  int axes = -1;    // all small instances of tensors of at most so many axes hold
+  int derived = 0;                  // families among them that other rules prove
+  int members = 0;                  // instances found to be members
+  bool excludes_instances = false;  // of a vacuous rule: it is decided that there are none
+  int axes = -1;                    // all small instances of tensors of at most so many axes hold
   std::int64_t bound = 0;
   Covered cover;
   bool any_rank = false;  // proven for tensors of any rank (rules/proving/any_rank.h)
+  bool of_empty = false;  // about instances with a size of 0: no other satisfies the conditions
   verifier::SolverStatistics solver;
   // A text per family: its description, both sides, and how they were matched. The queries are
   // SMT-LIB, if requested.

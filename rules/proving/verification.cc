@@ -3,12 +3,18 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/stop.h"
+#include "ir/core/integer_arithmetic.h"
 #include "ir/graph/graph_text.h"
+#include "rules/language/number_decisions.h"
 #include "rules/proving/any_rank.h"
 #include "rules/proving/family_proofs.h"
 #include "rules/proving/instance_search.h"
@@ -35,12 +41,21 @@ bool is_trivial(const Instance& instance) {
   return ir::to_text(instance.left) == ir::to_text(instance.right);
 }
 
+// Whether a whole number is one of an integer type.
+bool is_of_type(double number, ir::DType dtype) {
+  const auto whole = static_cast<std::int64_t>(number);
+  return !ir::is_integer(dtype) ||
+         (whole >= ir::lowest_integer(dtype) &&
+          (dtype == ir::DType::kU64 || whole <= ir::highest_integer(dtype)));
+}
+
 class Verification {
  public:
-  Verification(const Rule& rule, const VerifyOptions& options, KnownOperators& known)
+  Verification(const Rule& rule, const VerifyOptions& options, KnownOperators& known,
+               Sizes sizes = Sizes::kPositive)
       : rule_(rule),
         options_(options),
-        instantiator_(rule, known),
+        instantiator_(rule, known, sizes),
         session_({.keep_queries = options.keep_queries,
                   .second_opinion = options.second_opinion,
                   .memory = options.memory,
@@ -68,6 +83,18 @@ class Verification {
     return verdict({Status::kProven, ""});
   }
 
+  // An open number on which the rule decides something, but which has other values than those seen.
+  // Empty if there is none.
+  std::string open_number() const {
+    for (const std::string& number : decisions_.of) {
+      const bool all_seen = std::ranges::any_of(decisions_.finite, [&](const auto& finite) {
+        return number == "splat_of(" + finite.first + ")" && has_seen(finite.first, finite.second);
+      });
+      if (!all_seen) return number;
+    }
+    return "";
+  }
+
   // Whether the operators of all instances that opened families are elementwise.
   bool is_elementwise() {
     ElementwiseCheck check;
@@ -78,6 +105,34 @@ class Verification {
   }
 
  private:
+  // Outputs without elements are no evidence, unless the rule is about tensors without elements.
+  bool counts(const Instance& instance) const {
+    if (instantiator_.sizes() == Sizes::kPositive) return has_elements(instance);
+    return std::ranges::any_of(instance.choice.variables, [](const auto& variable) {
+      return std::ranges::any_of(variable.second.dims, is_empty_size);
+    });
+  }
+
+  void note_numbers(const Instance& instance) {
+    for (std::size_t i = 0; i < instance.splats.size(); ++i) {
+      const ir::Node& input = instance.left.node(instance.left.inputs()[i]);
+      if (instance.splats[i] && decisions_.finite.contains(input.name))
+        seen_[{input.name, input.type.dtype}].insert(*instance.splats[i]);
+    }
+  }
+  // Whether the constant was each of the numbers that its type has, in each type that it had.
+  bool has_seen(const std::string& name, std::span<const double> numbers) const {
+    bool some = false;
+    for (const auto& [at, seen] : seen_) {
+      if (at.first != name) continue;
+      some = true;
+      for (const double number : numbers) {
+        if (is_of_type(number, at.second) && !seen.contains(number)) return false;
+      }
+    }
+    return some;
+  }
+
   std::optional<Ending> test_instances() {
     while (checks_ < options_.tensor_checks) {
       auto instance = next_instance();
@@ -87,7 +142,7 @@ class Verification {
       const Comparison comparison = refutation_.compare(*instance, elements);
       if (comparison.outcome == Comparison::Outcome::kDifferent)
         return refuted(refutation_.shrunk(*instance, comparison, elements));
-      if (!has_elements(*instance)) continue;
+      if (!counts(*instance)) continue;
       tested_.push_back(*std::move(instance));
       checks_ += comparison.outcome == Comparison::Outcome::kEqual ? 1 : 0;
     }
@@ -95,10 +150,17 @@ class Verification {
   }
 
   std::optional<Ending> prove_instances() {
-    while (members_ < options_.instances) {
+    constexpr int kMore = 4;  // until each of few numbers was seen
+    const auto needs_more = [&] {
+      return members_ < options_.instances ||
+             (members_ < kMore * options_.instances && !decisions_.finite.empty() &&
+              !open_number().empty());
+    };
+    while (needs_more()) {
       const auto instance = tested_or_next_instance();
       if (!instance) break;
-      if (!has_elements(*instance)) continue;
+      if (!counts(*instance)) continue;
+      note_numbers(*instance);
       trivial_ = trivial_ && is_trivial(*instance);
       if (!families_.contain(*instance)) {
         if (auto ending = families_.prove(*instance)) return ending;
@@ -123,7 +185,7 @@ class Verification {
       int found = 0;
       for (std::uint64_t i = 0; i < kAttempts && found < kInstances; ++i) {
         const auto instance = instantiator_.attempt(random.split(i), rank);
-        if (!instance || !has_elements(*instance) || rank_of(instance->choice) != rank) continue;
+        if (!instance || !counts(*instance) || rank_of(instance->choice) != rank) continue;
         ++found;
         if (options_.tensor_checks > 0) {
           if (auto wrong = refutation_.on(*instance, random.split(kAttempts + i)))
@@ -173,7 +235,7 @@ class Verification {
       std::optional<Ending> ending;
       const bool all = small.visit_all(axes, [&](const Choice& next) {
         const auto instance = instantiator_.of(next, random_);
-        if (!instance || !has_elements(*instance) || families_.contain(*instance)) return true;
+        if (!instance || !counts(*instance) || families_.contain(*instance)) return true;
         if (proven) {
           ending = families_.prove(*instance);
           if (!ending) opened_.push_back(next);
@@ -194,6 +256,7 @@ class Verification {
   Ending without_instances() {
     if (instances_.walked() > 0) return {Status::kVacuous, "no instance with elements was found"};
     InstanceSource::None none = solved_.none();
+    excludes_instances_ = none.certain;
     return {none.certain ? Status::kVacuous : Status::kUndecided, std::move(none.reason)};
   }
 
@@ -220,8 +283,14 @@ class Verification {
     verdict.checks = checks_;
     verdict.difference = std::move(ending.difference);
     verdict.members = members_;
+    verdict.excludes_instances = excludes_instances_;
     verdict.axes = axes_;
     verdict.cover = kinds_.covered();
+    if (const std::string number = open_number(); !number.empty()) {
+      verdict.cover.complete = 0;
+      verdict.cover.open_ranks = verdict.cover.ranks;
+      verdict.cover.open = "the rule decides something on " + number;
+    }
     verdict.any_rank = verdict.status == Status::kProven && verdict.cover.open.empty() &&
                        kinds_.first_axes_are_batch() && is_free_of_ranks(rule_);
     verdict.solver = session_.statistics();
@@ -239,9 +308,12 @@ class Verification {
   Refutation refutation_;
   FamilyProofs families_;
   KindCover kinds_;
+  const NumberDecisions decisions_{number_decisions(rule_)};
+  std::map<std::pair<std::string, ir::DType>, std::set<double>> seen_;  // of constants
   std::deque<Instance> tested_;  // on tensors, not yet proven
   std::vector<Choice> opened_;   // of the instances that were in no family yet
-  bool trivial_ = true;          // both sides of all instances are the same graph
+  bool excludes_instances_ = false;
+  bool trivial_ = true;  // both sides of all instances are the same graph
   int checks_ = 0;
   int members_ = 0;
   int drawn_rank_ = 0;  // the highest of a random instance
@@ -259,7 +331,26 @@ std::optional<Verdict> proof_on_scalars(const Rule& rule, const VerifyOptions& o
   alone.bounded_members = 0;
   Verification verification(*scalars, alone, known);
   Verdict verdict = verification.run();
-  if (verdict.status != Status::kProven || !verification.is_elementwise()) return std::nullopt;
+  if (verdict.status != Status::kProven || !verification.open_number().empty() ||
+      !verification.is_elementwise())
+    return std::nullopt;
+  return verdict;
+}
+
+// The verdict on a rule whose conditions no sizes of at least 1 satisfy. `vacuous` says so, and
+// stays if no sizes of 0 do either. Most instances have no elements, so there are more of them.
+Verdict verdict_on_empty(const Rule& rule, const VerifyOptions& options, KnownOperators& known,
+                         Verdict vacuous) {
+  constexpr int kMore = 3;
+  VerifyOptions more = options;
+  more.instances *= kMore;
+  more.tensor_checks *= kMore;
+  more.most_families *= kMore;
+  more.cover_families *= kMore;
+  more.batch_axes = false;  // they are for sizes that may be 2
+  Verdict verdict = Verification(rule, more, known, Sizes::kWithZero).run();
+  if (verdict.members == 0 && verdict.status != Status::kRefuted) return vacuous;
+  verdict.of_empty = true;
   return verdict;
 }
 
@@ -268,6 +359,9 @@ std::optional<Verdict> proof_on_scalars(const Rule& rule, const VerifyOptions& o
 Verdict verify(const Rule& rule, const VerifyOptions& options, KnownOperators& known) {
   const auto scalars = proof_on_scalars(rule, options, known);
   Verdict verdict = Verification(rule, options, known).run(scalars ? &*scalars : nullptr);
+  const bool equal = options.claim == VerifyOptions::Claim::kEqual;
+  if (equal && verdict.excludes_instances && !base::stop_requested())
+    verdict = verdict_on_empty(rule, options, known, std::move(verdict));
   if (base::stop_requested()) {
     verdict.status = Status::kUndecided;  // parts were not examined
     verdict.reason = "stopped";

@@ -12,6 +12,12 @@
 // (rules/proving/rewriting_proof.h). Otherwise it is checked exhaustively up to a bound
 // (rules/proving/bounded_check.h), and the rule is called bounded.
 //
+// A rule that no sizes of at least 1 satisfy is about tensors without elements, if sizes of 0
+// satisfy it. The kinds of its instances then say which sizes are 0; the others are at least 1
+// (Verdict::of_empty).
+//
+// With VerifyOptions::claim, the same search proves that the sides differ on every instance.
+//
 // A rule without content is a failure of its own: one without instances (vacuous), and one whose
 // two sides are the same graph (trivial).
 //

@@ -45,6 +45,14 @@ class EGraphSink : public TermSink {
   TensorEGraph& tensors_;
 };
 
+// Over open sizes, the answer holds for all of them, or the step is not decided.
+bool has_size_of_0(const ir::TensorType& type) {
+  return !std::ranges::all_of(type.dims, [](const ir::Index& size) {
+    const ir::Guard is_positive = size >= 1;
+    return is_positive.is_true() || ir::decided(is_positive) == std::optional(true);
+  });
+}
+
 // The state that a rule's callbacks share. The engine applies one match of a rule at a time. The
 // condition binds `environment`, and the following steps build with it.
 struct Shared {
@@ -97,7 +105,7 @@ struct Shared {
       environment.tensors[static_cast<std::size_t>(slot)] = {&tensors.facts(match[var]),
                                                              match[var].index()};
     }
-    if (!limit.is_none() && !is_within_limit()) return false;
+    if (!is_within_limit()) return false;
     std::vector<MatchedTerm> matched;
     for (const Capture& capture : captures)
       matched.push_back({capture.term, &tensors.language().attrs(match[capture.op])});
@@ -118,11 +126,14 @@ struct Shared {
 
   bool is_within_limit() const {
     base::SmallVector<int, 8> ranks;
+    bool has_empty = false;
     for (std::size_t slot = 0; slot < rule.tensors.size(); ++slot) {
-      if (rule.is_variable(static_cast<int>(slot)))
-        ranks.push_back(environment.tensors[slot].facts->type.rank());
+      if (!rule.is_variable(static_cast<int>(slot))) continue;
+      const ir::TensorType& type = environment.tensors[slot].facts->type;
+      ranks.push_back(type.rank());
+      has_empty = has_empty || has_size_of_0(type);
     }
-    return limit.admits({ranks.data(), ranks.size()});
+    return limit.admits({ranks.data(), ranks.size()}, has_empty);
   }
 };
 

@@ -6,7 +6,8 @@
 
 namespace egret::rules {
 
-bool RuleLimit::admits(std::span<const int> ranks) const {
+bool RuleLimit::admits(std::span<const int> ranks, bool has_empty) const {
+  if (has_empty != of_empty) return false;
   if (rank != kAnyRank && std::ranges::any_of(ranks, [&](int one) { return one > rank; }))
     return false;
   return std::ranges::none_of(
@@ -21,6 +22,7 @@ std::string to_string(const RuleLimit& limit) {
     text += (i == 0 ? " but not (" : ", (") + text_of_ranks(limit.open[i]) + ")";
   if (limit.open.size() > kNamed)
     text += " and " + std::to_string(limit.open.size() - kNamed) + " more";
+  if (limit.of_empty) text += ", only with a size of 0";
   return text;
 }
 

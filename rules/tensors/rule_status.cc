@@ -185,6 +185,7 @@ std::string RuleStatuses::to_json() const {
         for (const std::vector<int>& ranks : entry.limit.open) open.push(text_of_ranks(ranks));
         row.set("open", std::move(open));
       }
+      if (entry.limit.of_empty) row.set("of_empty", true);
       Json names = Json::array();
       for (const std::string& name : entry.rests_on) {
         names.push(name);
@@ -242,6 +243,9 @@ Result<RuleStatuses> parse_statuses(std::string_view json) {
     if (const Json* rank = row.find("rank"); rank != nullptr) {
       EGRET_ASSIGN_OR_RETURN(const std::int64_t largest, rank->as_integer());
       entry.limit.rank = static_cast<int>(largest);
+    }
+    if (const Json* of_empty = row.find("of_empty"); of_empty != nullptr) {
+      EGRET_ASSIGN_OR_RETURN(entry.limit.of_empty, of_empty->as_bool());
     }
     if (const Json* open = row.find("open"); open != nullptr) {
       if (!open->is_array()) return base::bad_input("rule statuses: 'open' must be an array");

@@ -4,10 +4,11 @@
 //
 //   {"schema_version": 1, "definitions": {"add": "<hash>", ...},
 //    "rules": {"<hash>": {"name": ..., "status": "proven", "checks": 10000, "families": 12,
-//                         "axes": 4, "rank": 4, "open": ["4,1"], "rests_on": ["add", "relu"]}}}
+//                         "axes": 4, "rank": 4, "open": ["4,1"], "of_empty": true,
+//                         "rests_on": ["add", "relu"]}}}
 //
-// "rank" and "open" are the limit of a proof (rules/tensors/rule_limit.h); without them there is
-// none.
+// "rank", "open" and "of_empty" are the limit of a proof (rules/tensors/rule_limit.h); without them
+// there is none.
 //
 // A proof depends on the rule and on the definitions of its operators ("rests_on"). If one of them
 // is composite, or other rules were lemmas of the proof, it depends on all operators of that time

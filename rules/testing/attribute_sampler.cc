@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <string>
 #include <variant>
+#include <vector>
 
 namespace egret::rules {
 
@@ -167,6 +169,37 @@ AttrValue text(Context& c) {
   if (usual && c.random.chance(0.4)) return *usual;
   return texts[c.random.below(texts.size())];
 }
+
+// Labels are numbered in the order of their first use, so that equations that differ in names alone
+// are one. Axes of equal sizes often share a label.
+AttrValue equation(Context& c) {
+  std::string text;
+  std::vector<std::int64_t> sizes;  // by label
+  for (const ir::TensorType& input : c.inputs) {
+    if (&input != &c.inputs.front()) text += ',';
+    for (const std::int64_t size : input.shape()) {
+      std::vector<std::size_t> alike;
+      for (std::size_t label = 0; label < sizes.size(); ++label) {
+        if (sizes[label] == size) alike.push_back(label);
+      }
+      std::size_t label = sizes.size();
+      if (!alike.empty() && c.random.chance(0.6)) {
+        label = alike[c.random.below(alike.size())];
+      } else {
+        sizes.push_back(size);
+      }
+      text += static_cast<char>('a' + label);
+    }
+  }
+  std::string output;
+  for (std::size_t label = 0; label < sizes.size(); ++label) {
+    if (!c.random.chance(0.6)) continue;
+    const bool in_order = c.random.chance(0.7);
+    const std::size_t place = in_order ? output.size() : c.random.below(output.size() + 1);
+    output.insert(place, 1, static_cast<char>('a' + label));
+  }
+  return text + "->" + output;
+}
 AttrValue epsilon(Context& c) { return 0x1p-10 * static_cast<double>(c.random.between(1, 8)); }
 
 // An integer attribute of an operator without operands is a size, often equal to an earlier one (a
@@ -217,6 +250,7 @@ constexpr Row kRows[] = {
     {"size", Kind::kInteger, slice_size},
     {"activation", Kind::kText, text},
     {"mode", Kind::kText, text},
+    {"equation", Kind::kText, equation},
     {"to", Kind::kText, dtype},
     {"dtype", Kind::kText, dtype},
     {"epsilon", Kind::kReal, epsilon},

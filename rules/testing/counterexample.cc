@@ -62,7 +62,7 @@ class Shrinking {
   bool accept(const Choice& choice) {
     --left_;
     for (const auto& [slot, type] : choice.variables) {
-      if (type.elements() <= 0) return false;
+      if (instantiator_.sizes() == Sizes::kPositive && type.elements() == 0) return false;
     }
     auto smaller = instantiator_.of(choice, random_.split(1), most_elements_);
     if (!smaller) return false;

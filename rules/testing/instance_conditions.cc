@@ -8,6 +8,7 @@
 
 #include "base/function_ref.h"
 #include "rules/language/expression_reads.h"
+#include "rules/language/number_decisions.h"
 
 namespace egret::rules {
 namespace {
@@ -32,17 +33,11 @@ void collect_numbers(const Expr& expr, std::set<double>& numbers) {
   for (const Expr& part : expr.arguments) collect_numbers(part, numbers);
 }
 
-std::vector<double> landmarks_of(const std::vector<Expr>& conditions) {
-  std::set<double> numbers;
-  for (const Expr& condition : conditions) collect_numbers(condition, numbers);
-  if (numbers.empty()) return {};
-  std::vector<double> landmarks{*numbers.begin() - 1};
-  for (const double number : numbers) {
-    if (number != *numbers.begin()) landmarks.push_back((landmarks.back() + number) / 2);
-    landmarks.push_back(number);
-  }
-  landmarks.push_back(*numbers.rbegin() + 1);
-  return landmarks;
+// The numbers that the conditions name, and those on which the rule decides something.
+std::vector<double> landmarks_of(const Rule& rule, const NumberDecisions& decisions) {
+  std::set<double> numbers(decisions.landmarks.begin(), decisions.landmarks.end());
+  for (const Expr& condition : rule.conditions) collect_numbers(condition, numbers);
+  return with_neighbours({numbers.begin(), numbers.end()});
 }
 
 bool mentions_attribute(const Expr& expr, int slot) {
@@ -156,7 +151,13 @@ InstanceConditions::InstanceConditions(const Rule& rule, Regard regard) : rule_(
     });
     equations_.clear();
   }
-  landmarks_ = landmarks_of(rule.conditions);
+  const NumberDecisions decisions = number_decisions(rule);
+  landmarks_ = landmarks_of(rule, decisions);
+  splat_numbers_ = decisions.landmarks;
+  for (std::size_t slot = 0; slot < rule.tensors.size(); ++slot) {
+    const auto finite = decisions.finite.find(rule.tensors[slot]);
+    if (finite != decisions.finite.end()) finite_[static_cast<int>(slot)] = finite->second;
+  }
   for (const Equation& equation : equations_) {
     collect_sizes(equation, *equation.left);
     collect_sizes(equation, *equation.right);
@@ -241,7 +242,8 @@ std::optional<std::int64_t> InstanceConditions::solve_for(int attribute,
   return found;
 }
 
-void InstanceConditions::fit(int tensor, ir::TensorType& type, Environment& environment) const {
+void InstanceConditions::fit(int tensor, ir::TensorType& type, Environment& environment,
+                             std::int64_t least) const {
   for (const auto& [a, b] : same_types_) {
     if (a != tensor && b != tensor) continue;
     const auto& other = environment.tensors[static_cast<std::size_t>(a == tensor ? b : a)];
@@ -249,12 +251,12 @@ void InstanceConditions::fit(int tensor, ir::TensorType& type, Environment& envi
   }
   const auto sizes = sizes_.find(tensor);
   if (sizes == sizes_.end()) return;
-  for (const Size& size : sizes->second) fit_size(size, tensor, type, environment);
+  for (const Size& size : sizes->second) fit_size(size, tensor, type, environment, least);
 }
 
 // Solves the equation for the size.
 void InstanceConditions::fit_size(const Size& size, int tensor, ir::TensorType& type,
-                                  Environment& environment) {
+                                  Environment& environment, std::int64_t least) {
   const auto axis = integer(*size.axis, environment);
   if (!axis) return;
   const std::int64_t at = *axis < 0 ? *axis + type.rank() : *axis;
@@ -267,7 +269,7 @@ void InstanceConditions::fit_size(const Size& size, int tensor, ir::TensorType& 
     return excess(size.equation, environment);
   });
   known = {};
-  if (found && *found >= 1) type.dims[static_cast<std::size_t>(at)] = *found;
+  if (found && *found >= least) type.dims[static_cast<std::size_t>(at)] = *found;
 }
 
 bool InstanceConditions::fail(Environment& environment) const {
@@ -288,6 +290,11 @@ std::span<const ir::DType> InstanceConditions::dtypes_of(int tensor) const {
 std::span<const std::string> InstanceConditions::texts_of(int attribute) const {
   const auto found = texts_.find(attribute);
   return found != texts_.end() ? std::span(found->second) : std::span<const std::string>();
+}
+
+const std::vector<double>& InstanceConditions::splat_numbers(int tensor) const {
+  const auto found = finite_.find(tensor);
+  return found != finite_.end() ? found->second : splat_numbers_;
 }
 
 std::optional<InstanceConditions::Splat> InstanceConditions::splat_of(int tensor) const {

@@ -43,8 +43,9 @@ class InstanceConditions {
   std::optional<std::int64_t> solve_for(int attribute, Environment& environment) const;
 
   // Adjusts the type and sizes of a newly drawn tensor to the equations that are linear in a size.
-  // The tensor is not in the environment, before or afterwards.
-  void fit(int tensor, ir::TensorType& type, Environment& environment) const;
+  // The tensor is not in the environment, before or afterwards. No size gets below `least`.
+  void fit(int tensor, ir::TensorType& type, Environment& environment,
+           std::int64_t least = 1) const;
 
   // Whether some condition is false regardless of what is still unknown. Unknown values have no
   // value in the environment. Evaluates no condition on elements.
@@ -64,8 +65,12 @@ class InstanceConditions {
   // The sign that the conditions state of all elements.
   ir::Sign sign_of(int tensor) const { return stated_sign(rule_, tensor); }
 
-  // The numbers in the conditions, one number between each two, one below and one above all. If
-  // conditions that compare one real with numbers can be met, then by one of these.
+  // Numbers that the elements of constants should have in some instances, because the rule decides
+  // something on them.
+  const std::vector<double>& splat_numbers(int tensor) const;
+  // The numbers in the conditions and in decisions on reals, one number between each two, one below
+  // and one above all. If conditions that compare one real with numbers can be met, then by one of
+  // these.
   const std::vector<double>& landmarks() const { return landmarks_; }
 
  private:
@@ -85,8 +90,8 @@ class InstanceConditions {
   void collect(const Expr& condition);
   void collect_equation(const Expr& left, const Expr& right);
   void collect_sizes(const Equation& equation, const Expr& within);
-  static void fit_size(const Size& size, int tensor, ir::TensorType& type,
-                       Environment& environment);
+  static void fit_size(const Size& size, int tensor, ir::TensorType& type, Environment& environment,
+                       std::int64_t least);
 
   const Rule& rule_;
   std::vector<const Expr*> early_;
@@ -99,6 +104,9 @@ class InstanceConditions {
   std::map<int, std::vector<std::string>> texts_;  // by attribute, of alternatives
   std::map<int, Splat> splats_;
   std::vector<double> landmarks_;
+  std::vector<double> splat_numbers_;
+  std::map<int, std::vector<double>>
+      finite_;  // by tensor: the only numbers that a condition admits
 };
 
 }  // namespace egret::rules

@@ -18,6 +18,8 @@ std::string size_name(const Rule& rule, int slot, std::size_t axis) {
 
 std::string element_name(const std::string& tensor) { return tensor + ".element"; }
 
+bool is_empty_size(const ir::Index& size) { return size.is_constant() && size.constant() == 0; }
+
 // Reals are known up to renaming: equal unknown reals share a number, known ones appear with their
 // value.
 std::string structure_of_reals(const Numbers& numbers, const std::set<std::string>& unknown) {
@@ -47,12 +49,17 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
                          " ";
   }
   numbers.integers.merge(sizes_of(rule, instance.choice));
+  for (const auto& [slot, type] : instance.choice.variables) {
+    for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+      if (is_empty_size(type.dims[axis])) numbers.structure += size_name(rule, slot, axis) + "=0 ";
+    }
+  }
   for (std::size_t i = 0; i < instance.splats.size(); ++i) {
     if (!instance.splats[i]) continue;
     const ir::Node& input = instance.left.node(instance.left.inputs()[i]);
     numbers.reals[input.name] = *instance.splats[i];
     if (!ir::is_float(input.type.dtype))
-      numbers.integers[element_name(input.name)] = static_cast<std::int64_t>(*instance.splats[i]);
+      add(element_name(input.name), static_cast<std::int64_t>(*instance.splats[i]));
   }
   const auto terms = source_applications(rule);
   for (std::size_t i = 0; i < terms.size(); ++i) {
@@ -73,19 +80,16 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
       }
     }
   }
-  for (const auto& [name, real] : numbers.reals) {
-    const auto element = numbers.integers.find(element_name(name));
-    if (element != numbers.integers.end() && element->second < 0)
-      numbers.structure += element->first + "=" + std::to_string(element->second) + " ";
-  }
   return numbers;
 }
 
 ir::SymbolValues sizes_of(const Rule& rule, const Choice& choice) {
   ir::SymbolValues sizes;
   for (const auto& [slot, type] : choice.variables) {
-    for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
-      sizes[size_name(rule, slot, axis)] = type.dims[axis].constant();
+    for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+      if (!is_empty_size(type.dims[axis]))
+        sizes[size_name(rule, slot, axis)] = type.dims[axis].constant();
+    }
   }
   return sizes;
 }

@@ -16,13 +16,14 @@ namespace egret::rules {
 
 // The numbers of an instance, by the names of the symbols that represent them in its families.
 struct Numbers {
-  ir::SymbolValues integers;  // sizes too
+  ir::SymbolValues integers;  // sizes too, other than 0
   std::map<std::string, double, std::less<>> reals;
-  // Ranks, element types, texts, list lengths, and integers that stay numbers.
+  // Ranks, element types, texts, list lengths, and integers that stay numbers: sizes of 0 are among
+  // them.
   std::string structure;
 };
 Numbers numbers_of(const Rule& rule, const Instance& instance);
-// The sizes alone.
+// The sizes alone, other than 0.
 ir::SymbolValues sizes_of(const Rule& rule, const Choice& choice);
 // The choice with the named sizes and integer attributes replaced.
 Choice with_integers(const Rule& rule, Choice choice, const ir::SymbolValues& integers);
@@ -44,6 +45,7 @@ inline constexpr std::int64_t kLeastNamed = -(std::int64_t{1} << 40);
 inline bool is_negated(std::int64_t value) { return value < 0 && value >= kLeastNamed; }
 std::string number_name(const std::string& name, std::int64_t value);
 std::string size_name(const Rule& rule, int slot, std::size_t axis);
+bool is_empty_size(const ir::Index& size);            // 0: it stays a number in families
 std::string element_name(const std::string& tensor);  // of a constant's integer element
 
 }  // namespace egret::rules

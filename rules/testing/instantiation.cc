@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/core/integer_arithmetic.h"
 #include "rules/testing/attribute_draws.h"
 #include "rules/testing/attribute_sampler.h"
 #include "rules/testing/operand_draws.h"
@@ -34,6 +35,21 @@ int most_tries(bool is_known, bool fits, bool all_built) {
 
 bool is_same_stream(Random a, Random b) { return a.next() == b.next(); }
 
+// Whether the element type represents the number.
+bool is_of(ir::DType dtype, double number) {
+  constexpr double kMost = 1e15;
+  if (ir::is_float(dtype)) return true;
+  if (!ir::is_integer(dtype) || number != std::trunc(number) || std::abs(number) > kMost)
+    return false;
+  const auto whole = static_cast<std::int64_t>(number);
+  return whole >= ir::lowest_integer(dtype) &&
+         (dtype == ir::DType::kU64 || whole <= ir::highest_integer(dtype));
+}
+bool has_sign(ir::Sign sign, double number) {
+  return sign == ir::Sign::kUnknown || number > 0 ||
+         (number == 0 && sign == ir::Sign::kNotNegative);
+}
+
 // A number that the element type represents.
 std::optional<double> draw_splat(const InstanceConditions& conditions, int slot, ir::DType dtype,
                                  Random& random) {
@@ -42,6 +58,11 @@ std::optional<double> draw_splat(const InstanceConditions& conditions, int slot,
   const auto wanted = conditions.splat_of(slot);
   if (!wanted) return std::nullopt;
   if (wanted->number) return wanted->number;
+  const std::vector<double>& decisive = conditions.splat_numbers(slot);
+  if (!decisive.empty() && random.chance(0.8)) {
+    const double number = decisive[random.below(decisive.size())];
+    if (is_of(dtype, number) && has_sign(conditions.sign_of(slot), number)) return number;
+  }
   std::uint64_t which = random.below(std::size(kNumbers));
   // The fourth and fifth numbers are negative and 0.
   const ir::Sign sign = conditions.sign_of(slot);
@@ -49,14 +70,16 @@ std::optional<double> draw_splat(const InstanceConditions& conditions, int slot,
     which = 0;
   if (ir::is_float(dtype)) return kNumbers[which];
   if (dtype == ir::DType::kBool) return static_cast<double>(which % 2);
-  return ir::is_signed_integer(dtype) ? kWhole[which] : std::abs(kWhole[which]);
+  if (!ir::is_signed_integer(dtype)) return std::abs(kWhole[which]);
+  constexpr double kOtherNegative = -3.0;  // what holds for -1 alone is not taken for a law
+  return kWhole[which] == -1 && random.chance(0.5) ? kOtherNegative : kWhole[which];
 }
 
 // Applications with random types and attributes.
 class ApplicationDraws {
  public:
   ApplicationDraws(const InstanceConditions& conditions, KnownSignatures& signatures,
-                   ir::TypeMemo& types, SourceBuilder& sources, Random& random,
+                   ir::TypeMemo& types, SourceBuilder& sources, Random& random, Sizes sizes,
                    std::optional<int> rank = std::nullopt)
       : conditions_(conditions),
         signatures_(signatures),
@@ -64,6 +87,7 @@ class ApplicationDraws {
         sources_(sources),
         random_(random) {
     palette_.rank = rank;
+    palette_.allowed = sizes;
   }
 
   // Draws types for the variables that are new here, and attributes, until the operator accepts
@@ -109,22 +133,23 @@ class ApplicationDraws {
 
 }  // namespace
 
-Instantiator::Instantiator(const Rule& rule, KnownOperators& known)
+Instantiator::Instantiator(const Rule& rule, KnownOperators& known, Sizes sizes)
     : rule_(rule),
       known_(known),
+      sizes_(sizes),
       conditions_(rule),
       structure_(rule, InstanceConditions::Regard::kStructure) {}
 
 std::optional<Instance> Instantiator::attempt(Random random, std::optional<int> rank) {
-  SourceBuilder sources(rule_, types_);
-  ApplicationDraws draws(conditions_, known_.signatures, types_, sources, random, rank);
+  SourceBuilder sources(rule_, types_, {.sizes = sizes_});
+  ApplicationDraws draws(conditions_, known_.signatures, types_, sources, random, sizes_, rank);
   return sources.run(
       [&](const Term& term, Operands operands) { return draws.apply(term, std::move(operands)); });
 }
 
 std::optional<Instance> Instantiator::attempt_sources(Random random) {
-  SourceBuilder sources(rule_, types_);
-  ApplicationDraws draws(structure_, known_.signatures, types_, sources, random);
+  SourceBuilder sources(rule_, types_, {.sizes = sizes_});
+  ApplicationDraws draws(structure_, known_.signatures, types_, sources, random, sizes_);
   return sources.run_sources(
       [&](const Term& term, Operands operands) { return draws.apply(term, std::move(operands)); });
 }
@@ -135,7 +160,7 @@ std::optional<Instance> Instantiator::of(const Choice& choice, Random random,
   const bool fits = types_fit(choice);
   most_elements_ = kMostElements;
   if (!fits) return std::nullopt;
-  SourceBuilder sources(rule_, types_, most_elements);
+  SourceBuilder sources(rule_, types_, {.most_elements = most_elements, .sizes = sizes_});
   // Only the numbers of constant tensors are drawn, after the numbers that attempt() draws first.
   draw_palette(random);
   return sources.run([&](const Term& term, Operands operands) -> std::optional<Handle> {

@@ -7,7 +7,7 @@
 // variables that first occur there (rules/testing/operand_draws.h) and the operator's attributes
 // (rules/testing/attribute_draws.h) are drawn again. What the conditions determine is computed and
 // not drawn: attributes, constants, ranks, sizes and types that equations give
-// (rules/testing/instance_conditions.h). Sizes of variables are at least 1.
+// (rules/testing/instance_conditions.h). Sizes of variables are at least 1 unless asked for.
 //
 // Deterministic for a seed.
 #pragma once
@@ -29,9 +29,10 @@ namespace egret::rules {
 class Instantiator {
  public:
   // Both outlive the instantiator.
-  Instantiator(const Rule& rule, KnownOperators& known);
+  Instantiator(const Rule& rule, KnownOperators& known, Sizes sizes = Sizes::kPositive);
 
   const Rule& rule() const { return rule_; }
+  Sizes sizes() const { return sizes_; }
   // One attempt; nullopt when it finds no instance. Bounded: each application is tried a constant
   // number of times.
   // `rank`: of most variables, drawn for each otherwise.
@@ -61,6 +62,7 @@ class Instantiator {
 
   const Rule& rule_;
   KnownOperators& known_;
+  const Sizes sizes_;
   ir::TypeMemo types_;
   std::int64_t most_elements_ = kMostElements;
   std::map<int, ir::TensorType> bound_;  // named sources, in types_fit()

@@ -90,7 +90,8 @@ void OperandDraws::draw(const Term& term, const std::vector<const Signature*>& f
       if (one_dtype) type.dtype = *dtype;
       if (const auto own = drawn_dtype(slot)) type.dtype = *own;
       if (alike) make_alike(*like, i, operands);
-      conditions_.fit(slot, type, sources_.environment());
+      conditions_.fit(slot, type, sources_.environment(),
+                      palette_.allowed == Sizes::kWithZero ? 0 : 1);
       show(slot, type);
     }
     models.push_back(&type);

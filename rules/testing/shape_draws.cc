@@ -33,6 +33,8 @@ Palette draw_palette(Random& random) {
 }
 
 std::int64_t draw_size(const Palette& palette, const Models& models, Random& random) {
+  constexpr double kZeros = 0.3;
+  if (palette.allowed == Sizes::kWithZero && random.chance(kZeros)) return 0;
   if (random.chance(0.2)) return 1;
   const TensorType* model = draw_model(models, 0.35, random);
   if (model != nullptr && model->rank() > 0)

@@ -15,11 +15,16 @@
 
 namespace egret::rules {
 
+// The sizes of variables in instances. Proofs are about sizes of at least 1, so 0 is drawn only for
+// rules that have no instance otherwise.
+enum class Sizes : std::uint8_t { kPositive, kWithZero };
+
 // Drawn once for an instance.
 struct Palette {
   std::vector<std::int64_t> sizes;  // one to three, of 1..4
   ir::DType main_type;              // of most variables
   std::optional<int> rank{};        // of most variables, if it is not drawn for each
+  Sizes allowed = Sizes::kPositive;
 };
 Palette draw_palette(base::Random& random);
 

@@ -17,13 +17,13 @@ constexpr std::size_t kMostExamples = 6;  // of lists and texts, of one applicat
 constexpr std::size_t kInference = 10;
 constexpr std::size_t kVisit = 10;
 
-// All shapes of at most `axes` axes with sizes 1 and 2, fewest axes first.
-std::vector<ir::Dims> shapes_of(int axes) {
+// All shapes of at most `axes` axes with sizes from `least` to 2, fewest axes first.
+std::vector<ir::Dims> shapes_of(int axes, std::int64_t least) {
   std::vector<ir::Dims> shapes{{}};
   // Breadth first: the list grows while it is read, and ends at the first shape of full rank.
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     if (std::ssize(shapes[i]) == axes) break;
-    for (std::int64_t size = 1; size <= kLargestSize; ++size) {
+    for (std::int64_t size = least; size <= kLargestSize; ++size) {
       ir::Dims longer = shapes[i];
       longer.emplace_back(size);
       shapes.push_back(std::move(longer));
@@ -112,7 +112,7 @@ void SmallInstances::add_examples(Site& site, std::span<const Choice> examples) 
 
 bool SmallInstances::visit_all(int axes, Visit visit) {
   axes_ = axes;
-  shapes_ = shapes_of(axes);
+  shapes_ = shapes_of(axes, instantiator_.sizes() == Sizes::kWithZero ? 0 : 1);
   for (Site& site : sites_) {
     site.numbers.clear();
     // Integer attributes of operators without operands are sizes.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enumerates all small instances of a rule: its sources over tensors of few axes with sizes 1 and
-// 2. Unrelated sizes and axes then coincide in all possible ways, which random instances rarely
-// show. Examples: a sum of two concatenations along different axes has the type of another one;
-// broadcast operands have ranks in all combinations.
+// 2, and also 0 where the instantiator allows it. Unrelated sizes and axes then coincide in all
+// possible ways, which random instances rarely show. Examples: a sum of two concatenations along
+// different axes has the type of another one; broadcast operands have ranks in all combinations.
 //
 // Depth-first through the sources' applications, from the leaves up. A combination that an operator
 // rejects is dropped at once, so the search extends only well-typed prefixes.

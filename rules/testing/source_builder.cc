@@ -25,8 +25,11 @@ bool Operands::all_built() const {
   return std::ranges::all_of(built, [](const auto& one) { return one.has_value(); });
 }
 
-SourceBuilder::SourceBuilder(const Rule& rule, ir::TypeMemo& known, std::int64_t most_elements)
-    : rule_(rule), environment_(make_environment(rule)), sink_(most_elements, known) {}
+SourceBuilder::SourceBuilder(const Rule& rule, ir::TypeMemo& known, Limits limits)
+    : rule_(rule),
+      sizes_(limits.sizes),
+      environment_(make_environment(rule)),
+      sink_(limits.most_elements, known) {}
 
 bool SourceBuilder::build_sources(Application application) {
   for (const Binding& source : rule_.sources) {
@@ -87,7 +90,8 @@ std::optional<SourceBuilder::Handle> SourceBuilder::apply(const Term& term,
     }
     const int slot = term.arguments[i].slot;
     const auto known = variables_.find(slot);  // it occurs here twice
-    if (known == variables_.end() && operands.types[i].elements() == 0) return std::nullopt;
+    const bool is_refused = sizes_ == Sizes::kPositive && operands.types[i].elements() == 0;
+    if (known == variables_.end() && is_refused) return std::nullopt;
     arguments.push_back(
         known != variables_.end()
             ? known->second

@@ -48,8 +48,12 @@ class SourceBuilder {
   // Builds the application, with apply(); nullopt ends the attempt.
   using Application = base::FunctionRef<std::optional<Handle>(const Term&, Operands)>;
 
+  struct Limits {
+    std::int64_t most_elements = kMostElements;
+    Sizes sizes = Sizes::kPositive;  // of variables
+  };
   // Both outlive the builder.
-  SourceBuilder(const Rule& rule, ir::TypeMemo& known, std::int64_t most_elements = kMostElements);
+  SourceBuilder(const Rule& rule, ir::TypeMemo& known, Limits limits);
   SourceBuilder(const SourceBuilder&) = delete;
   SourceBuilder& operator=(const SourceBuilder&) = delete;
 
@@ -63,7 +67,7 @@ class SourceBuilder {
 
   // Adds the application and the variables that are new in it, of the types in `operands`;
   // `splat_of` gives the number, of its element type, that all elements of a variable are, if any.
-  // nullopt if a variable would have a size of 0.
+  // nullopt if a variable would have a size of 0 that is not allowed.
   using SplatOf = base::FunctionRef<std::optional<double>(int slot, ir::DType dtype)>;
   std::optional<Handle> apply(const Term& term, const Operands& operands, const ir::Attrs& attrs,
                               ir::TensorType type, SplatOf splat_of);
@@ -87,6 +91,7 @@ class SourceBuilder {
   std::string describe();
 
   const Rule& rule_;
+  const Sizes sizes_;
   Environment environment_;
   GraphSink sink_;
   std::map<int, Handle> variables_;            // by slot

@@ -139,9 +139,12 @@ Comparison compare(const Rule& rule, const Instance& instance, Random random,
   return result;
 }
 
-TestReport test_rule(const Rule& rule, const TestOptions& options, KnownOperators& known) {
+namespace {
+
+TestReport test_rule(const Rule& rule, const TestOptions& options, KnownOperators& known,
+                     Sizes sizes) {
   TestReport report;
-  Instantiator instantiator(rule, known);
+  Instantiator instantiator(rule, known, sizes);
   const Random random(base::hash_combine(options.seed, content_hash(rule).low));
   const auto solved = options.solved != nullptr
                           ? options.solved(instantiator, random.split(kSolvedStream))
@@ -184,9 +187,24 @@ TestReport test_rule(const Rule& rule, const TestOptions& options, KnownOperator
   } else if (instances.walked() > 0) {
     report.reason = "the source has no finite element in any instance that was found";
   } else {
-    report.reason = solved != nullptr ? solved->none().reason : "no instance was found";
+    const InstanceSource::None none = solved != nullptr
+                                          ? solved->none()
+                                          : InstanceSource::None{.reason = "no instance was found"};
+    report.is_vacuous = none.certain;
+    report.reason = none.reason;
   }
   return report;
+}
+
+}  // namespace
+
+TestReport test_rule(const Rule& rule, const TestOptions& options, KnownOperators& known) {
+  TestReport report = test_rule(rule, options, known, Sizes::kPositive);
+  if (!report.is_vacuous) return report;
+  TestReport of_empty = test_rule(rule, options, known, Sizes::kWithZero);
+  if (of_empty.checks == 0) return report;
+  of_empty.of_empty = true;
+  return of_empty;
 }
 
 std::string_view to_string(TestReport::Verdict verdict) {

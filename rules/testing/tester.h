@@ -3,7 +3,8 @@
 // The reference interpreter evaluates both sides in f64, and the results are compared. A rule that
 // passes is *tested*, which is evidence but no proof.
 //
-// Instances that are few are repeated with other tensors.
+// Instances that are few are repeated with other tensors. A rule without instances whose sizes are
+// at least 1 is tested with sizes of 0, if such instances exist.
 //
 // Tensors hold small dyadic numbers, so sums and products are exact. Elements where the left side
 // is not finite are ignored. Rules tagged `rounding` hold up to the rounding of a constant and are
@@ -55,6 +56,8 @@ struct TestReport {
   int checks = 0;  // instances compared
   int attempts = 0;
   bool right_fails = false;  // in the counterexample
+  bool is_vacuous = false;   // no instance exists, if none was found
+  bool of_empty = false;     // no sizes of at least 1 satisfy the conditions: some size was 0
   std::string reason;        // of kUntestable
   // Shapes, attributes, tensors and both values, ready to print.
   std::string counterexample;

@@ -94,10 +94,37 @@ TEST(AdmittedRules, RunWithinTheirLimits) {
   EXPECT_EQ(nodes_with({.rank = 4, .open = {{1, 0}, {2, 2}}}), 6U);
 }
 
+// Proofs are about sizes of at least 1, or about instances with a size of 0.
+TEST(AdmittedRules, RunOnEmptyTensorsOnlyIfProvenForThem) {
+  const auto graph = [](std::int64_t size) {
+    ir::GraphBuilder b;
+    const ir::Value x = b.input("x", ir::TensorType(ir::DType::kF32, {size, 3}));
+    const ir::Value y = b.input("y", ir::TensorType(ir::DType::kF32, {size, 3}));
+    b.output("z", b.add("add", {x, y}));
+    return *b.finish();
+  };
+  const auto nodes_with = [&](std::int64_t size, RuleLimit limit) {
+    RuleSet set;
+    set.rules = *parse_rules("test", "rule exchange add(?a, ?b) => add(?b, ?a)");
+    RuleStatuses statuses;
+    statuses.record_proof(set.rules.front(), RuleStatus::kProven, {.limit = std::move(limit)});
+    const auto read = parse_statuses(statuses.to_json());
+    EXPECT_TRUE(read.ok());
+    const auto rules = AdmittedRules::admit(std::move(set), *read, RuleStatus::kProven);
+    EXPECT_TRUE(rules.ok());
+    return saturate(graph(size), *rules, {}, 1)->tensors->egraph().node_count();
+  };
+  EXPECT_EQ(nodes_with(2, {}), 4U);
+  EXPECT_EQ(nodes_with(0, {}), 3U);
+  EXPECT_EQ(nodes_with(2, {.of_empty = true}), 3U);
+  EXPECT_EQ(nodes_with(0, {.of_empty = true}), 4U);
+}
+
 TEST(RuleLimit, IsReadFromItsText) {
   EXPECT_EQ(to_string(RuleLimit()), "any rank");
   EXPECT_EQ(to_string(RuleLimit{.rank = 4, .open = {{4, 1}, {4, 4}}}),
             "rank <= 4 but not (4,1), (4,4)");
+  EXPECT_EQ(to_string(RuleLimit{.rank = 2, .of_empty = true}), "rank <= 2, only with a size of 0");
   EXPECT_EQ(*parse_ranks("4,10,0"), (std::vector<int>{4, 10, 0}));
   EXPECT_TRUE(parse_ranks("")->empty());
   for (const char* wrong : {"4,", ",4", "4;1", "-1", "x", "99999999999"})

@@ -31,6 +31,72 @@ TEST(Verification, RefutesWhatIsWrongBeyondASize) {
   }
 }
 
+// Few negative integers are drawn, so they stand for all.
+TEST(Verification, TreatsNegativeIntegersAsUnknown) {
+  KnownOperators known;
+  const auto verdict_of = [&](const std::string& target, const std::string& sign) {
+    const Rule rule = parsed(
+        "mul(neg(?x), ?c) where is_splat(?c) and dtype(?x) == \"i64\" and "
+        "same_type(?x, out) and splat_of(?c) " +
+        sign + " => " + target);
+    return std::string(to_string(verify(rule, {}, known).status));
+  };
+  EXPECT_EQ(verdict_of("?x", "< 0"), "refuted");  // true of -1 alone
+  EXPECT_EQ(verdict_of("neg(mul(?x, ?c))", "< 0"), "proven");
+  EXPECT_EQ(verdict_of("mul(?x, value(negative(splat_of(?c))))", "< 0"), "proven");
+  EXPECT_EQ(verdict_of("mul(?x, value(negative(splat_of(?c))))", "> 0"), "proven");
+  EXPECT_EQ(verdict_of("mul(?x, value(splat_of(?c)))", "< 0"), "refuted");
+}
+
+// Open numbers are tried near the numbers of a rule. What it decides on them besides is a limit.
+TEST(Verification, IsLimitedWhereARuleDecidesOnAnOpenNumber) {
+  KnownOperators known;
+  const auto verdict_of = [&](const std::string& condition, const std::string& number) {
+    return verify(parsed("mul(?x, ?c) where is_splat(?c) and same_type(?x, out) and " + condition +
+                         " => mul(?x, value(" + number + "))"),
+                  {}, known);
+  };
+  const std::string whole = "dtype(?x) == \"i64\"";
+  const std::string real = "dtype(?x) == \"f32\"";
+  const auto status_of = [&](const std::string& condition, const std::string& number) {
+    return std::string(to_string(verdict_of(condition, number).status));
+  };
+  EXPECT_EQ(status_of(whole, "if(splat_of(?c) > 200, 0.0, splat_of(?c))"), "refuted");
+  EXPECT_EQ(status_of(whole, "if(splat_of(?c) == -70, 0.0, splat_of(?c))"), "refuted");
+  EXPECT_EQ(status_of(real, "if(splat_of(?c) > 200.0, 0.0, splat_of(?c))"), "refuted");
+  const Verdict beyond = verdict_of(real, "if(splat_of(?c) - 300.0 > 250.0, 0.0, splat_of(?c))");
+  EXPECT_TRUE(beyond.status == Verdict::Status::kRefuted || !beyond.cover.open.empty());
+  EXPECT_FALSE(beyond.any_rank);
+  const Verdict plain = verdict_of(real, "splat_of(?c)");
+  EXPECT_EQ(to_string(plain.status), "proven");
+  EXPECT_EQ(plain.cover.open, "");
+  // Each of the numbers that a condition lists is tried.
+  const std::string listed = whole + " and contains([1, 2, 64, 128], whole(splat_of(?c)))";
+  const Verdict all = verdict_of(listed, "splat_of(?c)");
+  EXPECT_EQ(to_string(all.status), "proven") << all.reason;
+  EXPECT_EQ(all.cover.open, "");
+  EXPECT_EQ(status_of(listed, "if(whole(splat_of(?c)) == 64, 0.0, splat_of(?c))"), "refuted");
+}
+
+// Equations are drawn with the labels in the order of their first use.
+TEST(Verification, DrawsEquationsOfContractions) {
+  KnownOperators known;
+  const VerifyOptions few{
+      .tensor_checks = 40, .instances = 40, .cover_paths = 100, .small_effort = 20'000};
+  const Verdict linear = verify(
+      parsed("einsum{equation=?e}(add(?a, ?b), ?c) where same_type(?a, ?b) and is_float(?a) and "
+             "rank(?a) <= 2 and rank(?c) <= 2 "
+             "=> add(einsum{equation=?e}(?a, ?c), einsum{equation=?e}(?b, ?c))"),
+      few, known);
+  EXPECT_EQ(to_string(linear.status), "proven") << linear.reason;
+  EXPECT_GE(linear.families, 10);
+  const Verdict exchanged =
+      verify(parsed("einsum{equation=?e}(?a, ?b) where same_type(?a, ?b) and is_float(?a) "
+                    "=> einsum{equation=?e}(?b, ?a)"),
+             few, known);
+  EXPECT_EQ(to_string(exchanged.status), "refuted");
+}
+
 // The smallest numbers beyond the size have no elements: others on their path do.
 TEST(Verification, RefutesWhatIsWrongBeyondASizeWhereElementsAreFew) {
   KnownOperators known;

@@ -210,6 +210,61 @@ INSTANTIATE_TEST_SUITE_P(
                     " => fill{shape=shape(out), value=0.0, dtype=\"bool\"}()",
                     "abs(?x) where dtype(?x) == \"i8\" => ?x"));
 
+// The quotient and the remainder by a power of two, from those of the magnitude.
+INSTANTIATE_TEST_SUITE_P(
+    SignedQuotients, TrueRules,
+    testing::Values(
+        "div(?x, 8) where dtype(?x) == \"i64\" and same_type(?x, out)"
+        " let q = cast{to=\"i64\"}(bit_shift{direction=\"RIGHT\"}("
+        "cast{to=\"u64\"}(where(less(?x, 0), neg(?x), ?x)), value(3.0)))"
+        " => out = where(less(?x, 0), neg(q), q)",
+        "mod{fmod=1}(?x, 8) where dtype(?x) == \"i64\" and same_type(?x, out)"
+        " let r = bit_and(where(less(?x, 0), neg(?x), ?x), value(7.0))"
+        " => out = where(less(?x, 0), neg(r), r)",
+        "div(neg(?x), ?y) where dtype(?x) == \"i64\" => neg(div(?x, ?y))",
+        "mod{fmod=1}(iota{size=?n, start=0.0, step=1.0, dtype=?t}(), ?c)"
+        " where is_splat(?c) and rank(?c) == 0 and splat_of(?c) >= ?n and not is_float(?c)"
+        " and is_number(?c) => iota{size=?n, start=0.0, step=1.0, dtype=?t}()"));
+INSTANTIATE_TEST_SUITE_P(
+    SignedQuotients, WrongRules,
+    testing::Values(
+        "div(?x, 2) where dtype(?x) == \"u8\" and same_type(?x, out)"
+        " => bit_shift{direction=\"RIGHT\"}(?x, value(2.0))",
+        "div(?x, 2) where dtype(?x) == \"i64\" and same_type(?x, out)"
+        " let q = cast{to=\"i64\"}(bit_shift{direction=\"RIGHT\"}("
+        "cast{to=\"u64\"}(where(less(?x, 0), neg(?x), ?x)), value(1.0))) => out = q",
+        "mod{fmod=1}(?x, 8) where dtype(?x) == \"i64\" and same_type(?x, out)"
+        " => bit_and(?x, value(7.0))",
+        "div(add(?x, 1), ?y) where dtype(?x) == \"i64\" => add(div(?x, ?y), 1)",
+        "mod{fmod=1}(iota{size=?n, start=0.0, step=1.0, dtype=?t}(), ?c)"
+        " where is_splat(?c) and rank(?c) == 0 and splat_of(?c) + 1 >= ?n and not is_float(?c)"
+        " and is_number(?c) => iota{size=?n, start=0.0, step=1.0, dtype=?t}()",
+        "mod{fmod=1}(add(iota{size=?n, start=0.0, step=1.0, dtype=?t}(), ?c), ?c)"
+        " where is_splat(?c) and rank(?c) <= 1 and ?t == \"i64\""
+        " => mod{fmod=1}(iota{size=?n, start=0.0, step=1.0, dtype=?t}(), ?c)"));
+
+// Only multiples of 1 + interior are read.
+INSTANTIATE_TEST_SUITE_P(
+    InnerPads, TrueRules,
+    testing::Values("conv{dilations=[?d], *c}(?x, pad{before=[0, 0, 0], after=[0, 0, 0],"
+                    " interior=[0, 0, ?i], mode=\"constant\", value=0.0}(?w)) where rank(?x) == 3"
+                    " => conv{*c, dilations=[?d * (?i + 1)]}(?x, ?w)",
+                    "pad{before=[?b], after=[?a], interior=[?i], mode=\"constant\", value=?v}(?x)"
+                    " where rank(?x) == 1 and dim(?x, 0) == 1"
+                    " => pad{before=[?b], after=[?a], mode=\"constant\", value=?v}(?x)"));
+INSTANTIATE_TEST_SUITE_P(
+    InnerPads, WrongRules,
+    testing::Values(
+        "conv{dilations=[?d], *c}(?x, pad{before=[0, 0, 0], after=[0, 0, 0],"
+        " interior=[0, 0, ?i], mode=\"constant\", value=0.0}(?w)) where rank(?x) == 3"
+        " => conv{*c, dilations=[?d + ?i]}(?x, ?w)",
+        "pad{before=[?b], after=[?a], interior=[?i], mode=\"constant\", value=?v}(?x)"
+        " where rank(?x) == 1 and dim(?x, 0) == 1"
+        " => pad{before=[?b + ?i], after=[?a - ?i], mode=\"constant\", value=?v}(?x)",
+        "conv{dilations=[?d], *c}(?x, pad{before=[0, 0, 0], after=[0, 0, 0],"
+        " interior=[0, 0, ?i], mode=\"constant\", value=0.0}(?w)) where rank(?x) == 3 and"
+        " dim(?w, 2) == 1 => conv{*c, dilations=[?d]}(?x, mul(?w, value(2.0)))"));
+
 // Sums of i8 wrap around; those of i32 do not.
 INSTANTIATE_TEST_SUITE_P(
     Integers, NeverProven,

@@ -149,7 +149,7 @@ class Test final : public Command {
                            {"verdict"},
                            {"checks", base::Align::kRight},
                            {"time", base::Align::kRight},
-                           {"why not"}});
+                           {"why not, or limit"}});
     std::string counterexamples;
     bool refuted = false;
     const base::Progress progress(console.progress(), "test rules");
@@ -170,9 +170,11 @@ class Test final : public Command {
                     .set("checks", report.checks)
                     .set("counterexample", report.counterexample)
                     .set("reason", report.reason)
+                    .set("only_with_size_0", report.of_empty)
                     .set("seconds", watch.seconds()));
       table.row({rule.name, verdict, base::format_count(report.checks),
-                 base::format_seconds(watch.seconds()), report.reason});
+                 base::format_seconds(watch.seconds()),
+                 report.of_empty ? "only with a size of 0" : report.reason});
       if (!report.counterexample.empty())
         counterexamples += "\n" + rule.name + ":\n" + report.counterexample + "\n";
       refuted = refuted || report.verdict == rules::TestReport::Verdict::kRefuted;

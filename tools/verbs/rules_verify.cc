@@ -73,9 +73,12 @@ struct VerifyRuleOptions {
 
 // Why a proven rule is not known to hold for all sizes and attributes; empty without a limit.
 std::string limit_text(const rules::Verdict& verdict) {
-  if (verdict.status != Status::kProven || verdict.cover.open.empty()) return "";
+  if (verdict.status != Status::kProven) return "";
+  std::string limit = verdict.of_empty ? "only with a size of 0" : "";
+  if (verdict.cover.open.empty()) return limit;
   const auto open = static_cast<std::int64_t>(verdict.cover.kinds - verdict.cover.complete);
-  return base::counted(open, "kind") + " not covered: " + verdict.cover.open;
+  return limit + (limit.empty() ? "" : "; ") + base::counted(open, "kind") +
+         " not covered: " + verdict.cover.open;
 }
 
 // Kinds of instances that are covered, of all; or that all ranks are.
@@ -233,7 +236,9 @@ class Verify final : public Command {
                    .set("condition", condition ? condition->text : "")
                    .set("status_under_condition",
                         condition ? rules::to_string(condition->verdict.status) : "")
-                   .set("condition_is_weakest", condition && condition->is_weakest())
+                   .set("weakest", condition ? rules::to_string(condition->weakest) : "")
+                   .set("weakest_rank", condition ? condition->weakest_rank : 0)
+                   .set("why_not_weakest", condition ? condition->why_not_proven : "")
                    .set("method", method_of(verdict))
                    .set("reason", refuted ? "" : verdict.reason)
                    .set("counterexample", refuted ? verdict.reason : "")
@@ -242,6 +247,7 @@ class Verify final : public Command {
                    .set("instances", verdict.members)
                    .set("axes", verdict.axes)
                    .set("any_rank", verdict.any_rank)
+                   .set("only_with_size_0", verdict.of_empty)
                    .set("rank", verdict.cover.rank)
                    .set("kinds", verdict.cover.kinds)
                    .set("kinds_covered", verdict.cover.complete)
@@ -273,7 +279,18 @@ class Verify final : public Command {
     return "  " + std::string(rules::to_string(condition.verdict.status)) + " where " +
            condition.text + "\n  of " + base::counted(condition.outside, "instance") +
            " beyond this, " +
-           base::counted(condition.outside_equal, "has equal sides", "have equal sides") + "\n";
+           base::counted(condition.outside_equal, "has equal sides", "have equal sides") + "\n" +
+           weakest_of(condition);
+  }
+
+  static std::string weakest_of(const rules::InferredCondition& condition) {
+    using Weakest = rules::InferredCondition::Weakest;
+    if (condition.weakest == Weakest::kUnknown) return "";
+    if (condition.weakest == Weakest::kTested)
+      return "  weakest tested, not proven: " + first_line(condition.why_not_proven) + "\n";
+    return "  weakest proven: beyond it the sides differ for some tensors, for all sizes and ranks "
+           "up to " +
+           std::to_string(condition.weakest_rank) + "\n";
   }
 
   std::string summary(double elapsed) {

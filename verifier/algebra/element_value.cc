@@ -541,6 +541,8 @@ ElementValues::Value ElementValues::node_element(ir::NodeId id, const std::vecto
   if (const auto splat = splats_.find(id.index()); splat != splats_.end())
     return {constant(splat->second)};
   if (node.kind == ir::NodeKind::kInput) {
+    // Indices are within their axes, so what reads this does not occur.
+    if (std::ranges::any_of(node.type.dims, [](auto size) { return size.same(0); })) return {};
     const auto sign = signs_.find(id.index());
     return {factor_sum({.kind = Factor::Kind::kRead,
                         .number = inputs_.at(id.index()),

@@ -23,6 +23,17 @@ bool is_of_integers(const Factor& factor) { return factor.number != 0; }
 
 // ---- truth values ----
 
+// The truth of a < b or a <= b, if the sign of the difference shows it.
+std::optional<bool> order_by_signs(const Factor& factor) {
+  if (factor.kind == Kind::kEqual) return std::nullopt;
+  const bool strict = factor.kind == Kind::kLess;
+  const Sign up = sign_of(difference(factor.arguments[1], factor.arguments[0]));
+  if (up == Sign::kPositive || (up == Sign::kNotNegative && !strict)) return true;
+  const Sign down = sign_of(difference(factor.arguments[0], factor.arguments[1]));
+  if (down == Sign::kPositive || (down == Sign::kNotNegative && strict)) return false;
+  return std::nullopt;
+}
+
 Sum comparison(Factor factor) {
   const auto a = number_of(factor.arguments[0]);
   const auto b = number_of(factor.arguments[1]);
@@ -32,6 +43,7 @@ Sum comparison(Factor factor) {
                                                          : *a == *b;
     return constant_sum(holds ? 1 : 0);
   }
+  if (const auto known = order_by_signs(factor)) return constant_sum(*known ? 1 : 0);
   const bool same = compare(factor.arguments[0], factor.arguments[1]) == 0;
   if (same) return constant_sum(factor.kind == Kind::kLess ? 0 : 1);
   if (factor.kind == Kind::kEqual && b && is_truth(factor.arguments[0])) {

@@ -14,8 +14,9 @@
 //   integers     see verifier/algebra/integer_laws.h
 //   parity       f(-a) = -f(a) for odd functions, f(-a) = f(a) for even ones
 //   extrema      see verifier/algebra/extremum_laws.h
-//   comparisons  of numbers; [[p] = 0] = 1 - [p] for truth values
-//   sums         a factor that does not vary comes out of a sum below 1/, which is what makes
+//   comparisons  of numbers, and of values whose difference has a known sign; [[p] = 0] = 1 - [p]
+//   for truth values sums         a factor that does not vary comes out of a sum below 1/, which is
+//   what makes
 //                softmax(x + c) = softmax(x); so does an exponential that all terms have
 //
 // Each law holds for all finite reals for which its left side is defined.

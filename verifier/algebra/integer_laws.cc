@@ -60,29 +60,11 @@ Sum quotient(AtomTable& atoms, const Sum& dividend, const Rational& divisor) {
                 Factor{.kind = Kind::kQuotient, .arguments = {dividend, constant_sum(divisor)}});
 }
 
-// The sum as an index, if it consists of indices.
-std::optional<Polynomial> index_of(const Sum& sum) {
-  Polynomial index;
-  for (const Term& term : sum.terms) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 40;
-    if (!is_plain(term) || denominator(term.coefficient) != 1 || term.coefficient > kMost ||
-        term.coefficient < -kMost)
-      return std::nullopt;
-    Polynomial one(static_cast<std::int64_t>(numerator(term.coefficient)));
-    for (const Factor& factor : term.factors) {
-      if (factor.kind != Kind::kIndex) return std::nullopt;
-      one = one * factor.indices[0];
-    }
-    index = index + one;
-  }
-  return index;
-}
-
 // A quotient of indices is cut off towards 0; `div` is Euclidean and needs a positive divisor. The
 // four cases of signs exclude each other, and a divisor of 0 is undefined. nullopt for others.
 std::optional<Sum> quotient_of_indices(AtomTable& atoms, const Sum& dividend, const Sum& divisor) {
-  const auto a = index_of(dividend);
-  const auto b = index_of(divisor);
+  const auto a = as_index(dividend);
+  const auto b = as_index(divisor);
   if (!a || !b) return std::nullopt;
   Sum all;
   for (const std::int64_t sign : {1, -1}) {
@@ -127,18 +109,32 @@ bool contains(ir::DType type, ir::DType other) {
   return range && inner && range->first <= inner->first && inner->second <= range->second;
 }
 
+// Whether the unsigned type contains all magnitudes of a signed element that is at least 0 here.
+bool holds_magnitudes_of(const Factor& element, ir::DType type) {
+  const auto range = range_of({.kind = Kind::kRead, .dtype = type});
+  const auto inner = range_of({.kind = Kind::kRead, .dtype = element.dtype});
+  return element.sign != Sign::kUnknown && range && inner && -inner->first <= range->second;
+}
+
+// Whether a number of at least 0 is divided by one of at least 1, which makes it no larger.
+bool is_of_magnitude(const Factor& quotient) {
+  const auto divisor = number_of(quotient.arguments[1]);
+  return divisor && *divisor >= 1 && sign_of(quotient.arguments[0]) != Sign::kUnknown;
+}
+
 // Whether a cast to `type` is the identity: one element of a type within it, integer sums and
-// products of elements of the type, or quotients of unsigned ones. Integers are unbounded here, so
-// they do not leave the type.
+// products of elements of the type, or quotients of unsigned ones and of magnitudes. Integers are
+// unbounded here, so they do not leave the type.
 bool is_within(const Sum& sum, ir::DType type) {
+  const bool is_unsigned = ir::is_integer(type) && !ir::is_signed_integer(type);
   if (const Factor* only = only_factor(sum);
       only != nullptr && only->kind == Kind::kRead && !only->truth)
-    return contains(type, only->dtype);
-  const bool is_unsigned = ir::is_integer(type) && !ir::is_signed_integer(type);
+    return contains(type, only->dtype) || (is_unsigned && holds_magnitudes_of(*only, type));
   return std::ranges::all_of(sum.terms, [&](const Term& term) {
     return denominator(term.coefficient) == 1 &&
            std::ranges::all_of(term.factors, [&](const Factor& factor) {
-             const bool quotient = factor.kind == Kind::kQuotient && is_unsigned;
+             const bool quotient =
+                 factor.kind == Kind::kQuotient && (is_unsigned || is_of_magnitude(factor));
              return (factor.kind == Kind::kRead && factor.dtype == type) ||
                     factor.kind == Kind::kIndex || is_truth(factor) ||
                     (quotient && std::ranges::all_of(factor.arguments, [&](const Sum& argument) {
@@ -149,6 +145,23 @@ bool is_within(const Sum& sum, ir::DType type) {
 }
 
 }  // namespace
+
+std::optional<Polynomial> as_index(const Sum& sum) {
+  Polynomial index;
+  for (const Term& term : sum.terms) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;
+    if (!is_plain(term) || denominator(term.coefficient) != 1 || term.coefficient > kMost ||
+        term.coefficient < -kMost)
+      return std::nullopt;
+    Polynomial one(static_cast<std::int64_t>(numerator(term.coefficient)));
+    for (const Factor& factor : term.factors) {
+      if (factor.kind != Kind::kIndex) return std::nullopt;
+      one = one * factor.indices[0];
+    }
+    index = index + one;
+  }
+  return index;
+}
 
 // quotient(a, 1) = a, and quotient(a - b*quotient(a, b), b) = 0: a remainder is less than its
 // divisor.
@@ -162,9 +175,15 @@ Sum integer_quotient(AtomTable& atoms, const Factor& factor) {
       if (one.kind != Kind::kQuotient || compare(one.arguments[1], divisor) != 0) continue;
       const Sum multiple = product(divisor, factor_sum(one));
       if (compare(dividend + multiple, one.arguments[0]) == 0) return {};
+      if (compare(difference(multiple, dividend), one.arguments[0]) == 0) return {};
     }
   }
-  return factor_sum(factor);
+  // It is cut off towards 0: quotient(-a, b) = -quotient(a, b).
+  if (dividend.terms.empty()) return {};
+  if (dividend.terms.front().coefficient > 0) return factor_sum(factor);
+  return scaled(
+      lawful(atoms, Factor{.kind = Kind::kQuotient, .arguments = {scaled(dividend, -1), divisor}}),
+      -1);
 }
 
 Sum integer_cast(Factor factor) {

@@ -6,9 +6,83 @@
 #include "verifier/equality/equality.h"
 
 namespace egret::verifier {
+namespace {
+
+bool mentions(const AtomTable& atoms, const Polynomial& polynomial,
+              const std::vector<AtomId>& variables) {
+  return std::ranges::any_of(variables, [&](AtomId v) { return atoms.occurs(v, polynomial); });
+}
+
+// The coefficients of the unknowns, which must be linear in each; `rest` has none of them.
+struct LinearForm {
+  std::vector<std::pair<Polynomial, AtomId>> radices{};
+  Polynomial rest{};
+};
+std::optional<LinearForm> linear_form(const AtomTable& atoms, const std::vector<AtomId>& unknowns,
+                                      const Polynomial& polynomial) {
+  LinearForm form;
+  for (const AtomId v : unknowns) form.radices.emplace_back(Polynomial(), v);
+  for (const auto& [monomial, coefficient] : polynomial.terms()) {
+    Monomial left = monomial;
+    Polynomial* to = &form.rest;
+    for (auto& [radix, v] : form.radices) {
+      const auto place = std::ranges::find(left, v);
+      if (place == left.end()) continue;
+      left.erase(place);
+      to = &radix;
+      break;
+    }
+    Polynomial part(coefficient);
+    for (const AtomId atom : left) part = part * Polynomial(atom);
+    *to = *to + part;
+  }
+  bool linear = !mentions(atoms, form.rest, unknowns);
+  for (const auto& [radix, v] : form.radices)
+    linear = linear && !radix.is_zero() && !mentions(atoms, radix, unknowns);
+  return linear ? std::optional(std::move(form)) : std::nullopt;
+}
+
+// Unknowns that are the digits of `a` in a system of mixed radix: b = v + n*w + n*m*u + ..., where
+// each radix divides the next. That 0 <= v < n and so on is checked with the bijection.
+bool solve_digits(AtomTable& atoms, const std::vector<AtomId>& unknowns, const Polynomial& b,
+                  const Polynomial& a, AtomTable::Substitution& solution) {
+  auto form = linear_form(atoms, unknowns, b);
+  if (!form || unknowns.size() < 2) return false;
+  auto& radices = form->radices;
+  const auto degree = [](const auto& one) {
+    std::size_t most = 0;
+    for (const auto& [monomial, coefficient] : one.first.terms())
+      most = std::max(most, monomial.size());
+    return most;
+  };
+  std::ranges::stable_sort(radices, {}, degree);
+  const auto unit =
+      std::ranges::find(radices, Polynomial(1), [](const auto& one) { return one.first; });
+  if (unit == radices.end()) return false;
+  std::rotate(radices.begin(), unit, unit + 1);
+  std::vector<Polynomial> ratios;
+  for (std::size_t k = 0; k + 1 < radices.size(); ++k) {
+    const Division ratio = divide(radices[k + 1].first, radices[k].first);
+    if (!ratio.rest.is_zero()) return false;
+    ratios.push_back(ratio.whole);
+  }
+  const Polynomial number = a - form->rest;
+  std::vector<Polynomial> quotients{number};
+  for (std::size_t k = 1; k < radices.size(); ++k)
+    quotients.push_back(atoms.quotient(number, radices[k].first));
+  for (std::size_t k = 0; k < radices.size(); ++k) {
+    const bool last = k + 1 == radices.size();
+    solution[radices[k].second] = last ? quotients[k] : quotients[k] - ratios[k] * quotients[k + 1];
+  }
+  return true;
+}
+
+}  // namespace
+
 // Expresses the unknowns of the b sides in terms of the a sides. Each round uses one equation: it
 // solves for an unknown with coefficient 1 or -1, records the value of a quotient, or splits a
-// mixed-radix number into its two digits. Each round finds a new value, so the loop ends.
+// mixed-radix number into its two digits. If nothing else determines an unknown v whose quotient by
+// n is known, v is taken to be a multiple of n. Each round finds a new value, so the loop ends.
 void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equation>& equations,
                      AtomTable::Substitution& solution) {
   const auto open = [&](AtomId v) {
@@ -54,29 +128,18 @@ void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equa
           progress = true;
           break;
         }
-        // w * n + v with 0 <= v < n: w and v are the two digits (quotient and remainder) of the
-        // other side.
-        if (inside.size() != 2 || scale != 1) continue;
-        const AtomId w = inside[0] == v ? inside[1] : inside[0];
-        Polynomial radix;
-        Polynomial without;
-        for (const auto& [monomial, coefficient] : rest.terms()) {
-          Monomial left = monomial;
-          Polynomial part(coefficient);
-          const auto place = std::ranges::find(left, w);
-          const bool has = place != left.end();
-          if (has) left.erase(place);
-          for (const AtomId atom : left) part = part * Polynomial(atom);
-          (has ? radix : without) = (has ? radix : without) + part;
-        }
-        if (radix.is_zero() || atoms_.occurs(w, radix) || atoms_.occurs(w, without)) continue;
-        const Polynomial joint = equation.a - without;
-        solution[w] = atoms_.quotient(joint, radix);
-        solution[v] = atoms_.remainder(joint, radix);
-        progress = true;
-        break;
+        if (scale == 1 && solve_digits(atoms_, inside, b, equation.a, solution)) progress = true;
+        if (progress) break;
       }
       if (progress) break;
+    }
+    for (const auto& [id, value] : quotients) {
+      if (progress) break;
+      const Atom quotient = atoms_[id];
+      const AtomId v = quotient.a.as_atom();
+      if (!v.valid() || !open(v) || mentions(atoms_, quotient.b, unknowns)) continue;
+      solution[v] = quotient.b * value;
+      progress = true;
     }
   }
 }

@@ -104,7 +104,9 @@ bool Equality::equal(Sum a, Sum b, const Facts& facts, int depth) {
     trace_.push_back("an extremum by parts: " + text(atoms_, a) + " = " + text(atoms_, b));
     return true;
   }
-  if (!equal_as_reals(a, b, facts, depth) && !equal_by_extremum(a, b, facts, depth)) return false;
+  if (!equal_as_reals(a, b, facts, depth) && !equal_by_extremum(a, b, facts, depth) &&
+      !equal_by_sign(a, b, facts, depth))
+    return false;
   trace_.resize(before);
   trace_.push_back("by the order of reals: " + text(atoms_, a) + " = " + text(atoms_, b));
   return true;

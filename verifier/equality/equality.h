@@ -18,13 +18,15 @@
 //      depends on its variable.
 //   5. The remaining terms are given to real arithmetic (verifier/equality/piecewise.h). If an
 //      extremum stands inside a function, one proof is made per argument of the extremum, under
-//      the assumption that this argument is the extremum.
+//      the assumption that this argument is the extremum. If a signed integer stands inside a
+//      function of integers, one proof is made for each sign.
 //
 // "False" means not proven.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "verifier/algebra/sum_form.h"
@@ -47,6 +49,9 @@ class Equality {
   // Facts about values that do not depend on indices.
   void assume(std::vector<RealOrder> orders) { orders_ = std::move(orders); }
   bool prove(const Sum& left, const Sum& right, const Facts& facts);
+  // Whether the values of some pair differ. Which pair may depend on sizes. Values with sums or
+  // extrema over a range are left out.
+  bool some_differ(std::vector<std::pair<Sum, Sum>> sides, const Facts& facts);
   // Values for the unknowns in `b` under which it reads what `a` reads. Unknowns that no equation
   // determines get 0.
   AtomTable::Substitution instantiation(const std::vector<AtomId>& unknowns, const Sum& a,
@@ -68,6 +73,7 @@ class Equality {
     AtomTable::Substitution to_b;
   };
 
+  bool differ(std::vector<std::pair<Sum, Sum>> sides, const Facts& facts);
   bool alike_without_facts(const Sum& left, const Sum& right);
   bool equal(Sum a, Sum b, const Facts& facts, int depth);
   Sum simplified(const Sum& sum, const Facts& facts, int depth);
@@ -96,6 +102,7 @@ class Equality {
   std::optional<Literal> inner_guard(const Term& term) const;
   std::vector<RealOrder> known_orders(const Sum& a, const Sum& b, const Facts& facts);
   bool equal_as_reals(const Sum& a, const Sum& b, const Facts& facts, int depth);
+  bool equal_by_sign(const Sum& a, const Sum& b, const Facts& facts, int depth);
   bool equal_by_extremum(const Sum& a, const Sum& b, const Facts& facts, int depth);
 
   bool terms_match(const Term& a, const Term& b, const Facts& facts, int depth);

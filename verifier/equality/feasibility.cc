@@ -22,6 +22,32 @@ bool hold(std::span<const ir::Guard> guards, const ir::SymbolValues& least,
   return ir::GuardProgram(guards).holds(numbers);
 }
 
+// The facts with each minimum and maximum replaced by the argument that the facts show it to be.
+// Products with extrema then become products of sizes, which are compared by structure. Empty if
+// nothing is known.
+Facts with_known_extrema(AtomTable& atoms, IndexSolver& solver, const Facts& facts) {
+  AtomSet seen;
+  for (const Literal& fact : facts) atoms.collect(fact.polynomial, seen);
+  AtomTable::Substitution by;
+  for (const AtomId id : seen) {
+    const Atom atom = atoms[id];
+    const bool minimum = atom.kind == AtomKind::kMinimum;
+    if (!minimum && atom.kind != AtomKind::kMaximum) continue;
+    const Polynomial a = atoms.substitute(atom.a, by);
+    const Polynomial b = atoms.substitute(atom.b, by);
+    if (solver.implies(facts, less_equal(a, b))) {
+      by[id] = minimum ? a : b;
+    } else if (solver.implies(facts, less_equal(b, a))) {
+      by[id] = minimum ? b : a;
+    }
+  }
+  Facts result;
+  for (const Literal& fact : facts) {
+    if (!by.empty()) result.push_back({atoms.substitute(fact.polynomial, by), fact.relation});
+  }
+  return result;
+}
+
 }  // namespace
 
 Feasibility::Result Feasibility::find(std::span<const ir::Guard> guards,
@@ -62,7 +88,9 @@ std::optional<Feasibility::Result> Feasibility::by_facts(std::span<const ir::Gua
       if (hold(guards, least, result.numbers)) return result;
     }
     IndexSolver solver(atoms_, session_, {.rlimit = options_.rlimit});
-    if (solver.contradictory(solved.facts)) return Result{Outcome::kNone};
+    if (solver.contradictory(solved.facts) ||
+        solver.contradictory(with_known_extrema(atoms_, solver, solved.facts)))
+      return Result{Outcome::kNone};
   } catch (const NotExpressible&) {
   } catch (const PolynomialOverflow&) {
   }

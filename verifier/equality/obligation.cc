@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "verifier/algebra/element_value.h"
+#include "verifier/algebra/integer_laws.h"
+#include "verifier/equality/closed_inputs.h"
 #include "verifier/equality/definedness.h"
 #include "verifier/equality/equality.h"
 #include "verifier/index/equations.h"
@@ -37,6 +39,7 @@ struct Obligation::Impl {
   std::vector<ir::Dims> shapes;      // of the outputs
   std::vector<ir::Guard> requirements;
   std::vector<RealOrder> orders;  // of unknown reals
+  std::vector<OpenInput> inputs;  // of the left side, whose elements are open
 
   // The conditions in disjunctive form: each alternative is a conjunction.
   std::vector<Facts> hypotheses(std::span<const ir::Guard> conditions) {
@@ -51,6 +54,18 @@ struct Obligation::Impl {
         throw NotExpressible{"so many alternatives among the conditions"};
     }
     return all;
+  }
+
+  // Facts about unknown reals that are about indices: an open integer compared with a size.
+  Facts index_facts() const {
+    Facts facts;
+    for (const RealOrder& order : orders) {
+      const auto left = as_index(order.left);
+      const auto right = as_index(order.right);
+      if (left && right)
+        facts.push_back(order.strict ? less(*left, *right) : less_equal(*left, *right));
+    }
+    return facts;
   }
 
   // Proves one output for symbolic indices within its shape; appends to `proof`.
@@ -84,7 +99,7 @@ struct Obligation::Impl {
                      Prover& prover, Proof& proof) {
     // Solved equations make sizes that must be equal identical, so most later questions are decided
     // by structure.
-    const Solved solved = solve_equations(atoms, std::move(facts));
+    const Solved solved = solve_equations(atoms, both(facts, index_facts()));
     const auto apply = [&](const Polynomial& p) { return solved.apply(atoms, p); };
     std::vector<Need> needs[2];
     const Sum left = changed(sides[0].element(output, at, &needs[0]), apply);
@@ -137,6 +152,10 @@ struct Obligation::Impl {
 
   Proof prove_outputs(std::span<const ir::Guard> conditions, Goal goal,
                       const ProofOptions& options);
+
+  bool prove_different(std::size_t output, Facts facts, Prover& prover, Proof& proof);
+  bool differ(std::size_t output, const Solved& solved, std::span<const ClosedInputs> inputs,
+              Prover& prover, Proof& proof);
 };
 
 Obligation::Obligation(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -168,6 +187,14 @@ base::Result<Obligation> Obligation::of(const ir::Graph& left, const ir::Graph& 
   }
   for (const auto& output : left.outputs())
     impl->shapes.push_back(left.node(output.node).type.dims);
+  for (const ir::NodeId id : left.inputs()) {
+    const ir::Node& input = left.node(id);
+    const auto number = tensors.find(input.name);
+    if (number == tensors.end() || splats.contains(input.name)) continue;
+    const auto sign = reals.signs.find(input.name);
+    impl->inputs.push_back({number->second, input.type,
+                            sign != reals.signs.end() ? sign->second : ir::Sign::kUnknown});
+  }
   return Obligation(std::move(impl));
 }
 
@@ -212,6 +239,88 @@ Proof Obligation::prove(std::span<const ir::Guard> conditions, const ProofOption
 Proof Obligation::prove_defined(std::span<const ir::Guard> conditions,
                                 const ProofOptions& options) {
   return impl_->prove_outputs(conditions, Goal::kDefined, options);
+}
+
+namespace {
+
+// The elements at the corners of a shape that differ from the first in no axis, one or all.
+std::vector<std::vector<Polynomial>> corners(AtomTable& atoms, const ir::Dims& shape) {
+  std::vector<Polynomial> last;
+  for (const ir::Index& size : shape) last.push_back(ElementValues::polynomial(atoms, size) - 1);
+  std::vector<std::vector<Polynomial>> all{std::vector<Polynomial>(shape.size()), last};
+  if (shape.empty()) all.pop_back();
+  for (std::size_t axis = 0; axis < shape.size() && shape.size() > 1; ++axis) {
+    all.emplace_back(shape.size());
+    all.back()[axis] = last[axis];
+  }
+  return all;
+}
+
+}  // namespace
+
+// Whether some of these inputs make the sides differ at a corner, for all sizes: which of them may
+// depend on the sizes. Inputs for which the left side may be undefined do not count.
+bool Obligation::Impl::differ(std::size_t output, const Solved& solved,
+                              std::span<const ClosedInputs> closed, Prover& prover, Proof& proof) {
+  const auto apply = [&](const Polynomial& p) { return solved.apply(atoms, p); };
+  std::vector<RealOrder> known = orders;
+  for (RealOrder& order : known) {
+    order.left = changed(order.left, apply);
+    order.right = changed(order.right, apply);
+  }
+  std::vector<std::pair<Sum, Sum>> sides_at;
+  for (const ClosedInputs& one : closed) {
+    for (const std::vector<Polynomial>& at : corners(atoms, shapes[output])) {
+      std::vector<Need> needs;
+      const Sum left = with_inputs(atoms, sides[0].element(output, at, &needs), one);
+      for (Need& need : needs) need = changed(with_inputs(atoms, need, one), apply);
+      if (prover.definedness.unproven({}, needs, solved.facts, known) != nullptr) continue;
+      const Sum right = with_inputs(atoms, sides[1].element(output, at), one);
+      sides_at.emplace_back(changed(left, apply), changed(right, apply));
+    }
+  }
+  prover.equality.assume(known);
+  if (!prover.equality.some_differ(sides_at, solved.facts)) return false;
+  for (const auto& [left, right] : sides_at)
+    proof.lines.push_back("differ " + text(atoms, left) + " and " + text(atoms, right));
+  return true;
+}
+
+// First one choice of inputs for all sizes, then several.
+bool Obligation::Impl::prove_different(std::size_t output, Facts facts, Prover& prover,
+                                       Proof& proof) {
+  constexpr std::size_t kMostTogether = 6;
+  for (const ir::Index& size : shapes[output])
+    facts.push_back(at_least_zero(ElementValues::polynomial(atoms, size) - 1));
+  const Solved solved = solve_equations(atoms, both(facts, index_facts()));
+  if (prover.solver.contradictory(solved.facts)) {
+    proof.lines.emplace_back("  no elements");
+    return true;
+  }
+  const std::vector<ClosedInputs> all = closed_inputs(atoms, inputs);
+  for (const ClosedInputs& one : all) {
+    if (differ(output, solved, {&one, 1}, prover, proof)) return true;
+  }
+  if (differ(output, solved, std::span(all).first(std::min(kMostTogether, all.size())), prover,
+             proof))
+    return true;
+  proof.reason = "no inputs were found for which the sides differ at a corner";
+  return false;
+}
+
+// Of rules with one output: where one of several has no elements, another may differ.
+Proof Obligation::prove_different(std::span<const ir::Guard> conditions,
+                                  const ProofOptions& options) {
+  Impl& impl = *impl_;
+  return proof_of(impl.atoms, options, [&](Prover& prover, Proof& proof) {
+    if (impl.shapes.size() != 1) {
+      proof.reason = "several outputs";
+      return false;
+    }
+    return std::ranges::all_of(impl.hypotheses(conditions), [&](const Facts& given) {
+      return impl.prove_different(0, given, prover, proof);
+    });
+  });
 }
 
 bool Obligation::implies(std::span<const ir::Guard> conditions, std::span<const ir::Guard> others,

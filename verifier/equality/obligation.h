@@ -58,6 +58,10 @@ class Obligation {
   Proof prove(std::span<const ir::Guard> conditions, const ProofOptions& options = {});
   // Proves only that the right side is defined wherever the left side is.
   Proof prove_defined(std::span<const ir::Guard> conditions, const ProofOptions& options = {});
+  // Proves that under the conditions, whenever the output has elements, some inputs make the two
+  // sides differ. The inputs have a closed form (verifier/equality/closed_inputs.h). For graphs
+  // with one output.
+  Proof prove_different(std::span<const ir::Guard> conditions, const ProofOptions& options = {});
   // Whether the conditions imply each of the others. False also means "not known".
   bool implies(std::span<const ir::Guard> conditions, std::span<const ir::Guard> others,
                const ProofOptions& options = {});

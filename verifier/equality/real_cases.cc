@@ -29,6 +29,34 @@ const Factor* innermost_extremum(const Sum& sum) {
   return nullptr;
 }
 
+bool is_of_integers(const Factor& factor) {
+  using ir::Function;
+  const bool of_bits =
+      factor.kind == Kind::kCall &&
+      (factor.function == Function::kBitAnd || factor.function == Function::kBitOr ||
+       factor.function == Function::kBitXor || factor.function == Function::kShiftRight);
+  return of_bits || factor.kind == Kind::kQuotient || factor.kind == Kind::kCast;
+}
+
+// An element of a signed integer type, of unknown sign, inside a function of integers; in a place
+// without bound variables.
+const Factor* signed_element(const Sum& sum, bool is_inside) {
+  for (const Term& term : sum.terms) {
+    if (!is_plain(term)) continue;
+    for (const Factor& factor : term.factors) {
+      if (factor.kind == Kind::kReduce) continue;
+      if (is_inside && factor.kind == Kind::kRead && ir::is_signed_integer(factor.dtype) &&
+          factor.sign == ir::Sign::kUnknown)
+        return &factor;
+      for (const Sum& argument : factor.arguments) {
+        if (const Factor* found = signed_element(argument, is_inside || is_of_integers(factor)))
+          return found;
+      }
+    }
+  }
+  return nullptr;
+}
+
 // Replaces a factor wherever it occurs outside binders, and applies the laws again.
 Sum replaced(AtomTable& atoms, const Sum& sum, const Factor& what, const Sum& by) {
   Sum result;
@@ -99,6 +127,24 @@ bool Equality::equal_as_reals(const Sum& a, const Sum& b, const Facts& facts, in
     return factors_equal(x, y, facts, depth + 1);
   };
   return Piecewise(session_, options_.rlimit).equal(a, b, known_orders(a, b, facts), same);
+}
+
+// A case split on the sign of an element x: it is y for some y >= 0, or -y for some y > 0. Elements
+// of the same tensor at other places stay, so y is an element of a tensor of its own, numbered
+// below 0.
+bool Equality::equal_by_sign(const Sum& a, const Sum& b, const Facts& facts, int depth) {
+  const Factor* found = signed_element(a, false);
+  if (found == nullptr) found = signed_element(b, false);
+  if (found == nullptr || ++cases_ > options_.cases) return false;
+  const Factor element = *found;
+  Factor magnitude = element;
+  magnitude.number = -1 - element.number;
+  return std::ranges::all_of(std::initializer_list<int>{1, -1}, [&](int sign) {
+    magnitude.sign = sign > 0 ? ir::Sign::kNotNegative : ir::Sign::kPositive;
+    const Sum value = scaled(factor_sum(magnitude), sign);
+    return equal(replaced(atoms_, a, element, value), replaced(atoms_, b, element, value), facts,
+                 depth + 1);
+  });
 }
 
 // A case split: each argument of one extremum in turn is assumed to be the extremum.

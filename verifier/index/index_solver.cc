@@ -23,12 +23,19 @@ std::set<AtomId> atoms_at_least(std::int64_t least, const Facts& facts) {
   return result;
 }
 
-// Whether the polynomial is a product of positive atoms with a positive coefficient.
-bool is_positive(const Polynomial& polynomial, const std::set<AtomId>& positive) {
-  if (polynomial.terms().size() != 1) return false;
-  const auto& [monomial, coefficient] = *polynomial.terms().begin();
-  return coefficient > 0 &&
-         std::ranges::all_of(monomial, [&](AtomId atom) { return positive.contains(atom); });
+// Whether the polynomial is a sum of products of atoms >= 0 with positive coefficients, one of
+// which is a product of atoms >= 1.
+bool is_positive(const Polynomial& polynomial, const std::set<AtomId>& positive,
+                 const std::set<AtomId>& not_negative) {
+  bool some = false;
+  for (const auto& [monomial, coefficient] : polynomial.terms()) {
+    const auto are_in = [&monomial = monomial](const std::set<AtomId>& atoms) {
+      return std::ranges::all_of(monomial, [&](AtomId atom) { return atoms.contains(atom); });
+    };
+    if (coefficient <= 0 || !are_in(not_negative)) return false;
+    some = some || are_in(positive);
+  }
+  return some;
 }
 
 std::set<Monomial> monomials_of(const Facts& facts) {
@@ -169,12 +176,13 @@ Facts IndexSolver::with_consequences(const Facts& facts) {
   // Definitions may mention atoms that need definitions themselves. collect() has visited these
   // too, and products b * (a div b) make no new atoms, so one pass suffices.
   const std::set<AtomId> positive = atoms_at_least(1, facts);
+  const std::set<AtomId> not_negative = atoms_at_least(0, facts);
   AtomSet seen;
   for (const Literal& fact : facts) atoms_.collect(fact.polynomial, seen);
   for (const AtomId id : seen) {
     const Atom& atom = atoms_[id];
     const Polynomial value(id);
-    if (atom.kind == AtomKind::kQuotient && is_positive(atom.b, positive)) {
+    if (atom.kind == AtomKind::kQuotient && is_positive(atom.b, positive, not_negative)) {
       all.push_back(less_equal(atom.b * value, atom.a));
       all.push_back(less(atom.a, atom.b * value + atom.b));
     } else if (atom.kind == AtomKind::kMinimum) {
@@ -258,6 +266,14 @@ bool IndexSolver::ask(const Facts& facts) {
     add(less(y, 0), less_equal(y * m + m, 0));
     add(less(x, y), less_equal(x * m + m, y * m));
     add(less(y, x), less_equal(y * m + m, x * m));
+  }
+  // A product with a quotient that is 0 is 0.
+  for (const Monomial& product : monomials_of(all)) {
+    for (const AtomId atom : product) {
+      if (product.size() > 1 && atoms_[atom].kind == AtomKind::kQuotient)
+        query.add(verifier::implies(encode.of(is_zero(Polynomial(atom))),
+                                    encode.of(is_zero(of_monomial(product)))));
+    }
   }
   // Uniqueness lemmas: a candidate that satisfies the quotient's bounds equals the quotient.
   for (const AtomId id : quotients) {
