@@ -90,20 +90,28 @@ const base::OptionTable<InputOptions>& InputOptions::table() {
       {{"input", &InputOptions::input,
         "Values of an input instead of random ones, as NAME=FILE or FILE: .npy, .npz (member NAME, "
         "or the only one) or .pb (an ONNX tensor). Its sizes are those of open sizes. May be given "
-        "for several inputs"}}};
+        "for several inputs; run, bench and compare begin another run where an input is given "
+        "again. In the environment, a comma within a path is written \\,"}}};
   return rows;
 }
 
-base::Result<InputFiles> read_input_files(const std::vector<DeclaredInput>& inputs,
-                                          const InputOptions& options) {
-  InputFiles files;
+namespace {
+
+base::Result<std::vector<InputFiles>> read_sets(const std::vector<DeclaredInput>& inputs,
+                                                const InputOptions& options, bool several) {
+  std::vector<InputFiles> sets(1);
   std::size_t next = 0;
   for (const std::string& text : options.input) {
+    if (several && next == inputs.size() && text.find('=') == std::string::npos) next = 0;
     EGRET_ASSIGN_OR_RETURN(const Argument argument, parse(text, inputs, next));
     const DeclaredInput& input = inputs[argument.position];
     next = argument.position + 1;
-    if (files.values.contains(input.name))
-      return base::usage_error(argument.text + ": input '" + input.name + "' is given twice");
+    if (sets.back().values.contains(input.name)) {
+      if (!several)
+        return base::usage_error(argument.text + ": input '" + input.name + "' is given twice");
+      sets.emplace_back();
+    }
+    InputFiles& files = sets.back();
     if (!input.type) {
       return base::unsupported(argument.text + ": Egret lacks the type of input '" + input.name +
                                "'");
@@ -113,17 +121,38 @@ base::Result<InputFiles> read_input_files(const std::vector<DeclaredInput>& inpu
     EGRET_RETURN_IF_ERROR(fit(argument, input, *tensor, files.sizes));
     files.values.emplace(input.name, *std::move(tensor));
   }
-  return files;
+  return sets;
+}
+
+// The inputs that the model at PATH, or in the bytes, declares.
+base::Result<std::vector<DeclaredInput>> declared_inputs(const std::string& path,
+                                                         const std::optional<std::string>& bytes) {
+  return bytes ? frontends::read_declared_inputs(std::as_bytes(std::span(*bytes)))
+               : frontends::read_declared_inputs(path);
+}
+
+}  // namespace
+
+base::Result<InputFiles> read_input_files(const std::vector<DeclaredInput>& inputs,
+                                          const InputOptions& options) {
+  EGRET_ASSIGN_OR_RETURN(std::vector<InputFiles> sets, read_sets(inputs, options, false));
+  return std::move(sets.front());
 }
 
 base::Result<InputFiles> read_input_files(const std::string& path,
                                           const std::optional<std::string>& bytes,
                                           const InputOptions& options) {
   if (options.input.empty()) return InputFiles();
-  EGRET_ASSIGN_OR_RETURN(const std::vector<DeclaredInput> inputs,
-                         bytes ? frontends::read_declared_inputs(std::as_bytes(std::span(*bytes)))
-                               : frontends::read_declared_inputs(path));
+  EGRET_ASSIGN_OR_RETURN(const auto inputs, declared_inputs(path, bytes));
   return read_input_files(inputs, options);
+}
+
+base::Result<std::vector<InputFiles>> read_input_sets(const std::string& path,
+                                                      const std::optional<std::string>& bytes,
+                                                      const InputOptions& options) {
+  if (options.input.empty()) return std::vector<InputFiles>(1);
+  EGRET_ASSIGN_OR_RETURN(const auto inputs, declared_inputs(path, bytes));
+  return read_sets(inputs, options, true);
 }
 
 base::Result<std::vector<std::string>> bind_given(std::vector<std::string> bind,
@@ -140,19 +169,6 @@ base::Result<std::vector<std::string>> bind_given(std::vector<std::string> bind,
     }
   }
   return bind;
-}
-
-base::Result<ModelWithInputs> read_model_with_inputs(const std::string& path,
-                                                     const ModelOptions& model,
-                                                     const InputOptions& inputs, Console& console,
-                                                     BindNames names) {
-  EGRET_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, bytes_of_standard_input(path));
-  EGRET_ASSIGN_OR_RETURN(InputFiles files, read_input_files(path, bytes, inputs));
-  ModelOptions bound = model;
-  EGRET_ASSIGN_OR_RETURN(bound.bind, bind_given(model.bind, files));
-  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel read,
-                         read_concrete_model(path, bytes, bound, console, names));
-  return ModelWithInputs{std::move(read), std::move(files.values), std::move(bound)};
 }
 
 std::vector<ir::Tensor> model_inputs(const ir::Graph& graph, const ir::GivenInputs& given,

@@ -46,21 +46,16 @@ base::Result<InputFiles> read_input_files(const std::string& path,
                                           const std::optional<std::string>& bytes,
                                           const InputOptions& options);
 
+// The same with as many values of an input as are wanted: each further one begins another set. At
+// least one set.
+base::Result<std::vector<InputFiles>> read_input_sets(const std::string& path,
+                                                      const std::optional<std::string>& bytes,
+                                                      const InputOptions& options);
+
 // `bind` with the sizes of the given inputs added. Errors: usage that names both where a size is
 // bound to another number.
 base::Result<std::vector<std::string>> bind_given(std::vector<std::string> bind,
                                                   const InputFiles& files);
-
-struct ModelWithInputs {
-  frontends::ImportedModel model;
-  ir::GivenInputs given;
-  ModelOptions bound;  // with the sizes of the given inputs, for models to compare it with
-};
-// read_concrete_model() with the sizes that the given inputs have.
-base::Result<ModelWithInputs> read_model_with_inputs(const std::string& path,
-                                                     const ModelOptions& model,
-                                                     const InputOptions& inputs, Console& console,
-                                                     BindNames names = BindNames::kMustExist);
 
 // The inputs of a graph: those given, the others random from the seed. All types are concrete.
 std::vector<ir::Tensor> model_inputs(const ir::Graph& graph, const ir::GivenInputs& given,

@@ -5,6 +5,7 @@
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
+#include "tools/arguments/sized_runs.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -29,25 +30,78 @@ class Compare final : public Command {
     arguments.options(options_);
     arguments.options(model_);
     arguments.options(backend_);
+    arguments.options(at_);
     arguments.options(inputs_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    EGRET_ASSIGN_OR_RETURN(const auto bytes, bytes_of_standard_input(reference_));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<SizedRun> runs,
+                           sized_runs(reference_, bytes, model_, at_, inputs_));
+    if (runs.size() > 1 && candidate_ == "-")
+      return base::usage_error("B cannot be standard input beside several sizes");
+    Models models;
+    base::Json list = base::Json::array();
+    std::string text;
+    ExitCode code = ExitCode::kOk;
+    for (const SizedRun& run : runs) {
+      EGRET_ASSIGN_OR_RETURN(const Answer answer, compare(run, bytes, models, console));
+      if (code == ExitCode::kOk) code = answer.code;
+      if (runs.size() == 1) {
+        console.result(answer.json, answer.text);
+        return code;
+      }
+      const std::string sizes = sizes_text(run.sizes);
+      list.push(base::Json(answer.json).set("sizes", sizes));
+      text += (text.empty() ? "" : "\n") + sizes + "\n" + answer.text;
+    }
+    console.result(base::versioned_json()
+                       .set("runs", std::move(list))
+                       .set("passed", code != ExitCode::kMismatch),
+                   text);
+    return code;
+  }
+
+ private:
+  struct Answer {
+    base::Json json;
+    std::string text;
+    ExitCode code = ExitCode::kOk;
+  };
+  // The models at the sizes of the last run, which the next one may have, too.
+  struct Models {
+    ir::SymbolValues sizes;
+    frontends::ImportedModel a;
+    std::unique_ptr<backends::ExecutablePlan> plan;
+  };
+
+  base::Status read(const SizedRun& run, const std::optional<std::string>& bytes, Models& models,
+                    Console& console) const {
     constexpr BindNames names = BindNames::kMayBeUnknown;
-    EGRET_ASSIGN_OR_RETURN(const ModelWithInputs reference,
-                           read_model_with_inputs(reference_, model_, inputs_, console, names));
-    const frontends::ImportedModel& a = reference.model;
-    EGRET_ASSIGN_OR_RETURN(const auto b,
-                           read_concrete_model(candidate_, reference.bound, console, names));
-    EGRET_RETURN_IF_ERROR(same_interface(a.graph, b.graph));
-    EGRET_ASSIGN_OR_RETURN(const auto plan, compile_plan(b.graph, backend_, console));
+    if (models.plan != nullptr && models.sizes == run.sizes) return base::ok();
+    ModelOptions bound = model_;
+    bound.bind = run.bind;
+    EGRET_ASSIGN_OR_RETURN(models.a, read_concrete_model(reference_, bytes, bound, console, names));
+    EGRET_ASSIGN_OR_RETURN(const auto b, read_concrete_model(candidate_, bound, console, names));
+    EGRET_RETURN_IF_ERROR(same_interface(models.a.graph, b.graph));
+    BackendOptions backend = backend_;
+    backend.checked_indices = !run.given.empty();
+    EGRET_ASSIGN_OR_RETURN(models.plan, compile_plan(b.graph, backend, console));
+    models.sizes = run.sizes;
+    return base::ok();
+  }
+
+  base::Result<Answer> compare(const SizedRun& run, const std::optional<std::string>& bytes,
+                               Models& models, Console& console) const {
+    EGRET_RETURN_IF_ERROR(read(run, bytes, models, console));
+    backends::ExecutablePlan* const plan = models.plan.get();
     driver::CheckOptions checking;
     checking.samples = static_cast<int>(options_.samples);
     checking.seed = static_cast<std::uint64_t>(backend_.seed);
     checking.roundoff = roundoff(precision_of(backend_));
-    checking.given = reference.given;
+    checking.given = run.given;
     EGRET_ASSIGN_OR_RETURN(const driver::OutputCheck expected,
-                           driver::OutputCheck::of(a.graph, checking));
+                           driver::OutputCheck::of(models.a.graph, checking));
     EGRET_ASSIGN_OR_RETURN(
         const driver::CheckReport report,
         expected.check([&](std::span<const ir::Tensor> inputs) { return plan->run(inputs); }));
@@ -71,12 +125,11 @@ class Compare final : public Command {
                  base::format_count(error.wrong), base::format_count(error.elements)});
     }
     json.set("outputs", std::move(outputs)).set("vacuous_output", report.vacuous);
-    console.result(json, table.render() + driver::to_string(report) + "\n");
     const ExitCode kept = keeps_to_arena(*plan, backend_, console);
-    return report.passed ? kept : ExitCode::kMismatch;
+    return Answer{std::move(json), table.render() + driver::to_string(report) + "\n",
+                  report.passed ? kept : ExitCode::kMismatch};
   }
 
- private:
   static base::Status same_interface(const ir::Graph& a, const ir::Graph& b) {
     const auto types = [](const ir::Graph& graph) {
       std::string text;
@@ -96,6 +149,7 @@ class Compare final : public Command {
   CompareOptions options_;
   ModelOptions model_;
   BackendOptions backend_;
+  AtOptions at_;
   InputOptions inputs_;
 };
 

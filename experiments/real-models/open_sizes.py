@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Symbolic against bound optimization of the models with open sizes in config.toml.
+
+Usage: .venv/bin/python experiments/real-models/open_sizes.py [CSV]
+
+Each model is optimized with its sizes open, and with all of them fixed to the first ones of config.toml. A row has the
+nodes of the original and of both results, and the seconds that the cost model predicts for the results at these sizes.
+The open result is compared with the original in ONNX Runtime at ten random assignments of sizes, within the ranges that
+config.toml spans; sizes that are always equal there stay equal. Assignments that the original refuses are drawn again.
+The script fails if a result differs, or refuses a size that the original takes. Nothing is measured, so that a busy
+machine does not change the table.
+"""
+import csv
+import pathlib
+import sys
+import tempfile
+import tomllib
+
+import numpy
+import onnx
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from lib import egret  # noqa: E402
+import run  # noqa: E402
+
+COLUMNS = ("model", "symbols", "nodes", "open_nodes", "bound_nodes", "open_ms", "bound_ms", "undecided", "assumed",
+           "checked", "largest_error", "only_open", "verdict")
+ASSIGNMENTS = 10
+MOST_DRAWS = 200
+
+
+def drawn_sizes(sizes, random):
+    """Sizes between the least and the largest of each symbol; symbols with the same values everywhere share one."""
+    by_values = {}
+    for symbol in sizes[0]:
+        by_values.setdefault(tuple(one[symbol] for one in sizes), []).append(symbol)
+    return {symbol: number for values, symbols in by_values.items()
+            for number in [int(random.integers(min(values), max(values), endpoint=True))] for symbol in symbols}
+
+
+def kinds(path):
+    counts = {}
+    for node in onnx.load(path, load_external_data=False).graph.node:
+        counts[node.op_type] = counts.get(node.op_type, 0) + 1
+    return counts
+
+
+def compared(before, after, model):
+    """How many assignments agree, the largest error, and where one of the two fails alone."""
+    random = numpy.random.default_rng(47)
+    agree, worst, draws = 0, 0.0, 0
+    while agree < ASSIGNMENTS and draws < MOST_DRAWS:
+        draws += 1
+        sizes = drawn_sizes(model["sizes"], random)
+        feed = run.inputs_of(before, sizes, model.get("draw", {}), draws)
+        try:
+            expected = before.run(None, feed)
+        except Exception:  # the original has no meaning at these sizes
+            continue
+        worst = max(worst, run.error_between(expected, after.run(None, feed)))
+        agree += 1
+    return agree, worst
+
+
+def row_of(model, path, folder):
+    opened, bound = folder / "open.onnx", folder / "bound.onnx"
+    common = ("--no-measure", "--cost", "roofline", "--threads", 1)
+    at = model["sizes"][0]
+    profile = ",".join(f"{name}={size}" for name, size in at.items())
+    answer = egret.call("optimize", path, "-o", opened, *common, "--at", profile)
+    fixed = [flag for name, size in at.items() for flag in ("--bind", f"{name}={size}")]
+    gained = egret.call("optimize", path, "-o", bound, *common, *fixed)
+    agree, worst = compared(run.session(path, "ORT_DISABLE_ALL"), run.session(opened, "ORT_DISABLE_ALL"), model)
+    first, second = kinds(opened), kinds(bound)
+    more = {kind: count - second.get(kind, 0) for kind, count in first.items() if count > second.get(kind, 0)}
+    only_open = " ".join(f"{kind}:{count}" for kind, count in sorted(more.items(), key=lambda item: -item[1])[:6])
+    tolerance = 1e-3
+    return {"symbols": len(at), "nodes": run.node_count(path), "open_nodes": sum(first.values()),
+            "bound_nodes": sum(second.values()), "open_ms": f"{1e3 * answer['predicted_after_s']:.3f}",
+            "bound_ms": f"{1e3 * gained['predicted_after_s']:.3f}", "undecided": answer.get("rules_undecided", 0),
+            "assumed": len(answer.get("sizes_assumed", [])), "checked": agree, "largest_error": f"{worst:.1e}",
+            "only_open": only_open, "verdict": "ok" if agree == ASSIGNMENTS and worst <= tolerance else "differs"}
+
+
+def main():
+    rows = []
+    for model in tomllib.loads((HERE / "config.toml").read_text())["model"]:
+        if not model["sizes"][0]:
+            continue
+        name = run.name_of(model)
+        path = run.file_of(model)
+        if path is None:
+            print(f"{name}: the package cannot be downloaded; left out")
+            continue
+        with tempfile.TemporaryDirectory(prefix="egret-open-") as folder:
+            try:
+                row = row_of(model, path, pathlib.Path(folder))
+            except Exception as error:  # the message is the row's
+                row = {"verdict": str(error)[-300:].replace("\n", " ")}
+        rows.append({"model": name, **row})
+        print("  ".join(f"{column}={rows[-1].get(column, '')}" for column in COLUMNS), flush=True)
+    target = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE.parent / "results" / "real-models" / "open_sizes.csv"
+    with open(target, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    sys.exit(any(row["verdict"] != "ok" for row in rows))
+
+
+if __name__ == "__main__":
+    main()
