@@ -66,15 +66,17 @@ SizeRatio sum(const SizeRatio& a, const SizeRatio& b) {
   return reduced(a.over * (common / a.under) + b.over * (common / b.under), common);
 }
 
-// Factors of sizes are small: the bound within which their product is exact is then far.
-std::optional<SizeRatio> product(const SizeRatio& a, const SizeRatio& b) {
+// Whether no size has a large factor: the bound within which a real product is exact is then far.
+bool has_small_factors(const SizeRatio& a, const SizeRatio& b) {
   constexpr std::int64_t kLargestFactor = 64;
-  for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
-    const bool scales = one->under > 1 || other->under > 1;
-    if (scales && one->over.is_constant() && !other->over.is_constant() &&
-        std::abs(one->over.constant()) > kLargestFactor)
-      return std::nullopt;
-  }
+  const auto is_large = [](const SizeRatio& factor, const SizeRatio& size) {
+    return factor.over.is_constant() && !size.over.is_constant() &&
+           std::abs(factor.over.constant()) > kLargestFactor;
+  };
+  return !is_large(a, b) && !is_large(b, a);
+}
+
+std::optional<SizeRatio> product(const SizeRatio& a, const SizeRatio& b) {
   std::int64_t under = 0;
   if (__builtin_mul_overflow(a.under, b.under, &under) || under > std::int64_t{1} << 40)
     return std::nullopt;
@@ -116,7 +118,10 @@ class ElementOfSizes {
         return both(n, [](auto a, auto b) {
           return std::optional(sum(a, {Index(0) - b.over, b.under}));
         });
-      case ExprOp::kMul: return both(n, product);
+      case ExprOp::kMul:
+        return both(n, [&](const SizeRatio& a, const SizeRatio& b) {
+          return real_ && !has_small_factors(a, b) ? std::nullopt : product(a, b);
+        });
       case ExprOp::kMin: return extremum(n, [](Index a, Index b) { return ir::min(a, b); });
       case ExprOp::kMax: return extremum(n, [](Index a, Index b) { return ir::max(a, b); });
       case ExprOp::kDiv: return real_ ? both(n, real_quotient) : quotient(n);

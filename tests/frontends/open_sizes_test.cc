@@ -64,8 +64,7 @@ class OpenImport : public testing::Test {
     return model_.node(op, {"image"}, {"y"});
   }
   void real(const char* name, const std::vector<float>& values) {
-    auto* tensor =
-        model_.initializer(name, kFloatCode, {static_cast<std::int64_t>(values.size())});
+    auto* tensor = model_.initializer(name, kFloatCode, {static_cast<std::int64_t>(values.size())});
     for (const float value : values) tensor->add_float_data(value);
   }
 

@@ -30,8 +30,7 @@ class SizedRuns : public FolderTest {
   // A file with an input of these sizes.
   std::string input(const char* name, std::int64_t batch, std::int64_t seq) {
     const ir::Tensor tensor = ir::Tensor::filled({ir::DType::kF32, {batch, seq}}, 1);
-    EXPECT_TRUE(
-        base::write_file(path(name), frontends::write_tensor_proto(tensor, "x")).ok());
+    EXPECT_TRUE(base::write_file(path(name), frontends::write_tensor_proto(tensor, "x")).ok());
     return " --input x=" + path(name);
   }
 
@@ -87,8 +86,7 @@ TEST_F(SizedRuns, TakeEitherSizesOrSeveralInputs) {
 }
 
 TEST_F(SizedRuns, SizesOfInputsMustBeThoseThatAreAskedFor) {
-  const ProgramRun run =
-      run_program("run " + path("m.onnx") + input("a.pb", 2, 3) + " --at seq=4");
+  const ProgramRun run = run_program("run " + path("m.onnx") + input("a.pb", 2, 3) + " --at seq=4");
   EXPECT_EQ(run.code, 2);
   EXPECT_THAT(run.err, HasSubstr("but the size is 3 by --input"));
 }
@@ -103,8 +101,7 @@ TEST_F(SizedRuns, GivenIndicesOutsideOfTheirAxisAreErrors) {
   ASSERT_TRUE(base::write_file(path("g.onnx"), model.bytes()).ok());
   const auto indices = [&](const ir::Integers& values) {
     const ir::Tensor tensor = ir::Tensor::of_integers(values);
-    EXPECT_TRUE(
-        base::write_file(path("i.pb"), frontends::write_tensor_proto(tensor, "i")).ok());
+    EXPECT_TRUE(base::write_file(path("i.pb"), frontends::write_tensor_proto(tensor, "i")).ok());
     return path("g.onnx") + " --input i=" + path("i.pb");
   };
   for (const char* verb : {"run ", "bench --time 0.01 --runs 1 "}) {
@@ -116,15 +113,14 @@ TEST_F(SizedRuns, GivenIndicesOutsideOfTheirAxisAreErrors) {
 }
 
 TEST_F(SizedRuns, FixingASizeSaysWhatItGainsOverTheOpenModel) {
-  const base::Json json = call("optimize " + path("m.onnx") + " -o " + path("o.onnx") +
-                               " --no-measure --cost nodes --bind batch=2 --cost-db " +
-                               path("costs"));
+  const base::Json json =
+      call("optimize " + path("m.onnx") + " -o " + path("o.onnx") +
+           " --no-measure --cost nodes --bind batch=2 --cost-db " + path("costs"));
   EXPECT_EQ(*json.find("bound_sizes")->as_string(), "batch=2");
   EXPECT_EQ(*json.find("bound_operators")->as_integer(), 3);
   EXPECT_EQ(*json.find("open_operators")->as_integer(), 3);
-  const ProgramRun run =
-      run_program("optimize " + path("m.onnx") + " -o " + path("o.onnx") +
-                  " --no-measure --bind batch=2 --cost-db " + path("costs"));
+  const ProgramRun run = run_program("optimize " + path("m.onnx") + " -o " + path("o.onnx") +
+                                     " --no-measure --bind batch=2 --cost-db " + path("costs"));
   EXPECT_THAT(run.out, HasSubstr("batch=2: 3 operators"));
   EXPECT_THAT(run.out, HasSubstr("left open: 3 operators"));
 }
