@@ -144,9 +144,12 @@ class ProgramImport {
   base::Status import(const OnnxProgramNode& node) {
     if (const auto element = element_of_sequence(node))
       return bind_outputs(node, {*element}, context_.builder.graph().size());
-    const base::Status status = import_known(node);
-    if (status.code() != base::StatusCode::kUnsupported || context_.opaque == nullptr)
-      return status;
+    base::Status status = import_known(node);
+    if (context_.opaque == nullptr) return status;
+    // A branch that is not taken need not have a meaning at the sizes of the model.
+    if (status.code() == base::StatusCode::kBadInput && context_.program.in_branch(node.scope))
+      status = base::unsupported(std::string(status.message()));
+    if (status.code() != base::StatusCode::kUnsupported) return status;
     const base::Status left = context_.builder.take_error();  // what was built so far is not used
     const std::size_t first = context_.builder.graph().size();
     EGRET_ASSIGN_OR_RETURN(

@@ -61,7 +61,24 @@ std::optional<SizeRatio> number(double value) {
 
 bool holds(ir::Guard guard) { return ir::decided(guard).value_or(false); }
 
+// a - (a div c) * c is a remainder, which a model states so, or as Mod is defined.
+std::optional<Index> remainder(Index a, Index b) {
+  const auto is = [](const ExprNode* node, ExprOp op) { return node != nullptr && node->op == op; };
+  if (!is(b.node(), ExprOp::kIndexMul) || !is(b.node()->kids[0], ExprOp::kIndexDiv))
+    return std::nullopt;
+  const Index factor(b.node()->kids[1]);
+  const Index whole(b.node()->kids[0]->kids[0]);
+  const Index divisor(b.node()->kids[0]->kids[1]);
+  if (!factor.is_constant() || !divisor.is_constant() || !whole.same(a) ||
+      divisor.constant() != -factor.constant())
+    return std::nullopt;
+  return ir::mod(a, divisor);
+}
+
 SizeRatio sum(const SizeRatio& a, const SizeRatio& b) {
+  if (a.under == 1 && b.under == 1) {
+    if (const auto rest = remainder(a.over, b.over)) return {*rest, 1};
+  }
   const std::int64_t common = std::lcm(a.under, b.under);
   return reduced(a.over * (common / a.under) + b.over * (common / b.under), common);
 }

@@ -233,6 +233,15 @@ TEST_F(OpenImport, RoundedNumbersAreNotFollowed) {
   }
 }
 
+TEST_F(OpenImport, RemaindersAreRecognized) {
+  model_.integers("eight", {8});
+  model_.node("Mod", {"seq", "eight"}, {"rest"});
+  model_.node("Sub", {"eight", "rest"}, {"missing"});
+  model_.node("Mod", {"missing", "eight"}, {"size"});
+  model_.node("ConstantOfShape", {"size"}, {"y"});
+  EXPECT_EQ(type(), "f32[mod(mod(seq, 8)*-1 + 8, 8)]");
+}
+
 TEST_F(OpenImport, EqualPartsOfAnOpenAxisAreAssumed) {
   model_.node("Split", {"x"}, {"a", "y"}).integer("axis", 1);
   EXPECT_EQ(type(), "f32[batch,div(seq, 2),8]");

@@ -146,6 +146,19 @@ TEST_F(ResultTypes, OfOperatorsThatNeedNumbersComeFromAnExample) {
   EXPECT_EQ(scope_.examples().at("unk__y_2"), 2);
 }
 
+// The branch that reads a third axis is not taken for such inputs; the other has a meaning.
+TEST_F(ResultTypes, OfAnIfWithABranchThatHasNoMeaningAreDeclared) {
+  input("go", {"1"}, kBoolCode);
+  input("z", {"2", "5"});
+  Attributes node = model_.node("If", {"go"}, {"y"});
+  for (const std::int64_t axis : {1, 2}) {
+    onnx::GraphProto* branch = node.graph(axis == 1 ? "then_branch" : "else_branch");
+    add_node(*branch, "Softmax", {"z"}, {"made"}).integer("axis", axis);
+    declare(branch->add_output(), "made", kFloatCode, {2, 5});
+  }
+  EXPECT_EQ(types(), "f32[2,5]");
+}
+
 TEST_F(ResultTypes, OfForeignOperatorsAreUnknown) {
   model_.opset_import("org.example", 1);
   model_.node("NonZero", {"x"}, {"y"});
