@@ -133,6 +133,7 @@ class Run final : public Command {
   // All ranks run, one of them reports.
   base::Result<ExitCode> run_plan(Console& console) {
     if (!options_.trace.empty()) return base::usage_error("--trace cannot be combined with a plan");
+    if (!at_.at.empty()) return base::usage_error("--at cannot be combined with a plan");
     EGRET_ASSIGN_OR_RETURN(runtime::Ranks ranks, join_ranks(backend_, plan_, console));
     auto plan = start_plan(path_, ranks, backend_, plan_, console);
     if (!plan.ok()) return rank_failed(ranks, plan.status(), console);
