@@ -52,6 +52,9 @@ struct CompileOptions {
   bool search = true;
   // The caller wants the report only: a device's plan then has no kernels and no memory.
   bool report_only = false;
+  // On the CPU, a run fails where an index of a gather lies outside of its axis. Otherwise it
+  // counts modulo the size of the axis, as in the operator's definition, which random indices need.
+  bool checked_indices = false;
   // For tests of kernels, on the CPU: each value has memory of its own between inaccessible pages.
   // A run that writes beyond a value fails, a run that reads far beyond one ends the program.
   bool guarded_memory = false;

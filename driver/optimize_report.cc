@@ -109,6 +109,15 @@ void add_sizes(base::TextTable& table, const Report::Sizes& s) {
     table.row({"skipped", base::format_count(s.undecided) + " matches that depend on the sizes"});
 }
 
+std::string binding_text(const Report::Binding& b) {
+  const auto result = [](int operators, double seconds) {
+    return base::counted(operators, "operator") + ", " + base::format_seconds(seconds) +
+           " predicted";
+  };
+  return b.sizes + ": " + result(b.operators_bound, b.predicted_bound_s) +
+         "; left open: " + result(b.operators_open, b.predicted_open_s);
+}
+
 std::string check_text(const Report& r) {
   std::string given;
   for (const std::string& name : r.check.given) given += (given.empty() ? "" : ", ") + name;
@@ -209,6 +218,20 @@ const base::ReportTable<Report::Sizes>& Report::Sizes::table() {
   return rows;
 }
 
+const base::ReportTable<Report::Binding>& Report::Binding::table() {
+  using B = Binding;
+  static const base::ReportTable<B> rows{
+      {{"bound_sizes", "the open sizes that --bind fixed", &B::sizes, "bound", binding_text},
+       {"bound_operators", "ONNX nodes of the result",
+        [](const B& b) { return Json(b.operators_bound); }},
+       {"open_operators", "ONNX nodes of the result with these sizes left open",
+        [](const B& b) { return Json(b.operators_open); }},
+       {"bound_predicted_s", "time of the result by the cost model, in seconds",
+        &B::predicted_bound_s},
+       {"open_predicted_s", "the same with these sizes left open", &B::predicted_open_s}}};
+  return rows;
+}
+
 const base::ReportTable<Report::Growth>& Report::Growth::table() {
   using G = Growth;
   const auto in_search = [](std::uint64_t G::*member) {
@@ -273,6 +296,7 @@ Json Report::to_json() const {
   Prediction::table().add_to(json, predicted);
   Rules::table().add_to(json, rules);
   if (!sizes.at.empty()) Sizes::table().add_to(json, sizes);
+  if (!binding.sizes.empty()) Binding::table().add_to(json, binding);
   Json chosen = Json::object();
   Extraction::table().add_to(chosen, extraction);
   chosen.set("cost_model", predicted.cost_model)
@@ -299,6 +323,7 @@ std::string Report::summary() const {
   for (const std::string& note : extraction.notes) table.row({"note", note});
   Rules::table().add_to(table, rules);
   if (!sizes.at.empty()) add_sizes(table, sizes);
+  if (!binding.sizes.empty()) Binding::table().add_to(table, binding);
   table.row({"check", check_text(*this)});
   table.row({"result", result_text(*this)});
   std::string phases;
@@ -317,6 +342,7 @@ std::string Report::documentation() {
          section("Prediction", Prediction::table().documentation()) +
          section("Rules", Rules::table().documentation()) +
          section("Open sizes", Sizes::table().documentation()) +
+         section("Sizes that are fixed", Binding::table().documentation()) +
          section("Saturation or search", Growth::table().documentation()) +
          section("`extraction`", Extraction::table().documentation()) +
          section("`check`", Check::table().documentation());

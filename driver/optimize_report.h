@@ -97,6 +97,17 @@ struct OptimizeReport {
     static const base::ReportTable<Sizes>& table();
   };
 
+  // Of a model some of whose open sizes were fixed: the result with these sizes left open, at the
+  // same values.
+  struct Binding {
+    std::string sizes;        // "batch=1, seq=128"; empty: no comparison was made
+    int operators_bound = 0;  // ONNX nodes
+    int operators_open = 0;
+    double predicted_bound_s = 0;
+    double predicted_open_s = 0;
+    static const base::ReportTable<Binding>& table();
+  };
+
   struct Extraction {
     std::string extractor;
     std::string status;  // "optimal", "feasible"
@@ -125,6 +136,7 @@ struct OptimizeReport {
   Rules rules;
   Growth growth;
   Sizes sizes;
+  Binding binding;
   Extraction extraction;
   Check check;
   double seconds = 0;

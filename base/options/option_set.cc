@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <utility>
 
 #include "base/did_you_mean.h"
 #include "base/formats/json.h"
@@ -30,12 +31,19 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
   return text;
 }
 
+// A comma after a backslash is part of an item.
 std::vector<std::string> split_at_commas(std::string_view text) {
   std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    parts.emplace_back(text.substr(0, comma));
-    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  bool ended = true;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (std::exchange(ended, false)) parts.emplace_back();
+    if (text.substr(i, 2) == "\\,") {
+      parts.back() += text[++i];
+    } else if (text[i] == ',') {
+      ended = true;
+    } else {
+      parts.back() += text[i];
+    }
   }
   return parts;
 }

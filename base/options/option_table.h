@@ -82,7 +82,8 @@ struct EnumSlot {
 };
 
 // The place of an option's value in a bound struct. A list is given by repeating its flag, by an
-// array in the configuration, or separated by commas in the environment.
+// array in the configuration, or separated by commas in the environment, where a comma within an
+// item is written \,.
 using OptionSlot =
     std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<std::string>*, EnumSlot>;
 

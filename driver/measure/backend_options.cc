@@ -54,6 +54,7 @@ base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_plan(ir::Graph g
        .profile = profile,
        .limit_arena = options.limit_arena,
        .precision = precision_of(options),
+       .checked_indices = options.checked_indices,
        .fuse = has("fusion"),
        .blocked = has("blocked"),
        .fold = has("folding"),

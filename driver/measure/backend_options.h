@@ -20,6 +20,7 @@ struct BackendOptions {
   std::int64_t seed = 1;
   std::int64_t limit_arena = 0;      // backends::CompileOptions::limit_arena
   std::vector<std::string> without;  // ablations of backends::CompileOptions
+  bool checked_indices = false;      // backends::CompileOptions::checked_indices; no option
 
   static const base::OptionTable<BackendOptions>& table();
 };

@@ -6,7 +6,9 @@
 
 #include "driver/measure/batch_plan.h"
 #include "driver/measure/close_check.h"
+#include "ir/graph/open_sizes.h"
 #include "ir/ops/opaque.h"
+#include "verifier/index/size_prover.h"
 
 namespace egret::driver {
 
@@ -17,14 +19,38 @@ std::string to_string(const ir::SymbolValues& sizes) {
   return text;
 }
 
+namespace {
+
+// Whether no size is far beyond the example's: a solver's choice may be any number.
+bool is_moderate(const ir::SymbolValues& sizes, const ir::SymbolValues& examples) {
+  constexpr std::int64_t kFar = 4;
+  constexpr std::int64_t kSmall = 64;
+  return std::ranges::all_of(sizes, [&](const auto& entry) {
+    const auto example = examples.find(entry.first);
+    return example != examples.end() && entry.second <= std::max(kSmall, kFar * example->second);
+  });
+}
+
+}  // namespace
+
 // Sizes that a rule may have overlooked: 1, primes, which hide no factor, and sizes around the
-// example. Those that break an assumption of the program are left out.
+// example. Those that break an assumption of the program are replaced by some near them, or left
+// out.
 base::Result<std::vector<ir::SymbolValues>> further_sizes(const ir::Graph& program,
                                                           const rules::OpenSizes& open,
                                                           std::size_t count) {
   static constexpr std::int64_t kPrimes[] = {2, 3, 5, 7, 11, 13};
   constexpr int kTries = 5;
   std::vector<ir::SymbolValues> found;
+  std::vector<std::string> order;  // sizes of results follow from those of inputs
+  const ir::SymbolNames of_inputs = ir::open_sizes(program);
+  for (const bool inputs : {true, false}) {
+    for (const auto& [name, example] : open.examples()) {
+      if (of_inputs.contains(name) == inputs) order.push_back(name);
+    }
+  }
+  verifier::SizeProver prover;
+  for (const ir::Guard& guard : open.assumptions()) prover.assume(guard);
   for (int attempt = 0; attempt < kTries && found.size() < count; ++attempt) {
     ir::SymbolValues sizes;
     std::size_t place = 0;
@@ -37,7 +63,14 @@ base::Result<std::vector<ir::SymbolValues>> further_sizes(const ir::Graph& progr
     const bool assumed = std::ranges::all_of(open.assumptions(), [&](const ir::Guard& guard) {
       return ir::evaluate(guard, sizes).value_or(false);
     });
-    if (assumed && rules::at_sizes(program, sizes).ok()) found.push_back(std::move(sizes));
+    if (!assumed) {
+      const auto near = prover.values_near(sizes, order);
+      if (!near || *near == open.examples() || std::ranges::find(found, *near) != found.end())
+        continue;
+      sizes = *near;
+    }
+    if (is_moderate(sizes, open.examples()) && rules::at_sizes(program, sizes).ok())
+      found.push_back(std::move(sizes));
   }
   return found;
 }

@@ -98,27 +98,50 @@ const base::OptionTable<InputOptions>& InputOptions::table() {
       {{"input", &InputOptions::input,
         "Values of an input instead of random ones, as NAME=FILE or FILE: .npy, .npz (member NAME, "
         "or the only one) or .pb (an ONNX tensor). Its sizes are those of open sizes. May be given "
-        "for several inputs"}}};
+        "for several inputs; run, bench and compare begin another run where an input is given "
+        "again. In the environment, a comma within a path is written \\,"}}};
   return rows;
 }
 
-base::Result<InputValues> read_inputs(const std::vector<DeclaredInput>& inputs,
-                                      const InputOptions& options) {
-  InputValues files;
+namespace {
+
+base::Result<std::vector<InputValues>> read_sets(const std::vector<DeclaredInput>& inputs,
+                                                 const InputOptions& options, bool several) {
+  std::vector<InputValues> sets(1);
   std::size_t next = 0;
   for (const std::string& text : options.input) {
+    if (several && next == inputs.size() && text.find('=') == std::string::npos) next = 0;
     EGRET_ASSIGN_OR_RETURN(const Argument argument, parse(text, inputs, next));
     const DeclaredInput& input = inputs[argument.position];
     next = argument.position + 1;
-    if (files.values.contains(input.name))
-      return base::usage_error(argument.text + ": input '" + input.name + "' is given twice");
+    if (sets.back().values.contains(input.name)) {
+      if (!several)
+        return base::usage_error(argument.text + ": input '" + input.name + "' is given twice");
+      sets.emplace_back();
+    }
+    InputValues& files = sets.back();
     if (!input.type) return lacks_type(argument, input);
     auto tensor = frontends::read_tensor_file(argument.path, input.name);
     if (!tensor.ok()) return tensor.status().at("--input");
     EGRET_RETURN_IF_ERROR(fit(argument, input, *tensor, files.sizes));
     files.values.emplace(input.name, *std::move(tensor));
   }
-  return files;
+  return sets;
+}
+
+}  // namespace
+
+base::Result<InputValues> read_inputs(const std::vector<DeclaredInput>& inputs,
+                                      const InputOptions& options) {
+  EGRET_ASSIGN_OR_RETURN(std::vector<InputValues> sets, read_sets(inputs, options, false));
+  return std::move(sets.front());
+}
+
+base::Result<std::vector<InputValues>> read_input_sets(const ModelSource& source,
+                                                       const InputOptions& options) {
+  if (options.input.empty()) return std::vector<InputValues>(1);
+  EGRET_ASSIGN_OR_RETURN(const std::vector<DeclaredInput> inputs, declared_inputs(source));
+  return read_sets(inputs, options, true);
 }
 
 base::Result<InputValues> read_inputs(const ModelSource& source, const InputOptions& options) {

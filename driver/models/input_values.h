@@ -41,6 +41,10 @@ base::Result<InputValues> read_inputs(const std::vector<frontends::DeclaredInput
                                       const InputOptions& options);
 // The same of a model. Reads nothing if no input is given.
 base::Result<InputValues> read_inputs(const ModelSource& source, const InputOptions& options);
+// The same with as many values of an input as are wanted: each further one begins another set. At
+// least one set.
+base::Result<std::vector<InputValues>> read_input_sets(const ModelSource& source,
+                                                       const InputOptions& options);
 // Values in memory, by the input's name, for inputs of these types. Errors as above.
 base::Result<InputValues> fit_inputs(const std::vector<frontends::DeclaredInput>& inputs,
                                      const ir::GivenInputs& values);

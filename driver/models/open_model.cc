@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/formats/units.h"
+#include "driver/models/sized_runs.h"
 #include "ir/ops/opaque.h"
 
 namespace egret::driver {
@@ -100,9 +101,7 @@ const base::OptionTable<SizeOptions>& SizeOptions::table() {
   using S = SizeOptions;
   static const base::OptionTable<S> rows{
       "sizes",
-      {{"at", &S::at,
-        "Sizes of symbolic dimensions at which to measure, as NAME=SIZE,NAME=SIZE; the result "
-        "keeps them open. May be given several times, each with a weight: NAME=SIZE*0.7"},
+      {{"at", &S::at, kAtHelp},
        {"range", &S::range,
         "The sizes that a symbolic dimension may have, as NAME=LOW..HIGH; the result need not be "
         "right beyond"}}};

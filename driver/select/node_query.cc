@@ -23,14 +23,18 @@ NodeQuery::NodeQuery(const rules::TensorEGraph& tensors, egraph::OpId op,
                      std::span<const egraph::ClassId> children, egraph::ClassId of,
                      std::size_t profile) {
   const rules::TensorLanguage& language = tensors.language();
-  free_ = language.kind(op) != ir::NodeKind::kOperator || tensors.is_constant(of);
+  // A range up to an open size depends on no input, but is computed in each run.
+  const auto is_fixed = [&](egraph::ClassId id) {
+    return tensors.is_constant(id) && tensors.type(id).is_concrete();
+  };
+  free_ = language.kind(op) != ir::NodeKind::kOperator || is_fixed(of);
   if (language.kind(op) != ir::NodeKind::kOperator) return;
   free_ = free_ || language.op(op).is_opaque();  // every equal graph has it
   constant_ = std::make_unique<bool[]>(children.size());
   for (std::size_t i = 0; i < children.size(); ++i) {
     const rules::TensorFacts& facts = tensors.facts(children[i]);
     types_.push_back(facts.type);
-    constant_[i] = facts.constant;
+    constant_[i] = is_fixed(children[i]);
   }
   query_.op = &language.op(op);
   query_.attrs = &language.attrs(op);

@@ -144,9 +144,12 @@ class ProgramImport {
   base::Status import(const OnnxProgramNode& node) {
     if (const auto element = element_of_sequence(node))
       return bind_outputs(node, {*element}, context_.builder.graph().size());
-    const base::Status status = import_known(node);
-    if (status.code() != base::StatusCode::kUnsupported || context_.opaque == nullptr)
-      return status;
+    base::Status status = import_known(node);
+    if (context_.opaque == nullptr) return status;
+    // A branch that is not taken need not have a meaning at the sizes of the model.
+    if (status.code() == base::StatusCode::kBadInput && context_.program.in_branch(node.scope))
+      status = base::unsupported(std::string(status.message()));
+    if (status.code() != base::StatusCode::kUnsupported) return status;
     const base::Status left = context_.builder.take_error();  // what was built so far is not used
     const std::size_t first = context_.builder.graph().size();
     EGRET_ASSIGN_OR_RETURN(
@@ -161,8 +164,7 @@ class ProgramImport {
   base::Status import_known(const OnnxProgramNode& node) {
     if (!is_known_operator(*node.proto)) return base::unsupported("Egret has no such operator");
     if (is_closed(node)) return base::unsupported("a branch has operators that Egret lacks");
-    EGRET_RETURN_IF_ERROR(check_version(context_.program, node));
-    EGRET_RETURN_IF_ERROR(check_attributes(*node.proto, context_.program.opset(node)));
+    EGRET_RETURN_IF_ERROR(check_form(context_.program, node));
     std::vector<Value> inputs;
     for (const ValueId input : node.inputs)
       inputs.push_back(input.valid() ? values_[input.index()] : Value{});
@@ -179,16 +181,11 @@ class ProgramImport {
                                " is an output that its operator does not have");
     }
     ImportedNode imported(context_, node, std::move(inputs));
-    align_legacy_broadcast(imported);
-
     const std::size_t first = context_.builder.graph().size();
     ir::SymbolicScope* const scope = ir::SymbolicScope::current();
     if (scope != nullptr) scope->take_undecided();
-    const auto outputs = call(imported, *node.proto);
-    // What a getter noticed comes first: the rest may follow from it.
-    base::Status status = imported.status();
-    if (status.ok()) status = outputs.status();
-    if (status.ok()) status = context_.builder.status();
+    const auto outputs = import_operator(imported, *node.proto);
+    const base::Status status = outputs.status();
     const bool undecided = scope != nullptr && scope->take_undecided();
     if (undecided) return base::unsupported("needs a number where a size is open");
     // What an operator asks of a size may hold though it does not follow.
@@ -259,13 +256,6 @@ class ProgramImport {
     });
   }
 
-  static base::Result<std::vector<Value>> call(ImportedNode& node, const onnx::NodeProto& proto) {
-    const std::string domain = canonical_domain(proto.domain());
-    if (const FrontendImport own = find_frontend_operator(domain, proto.op_type()))
-      return own(node);
-    return ir::run_import(*find_import(proto), node);
-  }
-
   base::Status bind_outputs(const OnnxProgramNode& node, const std::vector<Value>& outputs,
                             std::size_t first) {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -308,6 +298,23 @@ bool within(const ir::TensorType& type, std::int64_t max_bytes) {
 bool is_known_operator(const onnx::NodeProto& node) {
   return find_import(node) != nullptr ||
          find_frontend_operator(canonical_domain(node.domain()), node.op_type()) != nullptr;
+}
+
+base::Status check_form(const OnnxProgram& program, const OnnxProgramNode& node) {
+  EGRET_RETURN_IF_ERROR(check_version(program, node));
+  return check_attributes(*node.proto, program.opset(node));
+}
+
+base::Result<std::vector<Value>> import_operator(ImportedNode& node, const onnx::NodeProto& proto) {
+  align_legacy_broadcast(node);
+  const FrontendImport own =
+      find_frontend_operator(canonical_domain(proto.domain()), proto.op_type());
+  auto outputs = own ? own(node) : ir::run_import(*find_import(proto), node);
+  // What a getter noticed comes first: the rest may follow from it.
+  EGRET_RETURN_IF_ERROR(node.status());
+  EGRET_RETURN_IF_ERROR(outputs.status());
+  EGRET_RETURN_IF_ERROR(node.builder().status());
+  return outputs;
 }
 
 // As text: "Loop (2 nodes), com.example.Foo (1 node)".

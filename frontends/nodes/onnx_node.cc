@@ -96,7 +96,17 @@ std::optional<ir::Tensor> ImportedNode::constant(int i) const {
 std::optional<std::vector<ir::Index>> ImportedNode::sizes(int i) const {
   if (!has_input(i)) return std::nullopt;
   context_.sizes.extend();
-  return context_.sizes.elements(inputs_[static_cast<std::size_t>(i)].id);
+  const ir::NodeId id = inputs_[static_cast<std::size_t>(i)].id;
+  auto elements = context_.sizes.elements(id);
+  return elements && context_.sizes.rely_on(id) ? std::move(elements) : std::nullopt;
+}
+
+std::optional<std::vector<ir::SizeRatio>> ImportedNode::size_ratios(int i) const {
+  if (!has_input(i)) return std::nullopt;
+  context_.sizes.extend();
+  const ir::NodeId id = inputs_[static_cast<std::size_t>(i)].id;
+  auto ratios = context_.sizes.ratios(id);
+  return ratios && context_.sizes.rely_on(id) ? std::move(ratios) : std::nullopt;
 }
 
 void ImportedNode::fail(base::Status status) const {

@@ -17,7 +17,8 @@
 
 namespace egret::onnx {
 class AttributeProto;
-}
+class NodeProto;
+}  // namespace egret::onnx
 
 namespace egret::frontends {
 
@@ -48,6 +49,7 @@ class ImportedNode final : public ir::OnnxNode {
   const ir::TensorType& type(ir::Value value) const override;
   std::optional<ir::Tensor> constant(int i) const override;
   std::optional<std::vector<ir::Index>> sizes(int i) const override;
+  std::optional<std::vector<ir::SizeRatio>> size_ratios(int i) const override;
 
   bool has_attr(std::string_view name) const override;
   std::int64_t integer(std::string_view name, std::int64_t otherwise) const override;
@@ -87,6 +89,12 @@ bool within(const ir::TensorType& type, std::int64_t max_bytes);
 bool is_known_operator(const onnx::NodeProto& node);
 // Checks that every operator of the program is known; `unsupported` names all that are not.
 base::Status check_operators(const OnnxProgram& program);
+// Checks that Egret knows the node's form: the opset, and the attributes.
+base::Status check_form(const OnnxProgram& program, const OnnxProgramNode& node);
+// Builds the operators of a node of such a form, which is known, in its builder; returns its
+// outputs.
+base::Result<std::vector<ir::Value>> import_operator(ImportedNode& node,
+                                                     const onnx::NodeProto& proto);
 // Builds the program's nodes in the builder. See onnx.h for errors.
 base::Status import_program(const OnnxImportContext& context, std::vector<ir::Value>& values,
                             std::vector<std::string>& notes);

@@ -17,8 +17,10 @@
 namespace egret::frontends {
 namespace {
 
-constexpr int kFirstOpset = 7;      // older opsets broadcast differently; exports do not know them
-constexpr int kBFloat16Opset = 13;  // the first whose operators take bfloat16
+constexpr int kFirstOpset = 7;  // older opsets broadcast differently; exports do not know them
+constexpr int kSplitSizesAreAnInput = 13;
+constexpr int kSplitNeedsPartCount = 18;  // where it has no sizes
+constexpr int kBFloat16Opset = 13;        // the first whose operators take bfloat16
 
 void set_value(onnx::AttributeProto& proto, std::int64_t value) {
   proto.set_type(2);
@@ -43,6 +45,13 @@ void set_value(onnx::AttributeProto& proto, const std::vector<double>& values) {
 void set_value(onnx::AttributeProto& proto, const ir::Tensor& tensor) {
   proto.set_type(4);
   fill_tensor_proto(*proto.mutable_t(), tensor, "");
+}
+
+bool holds_open_size(const ir::OnnxWriter::Attribute& attribute) {
+  if (const auto* integer = std::get_if<std::int64_t>(&attribute.value))
+    return ir::is_symbolic(*integer);
+  const auto* integers = std::get_if<ir::Integers>(&attribute.value);
+  return integers != nullptr && std::ranges::any_of(*integers, ir::is_symbolic);
 }
 
 // The order of writing: what is made of constants and sizes alone comes where it is read, or last.
@@ -101,6 +110,10 @@ class OnnxGraphWriter::Writer final : public ir::OnnxWriter {
     for (std::string& name : inputs) node.add_input(std::move(name));
     for (int i = 0; i < outputs; ++i) node.add_output(graph_.fresh_name(operation_.op.name()));
     for (const Attribute& attribute : attributes) {
+      if (holds_open_size(attribute) && status_.ok()) {
+        status_ = base::unsupported("attribute " + attribute.name + " of " + std::string(op_type) +
+                                    " would hold an open size");
+      }
       onnx::AttributeProto& proto = *node.add_attribute();
       proto.set_name(attribute.name);
       std::visit([&](const auto& value) { set_value(proto, value); }, attribute.value);
@@ -121,7 +134,7 @@ class OnnxGraphWriter::Writer final : public ir::OnnxWriter {
     if (status_.ok()) status_ = name.status();
     return {};
   }
-  // Errors of constant_integers().
+  // Errors of constant_integers() and emit().
   const base::Status& status() const { return status_; }
 
   int needed() const { return needed_; }
@@ -234,7 +247,7 @@ std::string OnnxGraphWriter::fresh_name(std::string_view stem) {
 base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
                                           const std::vector<std::string>& names) {
   const std::vector<ir::NodeId> live = sources_late(graph, live_nodes(graph));
-  const std::vector<SplitGroup> splits = find_splits(graph, live);
+  const std::vector<SplitGroup> splits = find_splits(graph, live, opset_ >= kSplitSizesAreAnInput);
   std::map<ir::NodeId, const SplitGroup*> split_of;
   for (const SplitGroup& split : splits) {
     for (const ir::NodeId piece : split.pieces) split_of[piece] = &split;
@@ -254,7 +267,10 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
     if (node.kind == ir::NodeKind::kConstant) initializers_.emplace_back(name, node.data);
     if (node.kind != ir::NodeKind::kOperator) continue;
     if (const auto split = split_of.find(id); split != split_of.end()) {
-      if (written.insert(split->second).second) write_split(*split->second, names);
+      if (!written.insert(split->second).second) continue;
+      EGRET_RETURN_IF_ERROR(write_split(*split->second, names));
+      for (const ir::NodeId piece : split->second->pieces)
+        sizes_->note(names[piece.index()], graph.node(piece).type);
       continue;
     }
     if (node.op->is_opaque()) {
@@ -354,8 +370,12 @@ base::Status OnnxGraphWriter::write_opaque(onnx::NodeProto& proto, const OpaqueN
 }
 
 // All pieces at the place of the first: a piece needs nothing but the whole.
-void OnnxGraphWriter::write_split(const SplitGroup& split, const std::vector<std::string>& names) {
-  constexpr int kSizesAreAnInput = 13;
+base::Status OnnxGraphWriter::write_split(const SplitGroup& split,
+                                          const std::vector<std::string>& names) {
+  std::string sizes;
+  if (!split.are_numbers() && !split.are_equal()) {
+    EGRET_ASSIGN_OR_RETURN(sizes, sizes_->tensor_of(split.sizes));
+  }
   onnx::NodeProto& node = *graph_.add_node();
   node.set_op_type("Split");
   node.add_input(names[split.whole.index()]);
@@ -367,11 +387,21 @@ void OnnxGraphWriter::write_split(const SplitGroup& split, const std::vector<std
     set_value(proto, value);
   };
   attribute("axis", split.axis);
-  if (opset_ >= kSizesAreAnInput) {
-    node.add_input(shared_constant(ir::Tensor::of_integers(split.sizes)));
+  if (!sizes.empty()) {
+    node.add_input(sizes);
+  } else if (!split.are_numbers()) {  // equal parts
+    if (opset_ >= kSplitNeedsPartCount)
+      attribute("num_outputs", static_cast<std::int64_t>(split.pieces.size()));
   } else {
-    attribute("split", split.sizes);
+    ir::Integers numbers;
+    for (const ir::Index& size : split.sizes) numbers.push_back(size.constant());
+    if (opset_ >= kSplitSizesAreAnInput) {
+      node.add_input(shared_constant(ir::Tensor::of_integers(numbers)));
+    } else {
+      attribute("split", numbers);
+    }
   }
+  return base::ok();
 }
 
 base::Status OnnxGraphWriter::write_operation(const Operation& operation) {

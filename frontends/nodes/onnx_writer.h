@@ -71,7 +71,7 @@ class OnnxGraphWriter {
   bool reserve(const std::string& name) { return used_.insert(name).second; }
   // Every node of `graph` in order; names[id] is the ONNX name of each.
   base::Status write_nodes(const ir::Graph& graph, const std::vector<std::string>& names);
-  void write_split(const SplitGroup& split, const std::vector<std::string>& names);
+  base::Status write_split(const SplitGroup& split, const std::vector<std::string>& names);
   // `outputs`: those of one node that are used.
   base::Status write_opaque(const ir::Graph& graph, ir::NodeId id,
                             std::span<const ir::NodeId> outputs,

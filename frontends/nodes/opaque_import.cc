@@ -104,6 +104,26 @@ base::Result<ir::Integers> OpaqueImport::shape_of(const ir::TensorType& type) {
   return shape;
 }
 
+base::Result<ir::Integers> OpaqueImport::shape_of(const ResultType& type,
+                                                  const std::string& value) {
+  ir::Integers shape;
+  for (std::size_t axis = 0; axis < type.sizes.size(); ++axis) {
+    const ResultSize& size = type.sizes[axis];
+    if (size.known) {
+      EGRET_ASSIGN_OR_RETURN(const ir::Integers one,
+                             shape_of(ir::TensorType(type.dtype, ir::Dims{*size.known})));
+      shape.push_back(one.front());
+      continue;
+    }
+    const std::string name = "unk__" + value + "_" + std::to_string(axis);
+    declare(name, static_cast<int>(axis));
+    ir::SymbolicScope& scope = *ir::SymbolicScope::current();
+    if (size.example) scope.set_example(name, *size.example);
+    shape.push_back(scope.integer_of(ir::symbolic_dim(name)));
+  }
+  return shape;
+}
+
 base::Result<std::vector<ir::Value>> OpaqueImport::import(const OnnxImportContext& context,
                                                           const OnnxProgramNode& node,
                                                           const std::vector<ir::Value>& values,
@@ -126,17 +146,29 @@ base::Result<std::vector<ir::Value>> OpaqueImport::import(const OnnxImportContex
   const ir::Value whole =
       context.builder.add(ir::opaque_operator(), operands, ir::opaque_attrs(key, type_name(proto)));
   std::vector<ir::Value> made;
+  ResultTypes following;
+  bool asked = false;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     made.emplace_back();
     if (!node.outputs[i].valid()) continue;
-    const auto type = declared_type(context.program.value_names[node.outputs[i].index()]);
+    const std::string& name = context.program.value_names[node.outputs[i].index()];
+    const auto declared = declared_type(name);
+    ir::DType dtype = ir::DType::kF32;
     ir::Integers shape;
-    if (type) {
-      EGRET_ASSIGN_OR_RETURN(shape, shape_of(*type));
+    bool typed = true;
+    if (!declared && !std::exchange(asked, true))
+      following = result_types(context, node, values, untyped_);
+    if (declared) {
+      dtype = declared->dtype;
+      EGRET_ASSIGN_OR_RETURN(shape, shape_of(*declared));
+    } else if (example_of_ && i < following.size() && following[i]) {
+      dtype = following[i]->dtype;
+      EGRET_ASSIGN_OR_RETURN(shape, shape_of(*following[i], name));
+    } else {
+      typed = false;
     }
-    made.back() = add_output(context.builder, whole, i, type ? type->dtype : ir::DType::kF32,
-                             std::move(shape));
-    if (!type && made.back().valid()) untyped_.insert(made.back().id);
+    made.back() = add_output(context.builder, whole, i, dtype, std::move(shape));
+    if (!typed && made.back().valid()) untyped_.insert(made.back().id);
   }
   nodes_[key] = {.proto = proto.SerializeAsString(), .opset = opset_of(context.program, node)};
   return made;

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "frontends/nodes/onnx_node.h"
 #include "frontends/nodes/opaque_nodes.h"
+#include "frontends/nodes/result_types.h"
 
 namespace egret::onnx {
 class GraphProto;
@@ -33,10 +34,10 @@ class OpaqueImport {
   OpaqueImport(const onnx::GraphProto& graph,
                const std::function<std::int64_t(std::string_view, int)>& example_of);
 
-  // The node as an opaque operator, with the named outputs. An output without a declared type is
-  // untyped: only opaque nodes may read it. `values` are those of the program, by ValueId; a body
-  // reads them by name, and they become operands. Errors: unsupported, with `reason`, within a body
-  // or function.
+  // The node as an opaque operator, with the named outputs. An output whose type is neither
+  // declared nor follows from the node (frontends/nodes/result_types.h) is untyped: only opaque
+  // nodes may read it. `values` are those of the program, by ValueId; a body reads them by name,
+  // and they become operands. Errors: unsupported, with `reason`, within a body or function.
   base::Result<std::vector<ir::Value>> import(const OnnxImportContext& context,
                                               const OnnxProgramNode& node,
                                               const std::vector<ir::Value>& values,
@@ -72,6 +73,8 @@ class OpaqueImport {
                                     const std::vector<ir::Value>& made);
   std::optional<ir::TensorType> declared_type(const std::string& value) const;
   void declare(std::string_view name, int axis);
+  // The same with symbols of their own for the sizes that the type leaves open.
+  base::Result<ir::Integers> shape_of(const ResultType& type, const std::string& value);
   base::Result<ir::Integers> shape_of(const ir::TensorType& type);
   // In the order of captured_names().
   static base::Result<std::vector<ir::Value>> captured_values(const OnnxProgramNode& node,

@@ -14,11 +14,16 @@ struct SplitGroup {
   ir::NodeId whole;
   std::int64_t axis = 0;
   std::vector<ir::NodeId> pieces{};  // in the order of their starts; at least 2
-  ir::Integers sizes{};
+  std::vector<ir::Index> sizes{};
+
+  bool are_numbers() const;  // the sizes
+  bool are_equal() const;
 };
 
 // The groups among `live` nodes of a graph, in order of their first nodes. A value whose slices
-// overlap, leave gaps or repeat is in none. O(n log n).
-std::vector<SplitGroup> find_splits(const ir::Graph& graph, std::span<const ir::NodeId> live);
+// overlap, leave gaps or repeat is in none. Pieces of different open sizes only with `open_sizes`.
+// O(n log n).
+std::vector<SplitGroup> find_splits(const ir::Graph& graph, std::span<const ir::NodeId> live,
+                                    bool open_sizes);
 
 }  // namespace egret::frontends

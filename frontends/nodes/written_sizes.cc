@@ -130,9 +130,14 @@ base::Result<std::string> OnnxGraphWriter::Sizes::vector_of(ir::Index size) {
   } else {
     if (node.kids.size() != 2)
       return base::unsupported("the size " + to_string(size) + " cannot be computed");
-    EGRET_ASSIGN_OR_RETURN(const std::string a, vector_of(ir::Index(node.kids[0])));
-    const bool is_difference = node.op == ir::ExprOp::kIndexAdd && is_negation(node.kids[1]);
-    const ir::ExprNode* const second = is_difference ? node.kids[1]->kids[0] : node.kids[1];
+    // A number comes last in a sum: 8 - x is x * -1 + 8.
+    const bool is_sum = node.op == ir::ExprOp::kIndexAdd;
+    const bool from_number = is_sum && is_negation(node.kids[0]);
+    const ir::ExprNode* const first = from_number ? node.kids[1] : node.kids[0];
+    const ir::ExprNode* const other = from_number ? node.kids[0] : node.kids[1];
+    const bool is_difference = is_sum && is_negation(other);
+    const ir::ExprNode* const second = is_difference ? other->kids[0] : other;
+    EGRET_ASSIGN_OR_RETURN(const std::string a, vector_of(ir::Index(first)));
     EGRET_ASSIGN_OR_RETURN(const std::string b, vector_of(ir::Index(second)));
     switch (node.op) {
       case ir::ExprOp::kIndexAdd: name = append(is_difference ? "Sub" : "Add", {a, b}); break;

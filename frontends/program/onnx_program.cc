@@ -62,6 +62,15 @@ int OnnxProgram::outermost_opener(int scope) const {
   return at(scope).opener_index;
 }
 
+bool OnnxProgram::in_branch(int scope) const {
+  while (scope > 0) {
+    const OnnxScope& at = scopes[static_cast<std::size_t>(scope)];
+    if (at.opener != nullptr && is_if(*at.opener)) return true;
+    scope = at.opener_scope;
+  }
+  return false;
+}
+
 std::int64_t OnnxProgram::opset(const OnnxProgramNode& node) const {
   const Opsets& known =
       opsets[static_cast<std::size_t>(scopes[static_cast<std::size_t>(node.scope)].opsets)];

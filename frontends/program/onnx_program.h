@@ -81,6 +81,8 @@ struct OnnxProgram {
   std::string place_of_scope(int scope) const;
   // The node of the main graph, by index, that opened the scope or one around it. Not of scope 0.
   int outermost_opener(int scope) const;
+  // Whether the scope is a branch of an If, or is called in one.
+  bool in_branch(int scope) const;
   // The opset of the node's domain; 0 when the model does not import that domain.
   std::int64_t opset(const OnnxProgramNode& node) const;
 };

@@ -24,12 +24,20 @@ Guard Decision::guard() const {
 
 // Scopes of a thread nest, and the innermost one answers.
 SymbolicScope::SymbolicScope() : outer_(std::exchange(innermost, this)) {}
-SymbolicScope::SymbolicScope(SymbolValues examples, Holds holds)
+SymbolicScope::SymbolicScope(SymbolValues examples, Holds holds, Assume assume)
     : outer_(std::exchange(innermost, this)),
       holds_(std::move(holds)),
+      assume_(std::move(assume)),
       examples_(std::move(examples)) {}
 SymbolicScope::~SymbolicScope() { innermost = outer_; }
 SymbolicScope* SymbolicScope::current() { return innermost; }
+
+bool SymbolicScope::assume(Guard guard) {
+  const std::optional<bool> known = holds_ ? holds_(guard) : std::nullopt;
+  if (known || !assume_) return known.value_or(false);
+  assume_(guard);
+  return true;
+}
 
 Index SymbolicScope::symbol(std::string_view name, std::int64_t example) {
   const bool is_new = examples_.emplace(name, example).second;

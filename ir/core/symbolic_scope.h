@@ -51,8 +51,10 @@ class SymbolicScope {
   // values at once (nullopt: it depends on them, or is not known), and nothing follows from the
   // examples. Code that asked for more than can be decided gets the example's side, and the scope
   // remembers that; the caller must then discard the result.
+  // `assume` is told what the program itself requires of its sizes.
   using Holds = std::function<std::optional<bool>(Guard)>;
-  SymbolicScope(SymbolValues examples, Holds holds);
+  using Assume = std::function<void(Guard)>;
+  SymbolicScope(SymbolValues examples, Holds holds, Assume assume = {});
   ~SymbolicScope();
   SymbolicScope(const SymbolicScope&) = delete;
   SymbolicScope& operator=(const SymbolicScope&) = delete;
@@ -62,6 +64,10 @@ class SymbolicScope {
 
   // Whether something was asked since the last call that does not hold for all values alike.
   bool take_undecided() { return std::exchange(undecided_, false); }
+
+  // The program is meant for sizes at which the guard holds; false where none do, or where nothing
+  // can be assumed.
+  bool assume(Guard guard);
 
   // A new symbol, in symbol_pool(). Names must be new in this scope.
   Index symbol(std::string_view name, std::int64_t example);
@@ -98,6 +104,7 @@ class SymbolicScope {
 
   SymbolicScope* outer_;
   Holds holds_;
+  Assume assume_;
   bool undecided_ = false;
   SymbolValues examples_;
   std::vector<const ExprNode*> expressions_;  // by integer

@@ -51,6 +51,10 @@ base::Result<std::vector<Index>> required_sizes(const OnnxNode& node, int i,
 
 base::Result<Integers> required_size_integers(const OnnxNode& node, int i, std::string_view attr) {
   EGRET_ASSIGN_OR_RETURN(const std::vector<Index> sizes, required_sizes(node, i, attr));
+  return open_integers(sizes);
+}
+
+base::Result<Integers> open_integers(std::span<const Index> sizes) {
   Integers integers;
   for (const Index& size : sizes) {
     const auto integer = open_integer(size);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,10 @@ base::Result<std::optional<std::vector<Index>>> sizes_argument(const OnnxNode& n
 base::Result<std::vector<Index>> required_sizes(const OnnxNode& node, int i, std::string_view attr);
 // The same as integers of attributes.
 base::Result<Integers> required_size_integers(const OnnxNode& node, int i, std::string_view attr);
+
+// Sizes as integers of attributes. Errors: unsupported for open sizes outside of a SymbolicScope
+// for all values.
+base::Result<Integers> open_integers(std::span<const Index> sizes);
 
 // The size of an axis that must be known at import.
 base::Result<std::int64_t> known_size(const OnnxNode& node, Value value, int axis);

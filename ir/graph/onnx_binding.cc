@@ -39,6 +39,14 @@ std::optional<std::vector<Index>> OnnxNode::sizes(int i) const {
   return std::vector<Index>(values->begin(), values->end());
 }
 
+std::optional<std::vector<SizeRatio>> OnnxNode::size_ratios(int i) const {
+  const auto integers = sizes(i);
+  if (!integers) return std::nullopt;
+  std::vector<SizeRatio> ratios;
+  for (const Index& size : *integers) ratios.push_back({size, 1});
+  return ratios;
+}
+
 base::Result<std::vector<Value>> run_import(const OnnxImport& import, OnnxNode& node) {
   try {
     return import(node);

@@ -22,6 +22,12 @@ class GraphBuilder;  // ir/graph/builder.h
 struct Value;        // ir/graph/builder.h
 class Operator;
 
+// A number that depends on sizes: over / under, with under > 0.
+struct SizeRatio {
+  Index over;
+  std::int64_t under = 1;
+};
+
 // One ONNX node while it is imported. Attribute getters report a wrong kind as an error of the
 // node (sticky, returned by the frontend) and then give the default.
 class OnnxNode {
@@ -48,6 +54,8 @@ class OnnxNode {
   // The elements of an input that depends on constants and on sizes alone: expressions over the
   // symbols. nullopt for other inputs.
   virtual std::optional<std::vector<Index>> sizes(int i) const;
+  // The same of an input with real elements: those that floating-point arithmetic computes exactly.
+  virtual std::optional<std::vector<SizeRatio>> size_ratios(int i) const;
 
   // Integer attributes are cut to +-kIntegerLimit as well.
   virtual bool has_attr(std::string_view name) const = 0;

@@ -32,7 +32,10 @@ struct SizeProfile {
 
 class OpenSizes {
  public:
-  OpenSizes() : scope_({}, [this](ir::Guard guard) { return prover_.holds(guard); }) {}
+  OpenSizes()
+      : scope_(
+            {}, [this](ir::Guard guard) { return prover_.holds(guard); },
+            [this](ir::Guard guard) { prover_.assume(guard); }) {}
 
   // The requirements of an application over open sizes. A program's own requirements are taken to
   // hold: no input that breaks them is valid. Those of a node that a rule makes must be proven.

@@ -123,6 +123,21 @@ TEST(OptionSet, EnvironmentUsesTheVariableOfEachOption) {
   EXPECT_EQ(b.values.rules, (std::vector<std::string>{"x", "y"}));
 }
 
+TEST(OptionSet, EnvironmentTakesACommaWithinAnItemBehindABackslash) {
+  const auto rules = [](const char* text) {
+    Bound b;
+    const auto get = [&](const std::string& name) {
+      return name == "EGRET_RULES" ? text : nullptr;
+    };
+    EXPECT_TRUE(b.set.apply_environment(get).ok());
+    return b.values.rules;
+  };
+  using Items = std::vector<std::string>;
+  EXPECT_EQ(rules("x=a\\,b.npy,y"), (Items{"x=a,b.npy", "y"}));
+  EXPECT_EQ(rules("a\\b"), (Items{"a\\b"}));
+  EXPECT_EQ(rules("a,,b,"), (Items{"a", "", "b"}));
+}
+
 TEST(OptionSet, ConfigurationFilesSetByKeyAndNameTheLineOfAnError) {
   Bound b;
   ASSERT_TRUE(b.config("[sample]\nlimit-nodes = 9\nrules = ['a', 'b']\nlimit-time = '2s'\n").ok());

@@ -11,6 +11,7 @@
 #include "cost/database.h"
 #include "driver/engine/engine.h"
 #include "driver/measure/calibration.h"
+#include "driver/models/sized_runs.h"
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
@@ -59,6 +60,7 @@ class Bench final : public Command {
     arguments.options(options_);
     arguments.options(model_);
     arguments.options(backend_);
+    arguments.options(at_);
     arguments.options(inputs_);
     arguments.options(engine_);
   }
@@ -66,8 +68,40 @@ class Bench final : public Command {
   base::Result<ExitCode> run(Console& console) override {
     give_freed_memory_back();
     const std::int64_t resident_before = base::resident_memory_bytes();
+    EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(paths_.front()));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<driver::SizedRun> runs,
+                           driver::sized_runs(source, model_, at_, inputs_));
+    base::Json list = base::Json::array();
+    std::string text;
+    ExitCode code = ExitCode::kOk;
+    for (const driver::SizedRun& run : runs) {
+      EGRET_ASSIGN_OR_RETURN(Answer answer, measure(run, source, resident_before, console));
+      if (code == ExitCode::kOk) code = answer.code;
+      if (runs.size() == 1) {
+        console.result(answer.json, answer.text);
+        return code;
+      }
+      const std::string sizes = driver::sizes_text(run.sizes);
+      list.push(answer.json.set("sizes", sizes));
+      text += (text.empty() ? "" : "\n") + sizes + "\n" + answer.text;
+    }
+    console.result(base::versioned_json().set("runs", std::move(list)), text);
+    return code;
+  }
+
+ private:
+  struct Answer {
+    base::Json json;
+    std::string text;
+    ExitCode code = ExitCode::kOk;
+  };
+
+  // All models at the sizes of one run.
+  base::Result<Answer> measure(const driver::SizedRun& run, const ModelSource& source,
+                               std::int64_t resident_before, Console& console) const {
     backends::MeasureOptions measuring;
-    EGRET_ASSIGN_OR_RETURN(const std::vector<Racer> racers, compile(console, measuring.given));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Racer> racers,
+                           compile(run, source, console, measuring.given));
     std::vector<backends::ExecutablePlan*> plans;
     for (const Racer& racer : racers) plans.push_back(racer.plan.get());
     measuring.on_device = !engine_.engine.empty();
@@ -88,15 +122,14 @@ class Bench final : public Command {
               *costs.database, {backend_.backend, threads(console), precision_of(backend_)}));
       rates = known.rates;
     }
-    report(racers, timings, rates, resident_before, console);
-    ExitCode code = ExitCode::kOk;
+    Answer answer = report(racers, timings, rates, resident_before, console);
     for (const Racer& racer : racers) {
-      if (keeps_to_arena(*racer.plan, backend_, console) != ExitCode::kOk) code = ExitCode::kLimit;
+      if (keeps_to_arena(*racer.plan, backend_, console) != ExitCode::kOk)
+        answer.code = ExitCode::kLimit;
     }
-    return code;
+    return answer;
   }
 
- private:
   // A plan keeps what it needs: peak memory is the plans', not the files'.
   struct Racer {
     std::unique_ptr<backends::ExecutablePlan> plan;
@@ -109,7 +142,8 @@ class Bench final : public Command {
   }
 
   // `given`: values of the models' inputs, by position.
-  base::Result<std::vector<Racer>> compile(Console& console,
+  base::Result<std::vector<Racer>> compile(const driver::SizedRun& run, const ModelSource& source,
+                                           Console& console,
                                            std::map<std::size_t, ir::Tensor>& given) const {
     const BindNames names = paths_.size() == 1 ? BindNames::kMustExist : BindNames::kMayBeUnknown;
     std::vector<Racer> racers;
@@ -120,14 +154,14 @@ class Bench final : public Command {
                              driver::Engine::start(engine_.engine, {.python = engine_.python}));
     }
     ModelOptions bound = model_;
+    bound.bind = run.bind;
     for (const std::string& path : paths_) {
       const bool first = racers.empty();
-      EGRET_ASSIGN_OR_RETURN(
-          ModelWithInputs read,
-          read_model_with_inputs(path, bound, first ? inputs_ : InputOptions(), console, names));
-      frontends::ImportedModel& model = read.model;
-      if (first) given = ir::given_by_position(model.graph, read.given);
-      bound = std::move(read.bound);
+      auto read = first ? read_concrete_model(source, bound, console, names)
+                        : read_concrete_model(path, bound, console, names);
+      if (!read.ok()) return read.status();
+      frontends::ImportedModel& model = *read;
+      if (first) given = ir::given_by_position(model.graph, run.given);
       Racer& racer = racers.emplace_back();
       if (engine != nullptr) {
         EGRET_ASSIGN_OR_RETURN(racer.plan,
@@ -135,8 +169,10 @@ class Bench final : public Command {
         continue;
       }
       ir::Graph handed_over = options_.kernels ? model.graph : std::move(model.graph);
+      BackendOptions backend = backend_;
+      backend.checked_indices = !run.given.empty();
       EGRET_ASSIGN_OR_RETURN(
-          racer.plan, compile_plan(std::move(handed_over), backend_, console, options_.kernels));
+          racer.plan, compile_plan(std::move(handed_over), backend, console, options_.kernels));
       report_fallbacks(*racer.plan, console);
       if (!options_.kernels) continue;
       EGRET_ASSIGN_OR_RETURN(racer.works,
@@ -146,8 +182,8 @@ class Bench final : public Command {
   }
 
   // The first model's figures stand at the top; all of them, that one too, under "models".
-  void report(const std::vector<Racer>& racers, const std::vector<backends::Timing>& timings,
-              const cost::Rates& rates, std::int64_t resident_before, Console& console) const {
+  Answer report(const std::vector<Racer>& racers, const std::vector<backends::Timing>& timings,
+                const cost::Rates& rates, std::int64_t resident_before, Console& console) const {
     const int threads = this->threads(console);
     base::Json json = base::versioned_json();
     set_figures(json, timings[0], *racers[0].plan);
@@ -179,13 +215,14 @@ class Bench final : public Command {
     }
     json.set("models", std::move(models));
     if (options_.kernels) json.set("rates", rates_json(rates));
-    console.result(json, table.render() + base::counted(threads, "thread") + "\n" + kernels);
+    return {std::move(json), table.render() + base::counted(threads, "thread") + "\n" + kernels};
   }
 
   std::vector<std::string> paths_;
   BenchOptions options_;
   ModelOptions model_;
   BackendOptions backend_;
+  driver::AtOptions at_;
   InputOptions inputs_;
   driver::EngineChoice engine_;
 };

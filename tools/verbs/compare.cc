@@ -3,6 +3,7 @@
 #include "base/formats/units.h"
 #include "driver/engine/engine.h"
 #include "driver/measure/model_comparison.h"
+#include "driver/models/sized_runs.h"
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
@@ -30,26 +31,79 @@ class Compare final : public Command {
     arguments.options(options_);
     arguments.options(model_);
     arguments.options(backend_);
+    arguments.options(at_);
     arguments.options(inputs_);
     arguments.options(engine_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(reference_));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<driver::SizedRun> runs,
+                           driver::sized_runs(source, model_, at_, inputs_));
+    if (runs.size() > 1 && candidate_ == "-")
+      return base::usage_error("B cannot be standard input beside several sizes");
+    Models models;
+    base::Json list = base::Json::array();
+    std::string text;
+    ExitCode code = ExitCode::kOk;
+    for (const driver::SizedRun& run : runs) {
+      EGRET_ASSIGN_OR_RETURN(const Answer answer, compare(run, source, models, console));
+      if (code == ExitCode::kOk) code = answer.code;
+      if (runs.size() == 1) {
+        console.result(answer.json, answer.text);
+        return code;
+      }
+      const std::string sizes = driver::sizes_text(run.sizes);
+      list.push(base::Json(answer.json).set("sizes", sizes));
+      text += (text.empty() ? "" : "\n") + sizes + "\n" + answer.text;
+    }
+    console.result(base::versioned_json()
+                       .set("runs", std::move(list))
+                       .set("passed", code != ExitCode::kMismatch),
+                   text);
+    return code;
+  }
+
+ private:
+  struct Answer {
+    base::Json json;
+    std::string text;
+    ExitCode code = ExitCode::kOk;
+  };
+  // The models at the sizes of the last run, which the next one may have, too.
+  struct Models {
+    ir::SymbolValues sizes;
+    frontends::ImportedModel a;
+    ir::Graph b;
+    std::unique_ptr<backends::ExecutablePlan> plan;
+  };
+
+  base::Status read(const driver::SizedRun& run, const ModelSource& source, Models& models,
+                    Console& console) const {
     constexpr BindNames names = BindNames::kMayBeUnknown;
-    EGRET_ASSIGN_OR_RETURN(const ModelWithInputs reference,
-                           read_model_with_inputs(reference_, model_, inputs_, console, names));
-    const frontends::ImportedModel& a = reference.model;
-    EGRET_ASSIGN_OR_RETURN(const auto b,
-                           read_concrete_model(candidate_, reference.bound, console, names));
-    EGRET_RETURN_IF_ERROR(driver::same_interface(a.graph, b.graph));
-    EGRET_ASSIGN_OR_RETURN(const auto plan, plan_of(b.graph, console));
+    if (models.plan != nullptr && models.sizes == run.sizes) return base::ok();
+    ModelOptions bound = model_;
+    bound.bind = run.bind;
+    EGRET_ASSIGN_OR_RETURN(models.a, read_concrete_model(source, bound, console, names));
+    EGRET_ASSIGN_OR_RETURN(auto b, read_concrete_model(candidate_, bound, console, names));
+    models.b = std::move(b.graph);
+    EGRET_RETURN_IF_ERROR(driver::same_interface(models.a.graph, models.b));
+    EGRET_ASSIGN_OR_RETURN(models.plan, plan_of(models.b, !run.given.empty(), console));
+    models.sizes = run.sizes;
+    return base::ok();
+  }
+
+  base::Result<Answer> compare(const driver::SizedRun& run, const ModelSource& source,
+                               Models& models, Console& console) const {
+    EGRET_RETURN_IF_ERROR(read(run, source, models, console));
+    backends::ExecutablePlan* const plan = models.plan.get();
     driver::CheckOptions checking;
     checking.samples = static_cast<int>(options_.samples);
     checking.seed = static_cast<std::uint64_t>(backend_.seed);
     checking.roundoff = roundoff(precision_of(backend_));
-    checking.given = reference.given;
+    checking.given = run.given;
     EGRET_ASSIGN_OR_RETURN(const driver::CheckReport report,
-                           driver::compare_models(a.graph, b.graph, *plan, checking));
+                           driver::compare_models(models.a.graph, models.b, *plan, checking));
     base::Json json = base::versioned_json();
     json.set("max_error", report.max_error).set("bound", report.bound).set("passed", report.passed);
     base::Json outputs = base::Json::array();
@@ -70,15 +124,19 @@ class Compare final : public Command {
                  base::format_count(error.wrong), base::format_count(error.elements)});
     }
     json.set("outputs", std::move(outputs)).set("vacuous_output", report.vacuous);
-    console.result(json, table.render() + driver::to_string(report) + "\n");
     const ExitCode kept = keeps_to_arena(*plan, backend_, console);
-    return report.passed ? kept : ExitCode::kMismatch;
+    return Answer{std::move(json), table.render() + driver::to_string(report) + "\n",
+                  report.passed ? kept : ExitCode::kMismatch};
   }
 
- private:
   base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const ir::Graph& graph,
+                                                                  bool given,
                                                                   Console& console) const {
-    if (engine_.engine.empty()) return compile_plan(graph, backend_, console);
+    if (engine_.engine.empty()) {
+      BackendOptions backend = backend_;
+      backend.checked_indices = given;
+      return compile_plan(graph, backend, console);
+    }
     EGRET_ASSIGN_OR_RETURN(const auto engine,
                            driver::Engine::start(engine_.engine, {.python = engine_.python}));
     const int threads = static_cast<int>(console.options().threads);
@@ -90,6 +148,7 @@ class Compare final : public Command {
   CompareOptions options_;
   ModelOptions model_;
   BackendOptions backend_;
+  driver::AtOptions at_;
   InputOptions inputs_;
   driver::EngineChoice engine_;
 };

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "backends/prepare.h"
 #include "backends/timing/kernel_work.h"
 #include "driver/measure/output_check.h"
+#include "driver/models/sized_runs.h"
+#include "driver/sized_plans.h"
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
@@ -44,6 +47,7 @@ class Run final : public Command {
     arguments.options(options_);
     arguments.options(model_);
     arguments.options(backend_);
+    arguments.options(at_);
     arguments.options(inputs_);
     arguments.options(plan_);
   }
@@ -52,35 +56,84 @@ class Run final : public Command {
     if (!options_.check) give_freed_memory_back();  // the interpreter allocates much
     EGRET_RETURN_IF_ERROR(check_not_input(options_.trace, {{"the model", path_}}));
     if (is_plan_file(path_)) return run_plan(console);
-    EGRET_ASSIGN_OR_RETURN(ModelWithInputs read,
-                           read_model_with_inputs(path_, model_, inputs_, console));
-    frontends::ImportedModel& model = read.model;
+    EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(path_));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<driver::SizedRun> runs,
+                           driver::sized_runs(source, model_, at_, inputs_));
+    if (runs.size() > 1 && !options_.trace.empty())
+      return base::usage_error("--trace cannot be combined with several runs");
+    constexpr std::size_t kMostPlans = 16;
+    driver::SizedPlans plans(
+        {},
+        [&](const ir::SymbolValues& sizes) {
+          const bool given = std::ranges::any_of(
+              runs, [](const driver::SizedRun& run) { return !run.given.empty(); });
+          return plan_at(sizes, source, given, console);
+        },
+        kMostPlans);
+    base::Json list = base::Json::array();
+    std::string text;
+    ExitCode code = ExitCode::kOk;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      EGRET_ASSIGN_OR_RETURN(driver::SizedPlans::Plan* const at, plans.at(runs[i].sizes));
+      const std::vector<ir::Tensor> inputs = model_inputs(at->graph, runs[i].given, backend_.seed);
+      EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, at->plan->run(inputs));
+      report_fallbacks(*at->plan, console);
+      if (!options_.trace.empty())
+        EGRET_RETURN_IF_ERROR(write_trace(*at->plan, at->graph, inputs, console));
+      const std::string folder = runs.size() > 1 ? "run_" + std::to_string(i) : "";
+      EGRET_ASSIGN_OR_RETURN(Answer answer, report(
+                                                at->graph, inputs, outputs,
+                                                [&](std::span<const ir::Tensor> given) {
+                                                  return at->plan->run(given);
+                                                },
+                                                folder, console));
+      if (answer.code == ExitCode::kOk) answer.code = keeps_to_arena(*at->plan, backend_, console);
+      if (code == ExitCode::kOk) code = answer.code;
+      if (runs.size() == 1) {
+        console.result(answer.json, answer.text);
+        return code;
+      }
+      const std::string sizes = driver::sizes_text(runs[i].sizes);
+      list.push(answer.json.set("sizes", sizes));
+      text += (i > 0 ? "\n" : "") + sizes + "\n" + answer.text;
+    }
+    console.result(
+        base::versioned_json().set("runs", std::move(list)).set("plans_made", plans.made()), text);
+    return code;
+  }
+
+ private:
+  struct Answer {
+    base::Json json;
+    std::string text;
+    ExitCode code = ExitCode::kOk;
+  };
+
+  base::Result<driver::SizedPlans::Plan> plan_at(const ir::SymbolValues& sizes,
+                                                 const ModelSource& source, bool checked,
+                                                 Console& console) const {
+    ModelOptions bound = model_;
+    bound.bind.clear();
+    for (const auto& [name, size] : sizes) bound.bind.push_back(name + "=" + std::to_string(size));
+    EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
+                           read_concrete_model(source, bound, console));
     ir::Graph handed_over = model.graph;
     // Then names and types are all that is asked for later.
     if (!options_.check && options_.trace.empty()) (void)backends::take_constants(model.graph);
     // For one run it does not pay to measure what is faster; a trace shows what `bench` measures.
     BackendOptions backend = backend_;
+    backend.checked_indices = checked;
     const bool may_need_slices = backend_.limit_arena > 0;
     if (options_.trace.empty() && !may_need_slices) backend.without.emplace_back("slices");
-    EGRET_ASSIGN_OR_RETURN(const auto plan, compile_plan(std::move(handed_over), backend, console,
-                                                         !options_.trace.empty()));
-    const std::vector<ir::Tensor> inputs = model_inputs(model.graph, read.given, backend_.seed);
-    EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, plan->run(inputs));
-    report_fallbacks(*plan, console);
-    if (!options_.trace.empty()) EGRET_RETURN_IF_ERROR(write_trace(*plan, model, inputs, console));
     EGRET_ASSIGN_OR_RETURN(
-        const ExitCode code,
-        report(
-            model.graph, inputs, outputs,
-            [&](std::span<const ir::Tensor> given) { return plan->run(given); }, console));
-    const ExitCode kept = keeps_to_arena(*plan, backend_, console);
-    return code == ExitCode::kOk ? kept : code;
+        auto plan, compile_plan(std::move(handed_over), backend, console, !options_.trace.empty()));
+    return driver::SizedPlans::Plan{sizes, std::move(model.graph), std::move(plan)};
   }
 
- private:
   // All ranks run, one of them reports.
   base::Result<ExitCode> run_plan(Console& console) {
     if (!options_.trace.empty()) return base::usage_error("--trace cannot be combined with a plan");
+    if (!at_.at.empty()) return base::usage_error("--at cannot be combined with a plan");
     EGRET_ASSIGN_OR_RETURN(runtime::Ranks ranks, join_ranks(backend_, plan_, console));
     auto plan = start_plan(path_, ranks, backend_, plan_, console);
     if (!plan.ok()) return rank_failed(ranks, plan.status(), console);
@@ -92,13 +145,18 @@ class Run final : public Command {
     ranks.leave();
     if (!plan->reports()) return ExitCode::kOk;
     const auto same = [&](std::span<const ir::Tensor>) { return outputs; };
-    return report(plan->model(), *inputs, *outputs, same, console);
+    EGRET_ASSIGN_OR_RETURN(const Answer answer,
+                           report(plan->model(), *inputs, *outputs, same, "", console));
+    console.result(answer.json, answer.text);
+    return answer.code;
   }
 
-  // `run` computes the outputs again, for the check.
-  base::Result<ExitCode> report(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs,
-                                const std::vector<ir::Tensor>& outputs,
-                                const driver::OutputCheck::Run& run, Console& console) const {
+  // `run` computes the outputs again, for the check. Files go into a folder of that name within the
+  // one of the option.
+  base::Result<Answer> report(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs,
+                              const std::vector<ir::Tensor>& outputs,
+                              const driver::OutputCheck::Run& run, const std::string& folder,
+                              Console& console) const {
     base::Json json = base::versioned_json();
     base::Json list = base::Json::array();
     std::string text;
@@ -108,16 +166,13 @@ class Run final : public Command {
           base::Json::object().set("name", name).set("type", ir::to_string(outputs[i].type())));
       text += name + "  " + ir::to_string(outputs[i], 8) + "\n";
       if (options_.output_folder.empty()) continue;
-      const auto file =
-          std::filesystem::path(options_.output_folder) / ("output_" + std::to_string(i) + ".pb");
+      const auto file = std::filesystem::path(options_.output_folder) / folder /
+                        ("output_" + std::to_string(i) + ".pb");
       EGRET_RETURN_IF_ERROR(
           write_output(console, file.string(), frontends::write_tensor_proto(outputs[i], name)));
     }
     json.set("outputs", std::move(list));
-    if (!options_.check) {
-      console.result(json, text);
-      return ExitCode::kOk;
-    }
+    if (!options_.check) return Answer{std::move(json), std::move(text)};
     EGRET_ASSIGN_OR_RETURN(
         const auto expected,
         driver::OutputCheck::of(graph, inputs, {.roundoff = roundoff(precision_of(backend_))}));
@@ -125,17 +180,17 @@ class Run final : public Command {
     json.set("max_error", report.max_error).set("bound", report.bound).set("passed", report.passed);
     json.set("vacuous_output", report.vacuous);
     text += driver::to_string(report) + "\n";
-    console.result(json, text);
-    return report.passed ? ExitCode::kOk : ExitCode::kMismatch;
+    return Answer{std::move(json), std::move(text),
+                  report.passed ? ExitCode::kOk : ExitCode::kMismatch};
   }
 
   // Of another run: the first one touches memory that was never used.
-  base::Status write_trace(backends::ExecutablePlan& plan, const frontends::ImportedModel& model,
+  base::Status write_trace(backends::ExecutablePlan& plan, const ir::Graph& graph,
                            std::span<const ir::Tensor> inputs, Console& console) const {
     EGRET_RETURN_IF_ERROR(plan.run(inputs).status());
     const backends::PlanReport report = plan.report();
     EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Work> works,
-                           backends::work_of_kernels(model.graph, report));
+                           backends::work_of_kernels(graph, report));
     return write_output(console, options_.trace, chrome_trace(report, works).dump() + "\n");
   }
 
@@ -143,6 +198,7 @@ class Run final : public Command {
   RunOptions options_;
   ModelOptions model_;
   BackendOptions backend_;
+  driver::AtOptions at_;
   InputOptions inputs_;
   PlanRunOptions plan_;
 };
@@ -150,13 +206,16 @@ class Run final : public Command {
 }  // namespace
 
 Verb run_verb() {
-  return {"run", "Run a model once",
-          "Runs the model on the inputs of --input, or on random inputs, and prints the outputs. "
-          "--check compares them with the f64 reference interpreter.\n\nA plan of `egret plan` "
-          "runs on as many ranks as its mesh has devices: mpirun -n 4 egret run plan.json. Without "
-          "mpirun, one process interprets all ranks. If a rank fails or does not answer, all ranks "
-          "end with exit code 8.",
-          make_command<Run>};
+  return {
+      "run", "Run a model once",
+      "Runs the model on the inputs of --input, or on random inputs, and prints the outputs. "
+      "--check compares them with the f64 reference interpreter.\n\nOpen sizes are those of the "
+      "inputs, of --bind, or of --at. With several --at, or where an input is given again, the "
+      "model runs once for each; runs at equal sizes share a plan.\n\nA plan of `egret plan` "
+      "runs on as many ranks as its mesh has devices: mpirun -n 4 egret run plan.json. Without "
+      "mpirun, one process interprets all ranks. If a rank fails or does not answer, all ranks "
+      "end with exit code 8.",
+      make_command<Run>};
 }
 
 }  // namespace egret::tools

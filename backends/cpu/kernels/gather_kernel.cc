@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gather along an axis: rows of x copied by index, which counts modulo the size of the axis.
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/loops/parallel_loop.h"
@@ -10,9 +12,10 @@ namespace {
 
 class GatherStep : public Step {
  public:
+  // `checked`: the place to name where an index is outside of the axis; empty: it is wrapped.
   GatherStep(const Operand& x, const Operand& indices, const Operand& output, std::size_t axis,
-             int threads)
-      : x_(x), indices_(indices), output_(output), threads_(threads) {
+             int threads, std::string checked)
+      : x_(x), indices_(indices), output_(output), threads_(threads), checked_(std::move(checked)) {
     const ir::Shape shape = x.shape();
     for (std::size_t i = 0; i < axis; ++i) outer_ *= shape[i];
     size_ = shape[axis];
@@ -28,13 +31,24 @@ class GatherStep : public Step {
     const bool wide = indices_.type.dtype == ir::DType::kI64;
     const auto* const wide_indices = addresses.at<std::int64_t>(indices_);
     const auto* const narrow_indices = addresses.at<std::int32_t>(indices_);
+    const auto index_at = [&](std::int64_t at) {
+      return wide ? wide_indices[at] : std::int64_t{narrow_indices[at]};
+    };
+    for (std::int64_t at = 0; !checked_.empty() && at < count_; ++at) {
+      const std::int64_t index = index_at(at);
+      if (index < -size_ || index >= size_) {
+        return base::bad_input(checked_ + ": index " + std::to_string(index) + " at place " +
+                               std::to_string(at) + " is outside of an axis of size " +
+                               std::to_string(size_));
+      }
+    }
     const std::int64_t rows = outer_ * count_;
     const auto bytes = static_cast<std::size_t>(row_bytes_);
     // A row of the result belongs to one outer index and one entry of `indices`. It is contiguous
     // in both tensors.
     parallel_for(rows * row_bytes_ > (128 << 10) ? threads_ : 1, rows, [&](std::int64_t row) {
       const std::int64_t at = row % count_;
-      std::int64_t index = (wide ? wide_indices[at] : narrow_indices[at]) % size_;
+      std::int64_t index = index_at(at) % size_;
       if (index < 0) index += size_;
       std::memcpy(to + row * row_bytes_, from + (row / count_ * size_ + index) * row_bytes_, bytes);
     });
@@ -44,6 +58,7 @@ class GatherStep : public Step {
  private:
   Operand x_, indices_, output_;
   int threads_;
+  std::string checked_;
   std::int64_t outer_ = 1, size_ = 1, row_bytes_ = 1, count_ = 1;
 };
 
@@ -59,10 +74,12 @@ base::Status make_gather_kernel(PlanBuilder& builder, const Group& group) {
   const Operand indices = builder.in_row_major(node.inputs[1]);
   const Operand output = builder.output(group.root(), row_major(node.type.shape()));
   const Operand touched[] = {x, indices, output};
-  builder.add(std::make_unique<GatherStep>(x, indices, output,
-                                           static_cast<std::size_t>(node.attrs.integer("axis")),
-                                           builder.threads()),
-              touched, "gather", "own:rows");
+  builder.add(
+      std::make_unique<GatherStep>(
+          x, indices, output, static_cast<std::size_t>(node.attrs.integer("axis")),
+          builder.threads(),
+          builder.options().checked_indices ? node_label(builder.graph(), group.root()) : ""),
+      touched, "gather", "own:rows");
   return base::ok();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/graph/builder.h"
+#include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
 #include "ir/ops/families/window.h"
 
@@ -28,21 +29,23 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
   EGRET_ASSIGN_OR_RETURN(const OnnxWindows windows, read_windows(node));
   GraphBuilder& b = node.builder();
   Value x = node.input(0);
-  Attrs attrs = windows.attrs();
+  EGRET_ASSIGN_OR_RETURN(Attrs attrs, windows.attrs());
   attrs.set("kernel", windows.kernel);
   std::int64_t count_include_pad = node.integer("count_include_pad", 0);
   if (count_include_pad != 0 && windows.has_excess()) {
     // Padding counts but the excess of ceil mode does not: put the padding into the input.
     const auto axes = static_cast<std::ptrdiff_t>(windows.kernel.size());
-    const auto middle = windows.pads.begin() + axes;
+    EGRET_ASSIGN_OR_RETURN(const Integers pads, open_integers(windows.pads));
+    EGRET_ASSIGN_OR_RETURN(const Integers behind, open_integers(windows.ceil_excess));
+    const auto middle = pads.begin() + axes;
     Integers before{0, 0};
-    before.insert(before.end(), windows.pads.begin(), middle);
+    before.insert(before.end(), pads.begin(), middle);
     Integers after{0, 0};
-    after.insert(after.end(), middle, windows.pads.end());
+    after.insert(after.end(), middle, pads.end());
     x = b.add("pad", {x},
               {{"before", before}, {"after", after}, {"mode", std::string("constant")}});
     Integers excess(windows.kernel.size(), 0);
-    excess.insert(excess.end(), windows.ceil_excess.begin(), windows.ceil_excess.end());
+    excess.insert(excess.end(), behind.begin(), behind.end());
     attrs.set("pads", excess);
     count_include_pad = 0;
   }

@@ -59,7 +59,7 @@ Operator conv() {
                                                    {"pads", Integers{1, 1, 1, 1}},
                                                    {"dilations", Integers{1, 1}}})
       .defined_by(define)
-      .onnx_export(same_name_export("Conv"));
+      .onnx_export(write_conv);
 }
 
 }  // namespace egret::ir::ops

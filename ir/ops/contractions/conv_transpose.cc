@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/graph/builder.h"
+#include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
 #include "ir/ops/families/normalization_definition.h"
 #include "ir/ops/families/window.h"
@@ -87,14 +88,18 @@ base::Status set_pads(const OnnxNode& node, const Integers& kernel, const Intege
   const Integers shape = node.integers("output_shape", {});
   if (shape.empty() && !same) return base::ok();
   if (!shape.empty() && shape.size() < axes) return base::bad_input("output_shape is too short");
+  std::vector<Index> split(pads.begin(), pads.end());
   for (std::size_t i = 0; i < axes; ++i) {
-    EGRET_ASSIGN_OR_RETURN(const std::int64_t size, size_to_pad(node, i));
-    const std::int64_t wanted = shape.empty() ? size * strides[i] : shape[shape.size() - axes + i];
-    const std::int64_t reached =
-        strides[i] * (size - 1) + dilations[i] * (kernel[i] - 1) + 1 + extra[i];
-    split_padding(auto_pad, std::max<std::int64_t>(0, reached - wanted), i, pads);
-    extra[i] += std::max<std::int64_t>(0, wanted - reached);
+    // What the windows reach beyond the wanted size; of SAME it is one number for all sizes.
+    std::int64_t beyond = dilations[i] * (kernel[i] - 1) + 1 + extra[i] - strides[i];
+    if (!shape.empty()) {
+      EGRET_ASSIGN_OR_RETURN(const std::int64_t size, size_to_pad(node, i));
+      beyond += strides[i] * size - shape[shape.size() - axes + i];
+    }
+    split_padding(auto_pad, std::max<std::int64_t>(0, beyond), i, split);
+    extra[i] += std::max<std::int64_t>(0, -beyond);
   }
+  EGRET_ASSIGN_OR_RETURN(pads, open_integers(split));
   return base::ok();
 }
 

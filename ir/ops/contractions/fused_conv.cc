@@ -30,7 +30,7 @@ base::Result<Attrs> read_attrs(const OnnxNode& node, const TensorType& w) {
                            " do not match");
   }
   EGRET_ASSIGN_OR_RETURN(const OnnxWindows windows, read_windows(node, kernel));
-  Attrs attrs = windows.attrs();
+  EGRET_ASSIGN_OR_RETURN(Attrs attrs, windows.attrs());
   attrs.set("group", node.integer("group", 1));
   return attrs;
 }
@@ -82,12 +82,7 @@ base::Status write(OnnxWriter& writer) {
   if (attrs.text("activation") != "none" || writer.input_count() > 3) {
     return base::unsupported("Conv has neither activation nor residual");
   }
-  writer.emit("Conv", {writer.input(0), writer.input(1), writer.input(2)},
-              {{"dilations", attrs.integers("dilations")},
-               {"group", attrs.integer("group")},
-               {"pads", attrs.integers("pads")},
-               {"strides", attrs.integers("strides")}});
-  return base::ok();
+  return write_conv(writer);
 }
 
 }  // namespace

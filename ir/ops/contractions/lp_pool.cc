@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "ir/graph/body.h"
 #include "ir/graph/operator.h"
 #include "ir/ops/families/reduction_definition.h"
@@ -34,7 +36,7 @@ Value build(Body& b) {
 
 base::Result<std::vector<Value>> import(OnnxNode& node) {
   EGRET_ASSIGN_OR_RETURN(const OnnxWindows windows, read_windows(node));
-  Attrs attrs = windows.attrs();
+  EGRET_ASSIGN_OR_RETURN(Attrs attrs, windows.attrs());
   attrs.set("kernel", windows.kernel);
   attrs.set("p", node.integer("p", 2));
   return only_output(node.builder().add("lp_pool", {node.input(0)}, std::move(attrs)));
@@ -54,6 +56,9 @@ base::Status write(OnnxWriter& writer) {
     return base::unsupported("LpPool with dilations needs opset 18");
   }
   std::vector<OnnxWriter::Attribute> attributes = window_attributes(writer);
+  const auto name = &OnnxWriter::Attribute::name;
+  if (std::ranges::find(attributes, "ceil_mode", name) != attributes.end())
+    return base::unsupported("LpPool has no ceil_mode before opset 18");
   attributes.push_back({"p", writer.attrs().integer("p")});
   writer.emit("LpPool", {writer.input(0)}, std::move(attributes));
   return base::ok();

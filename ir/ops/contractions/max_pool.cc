@@ -20,7 +20,7 @@ void define(Definition& d) {
 
 base::Result<std::vector<Value>> import(OnnxNode& node) {
   EGRET_ASSIGN_OR_RETURN(const OnnxWindows windows, read_windows(node));
-  Attrs attrs = windows.attrs();
+  EGRET_ASSIGN_OR_RETURN(Attrs attrs, windows.attrs());
   attrs.set("kernel", windows.kernel);
   std::vector<Value> outputs{node.builder().add("max_pool", {node.input(0)}, attrs)};
   if (node.has_output(1)) {

@@ -6,7 +6,8 @@
 //
 // inside the input where 0 <= position < d; there are
 // (d + pad_before + pad_after - dilation * (kernel - 1) - 1) div stride + 1 windows.
-// ONNX's automatic padding and ceil mode become explicit pads at import.
+// ONNX's automatic padding and ceil mode become explicit pads at import, expressions over the sizes
+// where these are open.
 #pragma once
 
 #include <cstdint>
@@ -61,27 +62,29 @@ class Windows {
 struct OnnxWindows {
   Integers kernel;
   Integers strides;
-  Integers pads;  // before each spatial axis, then after each; ceil_excess is not in it
+  std::vector<Index> pads;  // before each spatial axis, then after each; ceil_excess is not in it
   Integers dilations;
   // The excess that ceil mode adds after each spatial axis to fit its last window. Unlike padding,
   // an average never counts it.
-  Integers ceil_excess;
+  std::vector<Index> ceil_excess;
 
   bool has_excess() const;
-  Integers pads_with_excess() const;
-  Attrs attrs() const;  // strides, pads (with excess), dilations
+  std::vector<Index> pads_with_excess() const;
+  // strides, pads (with excess), dilations. Errors: unsupported for open sizes outside of a scope
+  // for all values.
+  base::Result<Attrs> attrs() const;
 };
 
 // ONNX's auto_pad.
 enum class AutoPad : std::uint8_t { kNotSet, kValid, kSameUpper, kSameLower };
 // Errors: bad_input for a value that ONNX does not have.
 base::Result<AutoPad> read_auto_pad(const OnnxNode& node);
-// The size of a spatial axis of input 0, which SAME, ceil mode and an output shape need. Errors:
-// unsupported if it is symbolic or above 2^31.
+// The size of a spatial axis of input 0, which an output shape needs. Errors: unsupported if it is
+// symbolic or above 2^31.
 base::Result<std::int64_t> size_to_pad(const OnnxNode& node, std::size_t axis);
 // Splits `total` over the pads of a spatial axis. An odd element goes after the axis for
 // SAME_UPPER, before it otherwise.
-void split_padding(AutoPad auto_pad, std::int64_t total, std::size_t axis, Integers& pads);
+void split_padding(AutoPad auto_pad, Index total, std::size_t axis, std::vector<Index>& pads);
 
 // Reads kernel_shape, strides, pads, dilations, auto_pad and ceil_mode of a node over its input 0.
 // `kernel` is used where the node does not say kernel_shape.
@@ -91,8 +94,15 @@ base::Result<OnnxWindows> read_windows(const OnnxNode& node, Integers kernel = {
 base::Result<Integers> read_spatial(const OnnxNode& node, std::string_view name, std::size_t count,
                                     std::int64_t least, std::int64_t otherwise);
 
-// kernel_shape and those of strides, pads and dilations that are not ONNX's default.
-std::vector<OnnxWriter::Attribute> window_attributes(const OnnxWriter& writer);
+// The padding of a node with windows of `kernel` over input 0: `pads`, or for open sizes `auto_pad`
+// or `ceil_mode` where they make these pads.
+std::vector<OnnxWriter::Attribute> padding_attributes(OnnxWriter& writer, const Integers& kernel);
+// kernel_shape, the padding, strides, and dilations that are not ONNX's default.
+std::vector<OnnxWriter::Attribute> window_attributes(OnnxWriter& writer);
+// Whether the attributes have a padding that some inputs of open sizes need and no attribute says.
+bool lacks_padding(std::span<const OnnxWriter::Attribute> attributes);
+// A Conv of the operator's inputs and attributes, after a Pad where it lacks the padding.
+base::Status write_conv(OnnxWriter& writer);
 bool is_dilated(const Attrs& attrs);
 
 }  // namespace egret::ir

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
 #include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
 
@@ -34,12 +37,28 @@ void define(Definition& d) {
     return d.read(input, at);
   };
   // A chain of selects, built from the last part backward: an element belongs to the first part
-  // that ends behind it.
-  Scalar value = part(d.input_count() - 1);
-  for (int input = d.input_count() - 1; input-- > 0;) {
-    value = select(out[along] < starts[static_cast<std::size_t>(input) + 1], part(input), value);
+  // that ends behind it. Of many parts, chains are the leaves of a tree, which is less deep.
+  constexpr int kLongestChain = 16;
+  const auto end_of = [&](int input) { return starts[static_cast<std::size_t>(input) + 1]; };
+  std::vector<std::pair<int, Scalar>> pieces;  // of adjacent parts: the last, and the element
+  for (int first = 0; first < d.input_count(); first += kLongestChain) {
+    const int last = std::min(first + kLongestChain, d.input_count()) - 1;
+    Scalar value = part(last);
+    for (int input = last; input-- > first;)
+      value = select(out[along] < end_of(input), part(input), value);
+    pieces.emplace_back(last, value);
   }
-  d.value(value);
+  while (pieces.size() > 1) {
+    std::vector<std::pair<int, Scalar>> joined;
+    for (std::size_t i = 0; i + 1 < pieces.size(); i += 2) {
+      const auto& [last, value] = pieces[i];
+      joined.emplace_back(pieces[i + 1].first,
+                          select(out[along] < end_of(last), value, pieces[i + 1].second));
+    }
+    if (pieces.size() % 2 == 1) joined.push_back(pieces.back());
+    pieces = std::move(joined);
+  }
+  d.value(pieces.front().second);
 }
 
 OnnxOutputs import(OnnxNode& node) {

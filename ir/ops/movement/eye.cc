@@ -20,8 +20,7 @@ OnnxOutputs import(OnnxNode& node) {
   if (node.type(like).rank() != 2) {
     return base::bad_input("takes a matrix, not " + to_string(node.type(like)));
   }
-  EGRET_ASSIGN_OR_RETURN(const std::int64_t rows, known_size(node, like, 0));
-  EGRET_ASSIGN_OR_RETURN(const std::int64_t columns, known_size(node, like, 1));
+  EGRET_ASSIGN_OR_RETURN(const Integers sizes, open_integers(node.type(like).dims));
   DType dtype = node.type(like).dtype;
   if (node.has_attr("dtype")) {
     const auto named = dtype_from_onnx(node.integer("dtype", 0));
@@ -29,17 +28,17 @@ OnnxOutputs import(OnnxNode& node) {
     dtype = *named;
   }
   return only_output(node.builder().add("eye", std::span<const Value>{},
-                                        {{"rows", rows},
-                                         {"columns", columns},
+                                        {{"rows", sizes[0]},
+                                         {"columns", sizes[1]},
                                          {"k", node.integer("k", 0)},
                                          {"dtype", std::string(to_string(dtype))}}));
 }
 
 base::Status write(OnnxWriter& writer) {
   const Attrs& attrs = writer.attrs();
-  const std::string like =
-      writer.emit("ConstantOfShape",
-                  {writer.constant_integers({attrs.integer("rows"), attrs.integer("columns")})});
+  EGRET_ASSIGN_OR_RETURN(const Integers sizes, open_integers(std::vector<Index>{
+                                                   attrs.size("rows"), attrs.size("columns")}));
+  const std::string like = writer.emit("ConstantOfShape", {writer.constant_integers(sizes)});
   writer.emit("EyeLike", {like},
               {{"dtype", onnx_code(writer.output_type().dtype)}, {"k", attrs.integer("k")}});
   return base::ok();

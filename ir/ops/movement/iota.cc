@@ -19,27 +19,42 @@ void define(Definition& d) {
   d.value(Scalar(d.real("start")) + Scalar(d.real("step")) * scalar_of(out[0]));
 }
 
-// Range(start, limit, delta) up to an open size, with a constant start and a constant delta > 0.
+// The number of elements of a range with open bounds: max(0, ceil((limit - start) / delta)).
+Index open_count(const SizeRatio& start, const SizeRatio& limit, const SizeRatio& delta) {
+  const std::int64_t step = delta.over.constant();
+  const std::int64_t sign = step < 0 ? -1 : 1;
+  const Index room = (limit.over * start.under - start.over * limit.under) * (delta.under * sign);
+  const Index count = ceil_div(room, Index(start.under) * limit.under * (step * sign));
+  return decided(room >= 0).value_or(false) ? count : max(0, count);
+}
+
+// Range(start, limit, delta) with bounds that depend on open sizes, and a constant delta. An open
+// start is added.
 std::optional<Value> open_range(OnnxNode& node) {
-  if (SymbolicScope::current() == nullptr || node.input_count() < 3 || !node.has_input(1))
-    return std::nullopt;
-  const auto limit = node.sizes(1);
-  const auto start = node.constant_integers(0);
-  const auto delta = node.constant_integers(2);
-  const bool open = limit && limit->size() == 1 && !limit->front().is_constant();
-  if (!open || !start || !delta || start->size() != 1 || delta->size() != 1 || delta->front() < 1)
-    return std::nullopt;
-  const DType dtype = node.type(node.input(0)).dtype;
-  if (!is_integer(dtype)) return std::nullopt;
-  Index room = limit->front() - start->front();
-  if (!decided(room >= 0).value_or(false)) room = max(0, room);
-  const auto size = open_integer(delta->front() == 1 ? room : ceil_div(room, delta->front()));
+  if (SymbolicScope::current() == nullptr || node.input_count() < 3) return std::nullopt;
+  SizeRatio bounds[3];
+  bool open = false;
+  for (int i = 0; i < 3; ++i) {
+    const auto given = node.size_ratios(i);
+    if (!given || given->size() != 1) return std::nullopt;
+    bounds[i] = given->front();
+    open = open || !bounds[i].over.is_constant();
+  }
+  const auto& [start, limit, delta] = bounds;
+  if (!open || !delta.over.is_constant() || delta.over.constant() == 0) return std::nullopt;
+  const auto size = open_integer(open_count(start, limit, delta));
   if (!size) return std::nullopt;
-  return node.builder().add("iota", std::span<const Value>{},
-                            {{"size", *size},
-                             {"start", static_cast<double>(start->front())},
-                             {"step", static_cast<double>(delta->front())},
-                             {"dtype", std::string(to_string(dtype))}});
+  const auto number = [](const SizeRatio& ratio) {
+    return static_cast<double>(ratio.over.constant()) / static_cast<double>(ratio.under);
+  };
+  const bool starts_open = !start.over.is_constant();
+  const DType dtype = node.type(node.input(0)).dtype;
+  const Value steps = node.builder().add("iota", std::span<const Value>{},
+                                         {{"size", *size},
+                                          {"start", starts_open ? 0 : number(start)},
+                                          {"step", number(delta)},
+                                          {"dtype", std::string(to_string(dtype))}});
+  return starts_open ? node.builder().add("add", {steps, node.input(0)}) : steps;
 }
 
 // Range(start, limit, delta) has max(0, ceil((limit - start) / delta)) elements.

@@ -29,7 +29,7 @@ void define(Definition& d) {
 }
 
 OnnxOutputs import(OnnxNode& node) {
-  EGRET_ASSIGN_OR_RETURN(const Integers depth, required_integers(node, 1, "depth"));
+  EGRET_ASSIGN_OR_RETURN(const Integers depth, required_size_integers(node, 1, "depth"));
   if (depth.size() != 1) return base::bad_input("depth must be one number");
   const int rank = node.type(node.input(0)).rank() + 1;
   return only_output(node.builder().add(
@@ -40,9 +40,17 @@ OnnxOutputs import(OnnxNode& node) {
 base::Status write(OnnxWriter& writer) {
   const Attrs& attrs = writer.attrs();
   // Of the indices' type: runtimes do not implement every mixture that the specification allows.
-  const Tensor depth = Tensor::filled(TensorType(writer.input_type(0).dtype, {1}),
-                                      static_cast<double>(attrs.integer("depth")));
-  writer.emit("OneHot", {writer.input(0), writer.constant(depth), writer.input(1)},
+  const DType dtype = writer.input_type(0).dtype;
+  std::string depth;
+  if (const Index size = attrs.size("depth"); size.is_constant()) {
+    depth = writer.constant(
+        Tensor::filled(TensorType(dtype, {1}), static_cast<double>(size.constant())));
+  } else {
+    EGRET_ASSIGN_OR_RETURN(const Integers open, open_integers(std::vector<Index>{size}));
+    depth = writer.constant_integers(open);
+    if (dtype != DType::kI64) depth = writer.emit("Cast", {depth}, {{"to", onnx_code(dtype)}});
+  }
+  writer.emit("OneHot", {writer.input(0), depth, writer.input(1)},
               {{"axis", attrs.integer("axis")}});
   return base::ok();
 }

@@ -137,22 +137,32 @@ OnnxOutputs import_slice(OnnxNode& node) {
   return only_output(x);
 }
 
+// Whether the program may be taken to have only sizes at which this holds.
+bool assumed(Guard guard) {
+  if (guard.is_constant()) return guard.is_true();
+  SymbolicScope* const scope = SymbolicScope::current();
+  return scope != nullptr && scope->assume(guard);
+}
+
 // The sizes of the parts: given, or equal; since opset 18 the last part may be smaller.
-base::Result<Integers> part_sizes(const OnnxNode& node, Value x, int axis) {
-  EGRET_ASSIGN_OR_RETURN(const auto given, integers_argument(node, 1, "split"));
-  if (given) return *given;
-  EGRET_ASSIGN_OR_RETURN(const std::int64_t length, known_size(node, x, axis));
+base::Result<std::vector<Index>> part_sizes(const OnnxNode& node, Index length) {
+  EGRET_ASSIGN_OR_RETURN(auto given, sizes_argument(node, 1, "split"));
+  if (given) return *std::move(given);
   const std::int64_t parts =
       std::max<std::int64_t>(1, node.integer("num_outputs", node.output_count()));
-  if (!node.has_attr("num_outputs") && length % parts != 0) {
-    return base::bad_input("axis of size " + std::to_string(length) + " does not split into " +
+  if (parts > 1 << 20) return base::bad_input("too many parts");
+  const bool equal = !node.has_attr("num_outputs");
+  if (equal && !assumed(mod(length, parts) == 0)) {
+    return base::bad_input("axis of size " + to_string(length) + " does not split into " +
                            std::to_string(parts) + " equal parts");
   }
-  if (parts > length && length > 0) return base::bad_input("more parts than elements");
-  const std::int64_t part = (length + parts - 1) / parts;
-  Integers sizes;
+  const bool empty = length.is_constant() && length.constant() == 0;
+  if (!empty && !assumed(parts <= length)) return base::bad_input("more parts than elements");
+  const Index part = equal ? div(length, parts) : ceil_div(length, parts);
+  std::vector<Index> sizes;
   for (std::int64_t i = 0; i < parts; ++i) {
-    sizes.push_back(std::clamp<std::int64_t>(length - i * part, 0, part));
+    const Index rest = equal ? part : max(0, min(part, length - part * i));
+    sizes.push_back(!equal && decided(part * (i + 1) <= length).value_or(false) ? part : rest);
   }
   return sizes;
 }
@@ -160,33 +170,41 @@ base::Result<Integers> part_sizes(const OnnxNode& node, Value x, int axis) {
 OnnxOutputs import_split(OnnxNode& node) {
   const Value x = node.input(0);
   const int axis = static_cast<int>(node.axis(node.integer("axis", 0), node.type(x).rank()));
+  if (node.type(x).rank() == 0) return base::bad_input("a scalar has no axis to split");
   if (node.output_count() > 1 << 20) return base::bad_input("too many outputs");
-  EGRET_ASSIGN_OR_RETURN(const Integers sizes, part_sizes(node, x, axis));
-  EGRET_ASSIGN_OR_RETURN(const std::int64_t length, known_size(node, x, axis));
+  const Index length = node.type(x).dims[static_cast<std::size_t>(axis)];
+  EGRET_ASSIGN_OR_RETURN(const std::vector<Index> sizes, part_sizes(node, length));
   if (static_cast<int>(sizes.size()) != node.output_count()) {
     return base::bad_input(std::to_string(sizes.size()) + " parts for " +
                            std::to_string(node.output_count()) + " outputs");
   }
   std::vector<Value> outputs;
-  std::int64_t start = 0;
-  for (const std::int64_t size : sizes) {
-    if (size < 0 || size > length - start) {
-      return base::bad_input("parts " + to_string(AttrValue(sizes)) + " of an axis of size " +
-                             std::to_string(length));
+  Index start = 0;
+  for (const Index& size : sizes) {
+    if (!assumed(size >= 0) || !assumed(start + size <= length)) {
+      return base::bad_input("a part of " + to_string(size) + " from " + to_string(start) +
+                             " of an axis of size " + to_string(length));
     }
     const bool used = node.has_output(static_cast<int>(outputs.size()));
-    outputs.push_back(size == length ? x
-                      : used         ? node.builder().add("slice", {x},
-                                                          {{"axis", std::int64_t{axis}},
-                                                           {"start", size == 0 ? 0 : start},
-                                                           {"size", size},
-                                                           {"step", std::int64_t{1}}})
-                                     : Value{});
-    start += size;
+    if (size.same(length)) {
+      outputs.push_back(x);
+    } else if (used) {
+      EGRET_ASSIGN_OR_RETURN(const Integers bounds, open_integers(std::vector<Index>{
+                                                        size.same(0) ? Index(0) : start, size}));
+      outputs.push_back(node.builder().add("slice", {x},
+                                           {{"axis", std::int64_t{axis}},
+                                            {"start", bounds[0]},
+                                            {"size", bounds[1]},
+                                            {"step", std::int64_t{1}}}));
+    } else {
+      outputs.emplace_back();
+    }
+    start = start + size;
   }
-  if (start != length) {
-    return base::bad_input("the parts have " + std::to_string(start) + " elements of " +
-                           std::to_string(length));
+  const bool equal = !node.has_attr("num_outputs") && node.input_count() < 2;
+  if (!equal && !assumed(start == length)) {
+    return base::bad_input("the parts have " + to_string(start) + " elements of " +
+                           to_string(length));
   }
   return outputs;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/graph/builder.h"
+#include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
 #include "ir/ops/families/topk_binding.h"
 
@@ -44,10 +45,9 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
   const Value x = node.input(0);
   std::int64_t k = node.integer("k", 0);
   if (node.opset() >= 10) {
-    const std::optional<Integers> given = node.constant_integers(1);
-    if (!given) return base::unsupported("k that is computed at run time");
-    if (given->size() != 1) return base::bad_input("k must be one number");
-    k = given->front();
+    EGRET_ASSIGN_OR_RETURN(const Integers given, required_size_integers(node, 1, "k"));
+    if (given.size() != 1) return base::bad_input("k must be one number");
+    k = given.front();
   }
   node.integer("sorted", 1);  // 0 leaves the order open, so that sorted will do
   const Attrs attrs{{"axis", node.axis(node.integer("axis", -1), node.type(x).rank())},
