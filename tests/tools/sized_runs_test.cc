@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "base/formats/json.h"
 #include "base/system/file.h"
 #include "tests/frontends/onnx_model.h"
@@ -37,10 +39,10 @@ class SizedRuns : public FolderTest {
   // The document of a call that succeeds.
   base::Json call(const std::string& arguments) {
     const ProgramRun run = run_program(arguments + " --json");
-    EXPECT_EQ(run.code, 0) << run.err;
+    if (run.code != 0) throw std::runtime_error(run.err);  // fails the test
     auto json = base::Json::parse(run.out);
-    EXPECT_TRUE(json.ok()) << run.out;
-    return json.ok() ? *std::move(json) : base::Json();
+    if (!json.ok()) throw std::runtime_error(run.out);
+    return *std::move(json);
   }
 
   static std::string type(const base::Json& run) {
@@ -60,12 +62,11 @@ TEST_F(SizedRuns, OfOneModelAreMadeAtAllSizesThatAreAskedFor) {
 
 TEST_F(SizedRuns, BeginWhereAnInputIsGivenAgainAndShareThePlansOfEqualSizes) {
   const std::string inputs = input("a.pb", 2, 3) + input("b.pb", 1, 7) + input("c.pb", 2, 3);
-  const base::Json json =
-      call("run " + path("m.onnx") + inputs + " --output-folder " + path("out"));
+  const base::Json json = call("run " + path("m.onnx") + inputs + " --output-folder " + folder());
   ASSERT_EQ(json.find("runs")->items().size(), 3U);
   EXPECT_EQ(type(json.find("runs")->items()[1]), "f32[1,1]");
   EXPECT_EQ(*json.find("plans_made")->as_integer(), 2);
-  EXPECT_TRUE(base::read_file(path("out/run_2/output_0.pb"), 1 << 20).ok());
+  EXPECT_TRUE(base::read_file(path("run_2_output_0.pb"), 1 << 20).ok());
 }
 
 TEST_F(SizedRuns, HaveOneDocumentEachInBenchAndCompare) {

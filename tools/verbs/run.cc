@@ -29,7 +29,8 @@ struct RunOptions {
     using R = RunOptions;
     static const base::OptionTable<R> rows{
         "run",
-        {{"output-folder", &R::output_folder, "Write each output as output_K.pb into this folder",
+        {{"output-folder", &R::output_folder,
+          "Write each output as output_K.pb into this folder, or run_N_output_K.pb of several runs",
           base::output_folder()},
          {"trace", &R::trace,
           "Write a trace of a second run to this file, for chrome://tracing or Perfetto: time, "
@@ -80,13 +81,13 @@ class Run final : public Command {
       report_fallbacks(*at->plan, console);
       if (!options_.trace.empty())
         EGRET_RETURN_IF_ERROR(write_trace(*at->plan, at->graph, inputs, console));
-      const std::string folder = runs.size() > 1 ? "run_" + std::to_string(i) : "";
+      const std::string prefix = runs.size() > 1 ? "run_" + std::to_string(i) + "_" : "";
       EGRET_ASSIGN_OR_RETURN(Answer answer, report(
                                                 at->graph, inputs, outputs,
                                                 [&](std::span<const ir::Tensor> given) {
                                                   return at->plan->run(given);
                                                 },
-                                                folder, console));
+                                                prefix, console));
       if (answer.code == ExitCode::kOk) answer.code = keeps_to_arena(*at->plan, backend_, console);
       if (code == ExitCode::kOk) code = answer.code;
       if (runs.size() == 1) {
@@ -151,11 +152,10 @@ class Run final : public Command {
     return answer.code;
   }
 
-  // `run` computes the outputs again, for the check. Files go into a folder of that name within the
-  // one of the option.
+  // `run` computes the outputs again, for the check. Names of files begin with `prefix`.
   base::Result<Answer> report(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs,
                               const std::vector<ir::Tensor>& outputs,
-                              const driver::OutputCheck::Run& run, const std::string& folder,
+                              const driver::OutputCheck::Run& run, const std::string& prefix,
                               Console& console) const {
     base::Json json = base::versioned_json();
     base::Json list = base::Json::array();
@@ -166,8 +166,8 @@ class Run final : public Command {
           base::Json::object().set("name", name).set("type", ir::to_string(outputs[i].type())));
       text += name + "  " + ir::to_string(outputs[i], 8) + "\n";
       if (options_.output_folder.empty()) continue;
-      const auto file = std::filesystem::path(options_.output_folder) / folder /
-                        ("output_" + std::to_string(i) + ".pb");
+      const auto file = std::filesystem::path(options_.output_folder) /
+                        (prefix + "output_" + std::to_string(i) + ".pb");
       EGRET_RETURN_IF_ERROR(
           write_output(console, file.string(), frontends::write_tensor_proto(outputs[i], name)));
     }
