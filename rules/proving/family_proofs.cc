@@ -40,7 +40,8 @@ bool FamilyProofs::contain(const Instance& instance) const {
 }
 
 bool FamilyProofs::may_prove_more() const {
-  return families_ < options_.most_families &&
+  constexpr int kOfOneInstance = 30;  // with other integers
+  return families_ + kOfOneInstance < options_.most_families &&
          session_.statistics().queries < options_.most_queries;
 }
 

@@ -27,7 +27,7 @@ class FamilyProofs {
 
   // Whether the instance belongs to a proven family.
   bool contain(const Instance& instance) const;
-  // Whether the limits admit another proof.
+  // Whether the limits admit the proofs of another instance.
   bool may_prove_more() const;
   // Generalizes the instance to a family and proves that. Returns why this fails.
   std::optional<Ending> prove(const Instance& instance);

@@ -237,6 +237,7 @@ class Verification {
         const auto instance = instantiator_.of(next, random_);
         if (!instance || !counts(*instance) || families_.contain(*instance)) return true;
         if (proven) {
+          if (!families_.may_prove_more()) return false;  // `axes` says how far this got
           ending = families_.prove(*instance);
           if (!ending) opened_.push_back(next);
         } else if (auto found = refutation_.on(*instance, random)) {
