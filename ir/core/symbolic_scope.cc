@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "ir/core/suspended_scope.h"
 
 namespace egret::ir {
 namespace {
@@ -30,6 +31,9 @@ SymbolicScope::SymbolicScope(SymbolValues examples, Holds holds, Assume assume)
       assume_(std::move(assume)),
       examples_(std::move(examples)) {}
 SymbolicScope::~SymbolicScope() { innermost = outer_; }
+SuspendedScope::SuspendedScope() : scope_(std::exchange(innermost, nullptr)) {}
+SuspendedScope::~SuspendedScope() { innermost = scope_; }
+
 SymbolicScope* SymbolicScope::current() { return innermost; }
 
 bool SymbolicScope::assume(Guard guard) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "ir/core/suspended_scope.h"
 #include "ir/graph/body.h"
 #include "ir/graph/graph_text.h"
 
@@ -138,6 +139,7 @@ base::Result<std::string> meaning_on(const Operator& op, const std::string& defa
 }  // namespace
 
 base::Result<std::string> operator_meaning(const Operator& op) {
+  const SuspendedScope without_symbols;  // the meaning does not depend on the caller's
   auto meaning = meaning_on(op, "f32[M,N]");
   for (const char* other : {"bool[M,N]", "i32[M,N]"}) {  // logic, bits
     if (!meaning.ok() && !op.example()) meaning = meaning_on(op, other);

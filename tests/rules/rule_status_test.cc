@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ir/core/symbolic_scope.h"
 #include "rules/proving/record.h"
 #include "tests/rules/parsed_rule.h"
 
@@ -91,6 +92,13 @@ TEST_F(RuleStatusRecords, AnOperatorThatIsGoneVoidsProofs) {
   const auto again = parse_statuses(text);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->of(rule_), RuleStatus::kUntested);
+}
+
+// `optimize` reads them while the open sizes of a model are symbols.
+TEST_F(RuleStatusRecords, ProofsHoldWhereSizesAreOpen) {
+  ir::SymbolicScope scope({}, [](const ir::Guard&) { return std::nullopt; });
+  (void)scope.symbol("N", 7);
+  EXPECT_THAT(builtin_statuses()->voided(), testing::IsEmpty());
 }
 
 TEST_F(RuleStatusRecords, ProofsWithoutDefinitionsAreVoid) {

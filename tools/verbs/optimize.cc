@@ -8,6 +8,7 @@
 #include "driver/models/open_model.h"
 #include "driver/written_model.h"
 #include "tools/arguments/input_files.h"
+#include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
 #include "tools/frame/allocator.h"
 #include "tools/frame/build_info.h"
