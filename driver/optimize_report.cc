@@ -173,6 +173,7 @@ const base::ReportTable<Report::Race>& Report::Race::table() {
        {"arena_bytes_before", "bytes of activations and scratch space, original", &R::arena_before,
         "arena",
         [](const R& r) {
+          if (!r.engine.empty()) return std::string();
           return base::format_bytes(r.arena_before) + " -> " + base::format_bytes(r.arena_after) +
                  " of activations";
         }},

@@ -58,7 +58,9 @@ base::Result<Integers> open_integers(std::span<const Index> sizes) {
   Integers integers;
   for (const Index& size : sizes) {
     const auto integer = open_integer(size);
-    if (!integer) return base::unsupported("the size " + to_string(size) + " is open");
+    if (!integer)
+      return base::unsupported("the size " + to_string(size) +
+                               " is open; bind it with --bind NAME=SIZE");
     integers.push_back(*integer);
   }
   return integers;

@@ -57,7 +57,7 @@ TEST_F(OutputFileTest, WeightsOfTheInputAreNotReplacedWithoutItsModel) {
   expect_refused("grad " + path("m.onnx") + " -o " + path("m.data"), "holds the weights of");
   EXPECT_EQ(text_of("m.data"), weights);
   EXPECT_FALSE(std::filesystem::exists(path("n.onnx")));
-  const ProgramRun in_place = run_program(optimize + " -o " + path("m.onnx"));
+  const ProgramRun in_place = run_program(optimize + " --in-place");
   EXPECT_EQ(in_place.code, 0) << in_place.err;
 }
 
