@@ -46,11 +46,9 @@ class EGraphSink : public TermSink {
 };
 
 // Over open sizes, the answer holds for all of them, or the step is not decided.
-bool has_size_of_0(const ir::TensorType& type) {
-  return !std::ranges::all_of(type.dims, [](const ir::Index& size) {
-    const ir::Guard is_positive = size >= 1;
-    return is_positive.is_true() || ir::decided(is_positive) == std::optional(true);
-  });
+bool is_positive(const ir::Index& size) {
+  const ir::Guard guard = size >= 1;
+  return guard.is_true() || ir::decided(guard) == std::optional(true);
 }
 
 // The state that a rule's callbacks share. The engine applies one match of a rule at a time. The
@@ -131,9 +129,22 @@ struct Shared {
       if (!rule.is_variable(static_cast<int>(slot))) continue;
       const ir::TensorType& type = environment.tensors[slot].facts->type;
       ranks.push_back(type.rank());
-      has_empty = has_empty || has_size_of_0(type);
+      has_empty = has_empty || !std::ranges::all_of(type.dims, [&](const ir::Index& size) {
+                    return (!limit.of_empty && empties_results(size)) || is_positive(size);
+                  });
     }
     return limit.admits({ranks.data(), ranks.size()}, has_empty);
+  }
+
+  // Whether all results are empty if this size is 0. Results of one type without elements are
+  // equal, so a proof need not speak of them.
+  bool empties_results(const ir::Index& size) const {
+    return std::ranges::all_of(rule.sources, [&](const Binding& source) {
+      const auto& facts = environment.tensors[static_cast<std::size_t>(source.tensor)].facts;
+      return facts != nullptr && std::ranges::any_of(facts->type.dims, [&](const ir::Index& one) {
+               return (one == size).is_true();
+             });
+    });
   }
 };
 

@@ -184,7 +184,7 @@ CASES = {
     "squared 40 times": (doubled("Mul", 40), ""),
     "joined 62 times": (joined(62), ""),
     "joined 90 times": (joined(90), ""),
-    "concat of 3000 shapes": (many_symbols(3000, "ReduceSum", "ConstantOfShape"), "concat of 3,000 operands"),
+    "concat of 3000 shapes": (many_symbols(3000, "ReduceSum", "ConstantOfShape"), ""),
     "tile by 2^62": (one("Tile", ["x", "r"], [integers("r", 2**62)]), ""),
     "pad by 2^62": (one("Pad", ["x", "r"], [integers("r", 2**62, 2**62)]), ""),
     "slice to the ends": (one("Slice", ["x", "r", "s", "z", "t"], [
