@@ -31,7 +31,7 @@ COLUMNS = ["set", "rule", "seed", "status", "condition", "under_condition", "wea
            "kinds", "kinds_covered", "any_rank", "limit", "queries", "query_seconds", "query_work", "seconds", "reason"]
 INFER = "--infer-conditions"
 SEEDED = ("mistakes", "thresholds")  # sets with seeds instead of names; their times are not counted
-VERDICTS = (10, 20, 30)  # exit codes: all proven, one refuted, one undecided
+VERDICTS = (0, 20, 30)  # exit codes: all proven, one refuted, one undecided
 
 # set: script, file, further arguments
 IMPORTED = {
