@@ -19,8 +19,8 @@ class OptimizeOptions(TypedDict, total=False):
     bind: Union[Mapping[str, int], Sequence[str], str]
     # Random values of an input lie in this range, as NAME=LOW..HIGH: a mask=0..1, for example
     input_range: Union[Mapping[str, tuple[float, float]], Sequence[str], str]
-    # Sizes of symbolic dimensions at which to measure, as NAME=SIZE,NAME=SIZE; the result keeps
-    # them open. May be given several times, each with a weight: NAME=SIZE*0.7
+    # Sizes of symbolic dimensions at which to run, as NAME=SIZE,NAME=SIZE. May be given several
+    # times. What is optimized keeps them open; there, each may have a weight: NAME=SIZE*0.7
     at: Union[Mapping[str, int], Sequence[Any], str]
     # The sizes that a symbolic dimension may have, as NAME=LOW..HIGH; the result need not be
     # right beyond
@@ -31,6 +31,11 @@ class OptimizeOptions(TypedDict, total=False):
     cost_machine: str
     # Backend that compiles and runs the operators: cpu, cuda, codegen or reference
     backend: str
+    # Engine that runs the models: onnxruntime, openvino or torch of a Python, or exec:COMMAND
+    # for a program that answers the protocol of docs/engines.md (default: Egret's own backend)
+    engine: str
+    # Python that has the engine's package: a path, or a name in PATH
+    engine_python: str
     # Precision of products and convolutions of f32; sums stay in f32. --backend cuda takes
     # every precision, --backend cpu takes f32 and bf16
     precision: Literal["f32", "tf32", "bf16", "f16"]

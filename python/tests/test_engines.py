@@ -16,7 +16,10 @@ def outputs(model, feeds):
 
 
 def test_candidates_are_raced_and_checked_in_the_engine(wasteful):
-    result = egret.optimize(wasteful, engine="onnxruntime", measure_time=0.1, threads=1)
+    # Microseconds on a busy machine may favour the original.
+    result = egret.optimize(
+        wasteful, engine="onnxruntime", measure_time=0.1, threads=1, allow_slower=True
+    )
     assert result.engine == f"onnxruntime {onnxruntime.__version__}"
     assert result.status in ("improved", "rewritten")
     assert result.operators_after < result.operators_before

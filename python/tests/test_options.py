@@ -16,8 +16,8 @@ COMMON = {"json", "color", "progress", "config", "print-config", "quiet", "verbo
 FUNCTIONS = {
     # verb: options, flags that are parameters of their own or that other functions have
     "optimize": (_egret.optimize_options, {"in-place"}),
-    "run": (_egret.session_options, {"output-folder", "trace", "check"} | RANKS),
-    "compare": (_egret.compare_options, {"engine", "engine-python"}),
+    "run": (_egret.session_options, {"at", "output-folder", "trace", "check"} | RANKS),
+    "compare": (_egret.compare_options, {"at", "engine", "engine-python"}),
     "plan": (_egret.plan_options, {"threads"}),
     "train-step": (_egret.training_options, {"steps", "check"} | RANKS),
 }
