@@ -15,6 +15,7 @@
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
+#include "tools/arguments/sized_answers.h"
 #include "tools/console/kernel_report.h"
 #include "tools/console/rates_report.h"
 #include "tools/frame/allocator.h"
@@ -71,31 +72,13 @@ class Bench final : public Command {
     EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(paths_.front()));
     EGRET_ASSIGN_OR_RETURN(const std::vector<driver::SizedRun> runs,
                            driver::sized_runs(source, model_, at_, inputs_));
-    base::Json list = base::Json::array();
-    std::string text;
-    ExitCode code = ExitCode::kOk;
-    for (const driver::SizedRun& run : runs) {
-      EGRET_ASSIGN_OR_RETURN(Answer answer, measure(run, source, resident_before, console));
-      if (code == ExitCode::kOk) code = answer.code;
-      if (runs.size() == 1) {
-        console.result(answer.json, answer.text);
-        return code;
-      }
-      const std::string sizes = driver::sizes_text(run.sizes);
-      list.push(answer.json.set("sizes", sizes));
-      text += (text.empty() ? "" : "\n") + sizes + "\n" + answer.text;
-    }
-    console.result(base::versioned_json().set("runs", std::move(list)), text);
-    return code;
+    return answer_runs(
+        runs, console,
+        [&](std::size_t i) { return measure(runs[i], source, resident_before, console); },
+        [](base::Json&, ExitCode) {});
   }
 
  private:
-  struct Answer {
-    base::Json json;
-    std::string text;
-    ExitCode code = ExitCode::kOk;
-  };
-
   // All models at the sizes of one run.
   base::Result<Answer> measure(const driver::SizedRun& run, const ModelSource& source,
                                std::int64_t resident_before, Console& console) const {

@@ -7,6 +7,7 @@
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
+#include "tools/arguments/sized_answers.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -43,33 +44,12 @@ class Compare final : public Command {
     if (runs.size() > 1 && candidate_ == "-")
       return base::usage_error("B cannot be standard input beside several sizes");
     Models models;
-    base::Json list = base::Json::array();
-    std::string text;
-    ExitCode code = ExitCode::kOk;
-    for (const driver::SizedRun& run : runs) {
-      EGRET_ASSIGN_OR_RETURN(const Answer answer, compare(run, source, models, console));
-      if (code == ExitCode::kOk) code = answer.code;
-      if (runs.size() == 1) {
-        console.result(answer.json, answer.text);
-        return code;
-      }
-      const std::string sizes = driver::sizes_text(run.sizes);
-      list.push(base::Json(answer.json).set("sizes", sizes));
-      text += (text.empty() ? "" : "\n") + sizes + "\n" + answer.text;
-    }
-    console.result(base::versioned_json()
-                       .set("runs", std::move(list))
-                       .set("passed", code != ExitCode::kMismatch),
-                   text);
-    return code;
+    return answer_runs(
+        runs, console, [&](std::size_t i) { return compare(runs[i], source, models, console); },
+        [](base::Json& all, ExitCode code) { all.set("passed", code != ExitCode::kMismatch); });
   }
 
  private:
-  struct Answer {
-    base::Json json;
-    std::string text;
-    ExitCode code = ExitCode::kOk;
-  };
   // The models at the sizes of the last run, which the next one may have, too.
   struct Models {
     ir::SymbolValues sizes;

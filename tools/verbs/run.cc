@@ -13,6 +13,7 @@
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
 #include "tools/arguments/plan_arguments.h"
+#include "tools/arguments/sized_answers.h"
 #include "tools/console/kernel_report.h"
 #include "tools/frame/allocator.h"
 #include "tools/frame/verb.h"
@@ -71,10 +72,7 @@ class Run final : public Command {
           return plan_at(sizes, source, given, console);
         },
         kMostPlans);
-    base::Json list = base::Json::array();
-    std::string text;
-    ExitCode code = ExitCode::kOk;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto answer_of = [&](std::size_t i) -> base::Result<Answer> {
       EGRET_ASSIGN_OR_RETURN(driver::SizedPlans::Plan* const at, plans.at(runs[i].sizes));
       const std::vector<ir::Tensor> inputs = model_inputs(at->graph, runs[i].given, backend_.seed);
       EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, at->plan->run(inputs));
@@ -89,27 +87,13 @@ class Run final : public Command {
                                                 },
                                                 prefix, console));
       if (answer.code == ExitCode::kOk) answer.code = keeps_to_arena(*at->plan, backend_, console);
-      if (code == ExitCode::kOk) code = answer.code;
-      if (runs.size() == 1) {
-        console.result(answer.json, answer.text);
-        return code;
-      }
-      const std::string sizes = driver::sizes_text(runs[i].sizes);
-      list.push(answer.json.set("sizes", sizes));
-      text += (i > 0 ? "\n" : "") + sizes + "\n" + answer.text;
-    }
-    console.result(
-        base::versioned_json().set("runs", std::move(list)).set("plans_made", plans.made()), text);
-    return code;
+      return answer;
+    };
+    return answer_runs(runs, console, answer_of,
+                       [&](base::Json& all, ExitCode) { all.set("plans_made", plans.made()); });
   }
 
  private:
-  struct Answer {
-    base::Json json;
-    std::string text;
-    ExitCode code = ExitCode::kOk;
-  };
-
   base::Result<driver::SizedPlans::Plan> plan_at(const ir::SymbolValues& sizes,
                                                  const ModelSource& source, bool checked,
                                                  Console& console) const {

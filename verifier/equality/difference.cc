@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of Equality that shows that values differ.
+// Equality: proofs that two values differ.
 #include <algorithm>
 
 #include "verifier/algebra/integer_laws.h"
