@@ -74,18 +74,23 @@ TEST(AdmittedRules, AreKnownAsWellAsWasAskedFor) {
             "invalid value of --allow: 'perhaps'");
 }
 
+// How many nodes there are once operands of sums were exchanged, by a rule with this limit.
+std::size_t nodes_after_exchange(const ir::Graph& graph, RuleLimit limit) {
+  RuleSet set;
+  set.rules = *parse_rules("test", "rule exchange add(?a, ?b) => add(?b, ?a)");
+  RuleStatuses statuses;
+  statuses.record_proof(set.rules.front(), RuleStatus::kProven, {.limit = std::move(limit)});
+  const auto read = parse_statuses(statuses.to_json());
+  EXPECT_TRUE(read.ok());
+  const auto rules = AdmittedRules::admit(std::move(set), *read, RuleStatus::kProven);
+  EXPECT_TRUE(rules.ok());
+  return saturate(graph, *rules, {}, 1)->tensors->egraph().node_count();
+}
+
 // A rule runs only on ranks for which it is proven.
 TEST(AdmittedRules, RunWithinTheirLimits) {
   const auto nodes_with = [](RuleLimit limit) {
-    RuleSet set;
-    set.rules = *parse_rules("test", "rule exchange add(?a, ?b) => add(?b, ?a)");
-    RuleStatuses statuses;
-    statuses.record_proof(set.rules.front(), RuleStatus::kProven, {.limit = std::move(limit)});
-    const auto read = parse_statuses(statuses.to_json());
-    EXPECT_TRUE(read.ok());
-    const auto rules = AdmittedRules::admit(std::move(set), *read, RuleStatus::kProven);
-    EXPECT_TRUE(rules.ok());
-    return saturate(sum_of_relus(), *rules, {}, 1)->tensors->egraph().node_count();
+    return nodes_after_exchange(sum_of_relus(), std::move(limit));
   };
   EXPECT_EQ(nodes_with({}), 6U);
   EXPECT_EQ(nodes_with({.rank = 1}), 6U);
@@ -104,15 +109,7 @@ TEST(AdmittedRules, RunOnEmptyTensorsOnlyIfProvenForThem) {
     return *b.finish();
   };
   const auto nodes_with = [&](std::int64_t size, RuleLimit limit) {
-    RuleSet set;
-    set.rules = *parse_rules("test", "rule exchange add(?a, ?b) => add(?b, ?a)");
-    RuleStatuses statuses;
-    statuses.record_proof(set.rules.front(), RuleStatus::kProven, {.limit = std::move(limit)});
-    const auto read = parse_statuses(statuses.to_json());
-    EXPECT_TRUE(read.ok());
-    const auto rules = AdmittedRules::admit(std::move(set), *read, RuleStatus::kProven);
-    EXPECT_TRUE(rules.ok());
-    return saturate(graph(size), *rules, {}, 1)->tensors->egraph().node_count();
+    return nodes_after_exchange(graph(size), std::move(limit));
   };
   EXPECT_EQ(nodes_with(2, {}), 4U);
   EXPECT_EQ(nodes_with(0, {}), 4U) << "sums without elements are equal";
