@@ -290,4 +290,9 @@ Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load(
       graph, std::move(process), std::move(folder), options_.run_seconds));
 }
 
+Result<std::unique_ptr<Engine>> start_engine(const EngineChoice& choice) {
+  if (choice.engine.empty()) return std::unique_ptr<Engine>();
+  return Engine::start(choice.engine, {.python = choice.python});
+}
+
 }  // namespace egret::driver

@@ -78,4 +78,7 @@ class Engine : public backends::Backend {
   frontends::OnnxModelInfo info_;
 };
 
+// The engine that is chosen; null: none is. Errors: those of Engine::start().
+base::Result<std::unique_ptr<Engine>> start_engine(const EngineChoice& choice);
+
 }  // namespace egret::driver

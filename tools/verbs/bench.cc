@@ -69,25 +69,31 @@ class Bench final : public Command {
   base::Result<ExitCode> run(Console& console) override {
     give_freed_memory_back();
     const std::int64_t resident_before = base::resident_memory_bytes();
+    if (options_.kernels && !engine_.engine.empty())
+      return base::usage_error("--kernels cannot be combined with --engine");
+    EGRET_ASSIGN_OR_RETURN(const auto engine, driver::start_engine(engine_));
     EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(paths_.front()));
     EGRET_ASSIGN_OR_RETURN(const std::vector<driver::SizedRun> runs,
                            driver::sized_runs(source, model_, at_, inputs_));
     return answer_runs(
         runs, console,
-        [&](std::size_t i) { return measure(runs[i], source, resident_before, console); },
+        [&](std::size_t i) {
+          return measure(runs[i], source, engine.get(), resident_before, console);
+        },
         [](base::Json&, ExitCode) {});
   }
 
  private:
   // All models at the sizes of one run.
   base::Result<Answer> measure(const driver::SizedRun& run, const ModelSource& source,
-                               std::int64_t resident_before, Console& console) const {
+                               const driver::Engine* engine, std::int64_t resident_before,
+                               Console& console) const {
     backends::MeasureOptions measuring;
     EGRET_ASSIGN_OR_RETURN(const std::vector<Racer> racers,
-                           compile(run, source, console, measuring.given));
+                           compile(run, source, engine, console, measuring.given));
     std::vector<backends::ExecutablePlan*> plans;
     for (const Racer& racer : racers) plans.push_back(racer.plan.get());
-    measuring.on_device = !engine_.engine.empty();
+    measuring.on_device = engine != nullptr;
     measuring.min_runs = static_cast<int>(options_.runs);
     measuring.min_seconds = options_.time;
     measuring.seed = static_cast<std::uint64_t>(backend_.seed);
@@ -126,16 +132,10 @@ class Bench final : public Command {
 
   // `given`: values of the models' inputs, by position.
   base::Result<std::vector<Racer>> compile(const driver::SizedRun& run, const ModelSource& source,
-                                           Console& console,
+                                           const driver::Engine* engine, Console& console,
                                            std::map<std::size_t, ir::Tensor>& given) const {
     const BindNames names = paths_.size() == 1 ? BindNames::kMustExist : BindNames::kMayBeUnknown;
     std::vector<Racer> racers;
-    std::unique_ptr<driver::Engine> engine;
-    if (!engine_.engine.empty()) {
-      if (options_.kernels) return base::usage_error("--kernels cannot be combined with --engine");
-      EGRET_ASSIGN_OR_RETURN(engine,
-                             driver::Engine::start(engine_.engine, {.python = engine_.python}));
-    }
     ModelOptions bound = model_;
     bound.bind = run.bind;
     for (const std::string& path : paths_) {

@@ -44,6 +44,7 @@ class Compare final : public Command {
     if (runs.size() > 1 && candidate_ == "-")
       return base::usage_error("B cannot be standard input beside several sizes");
     Models models;
+    EGRET_ASSIGN_OR_RETURN(models.engine, driver::start_engine(engine_));
     return answer_runs(
         runs, console, [&](std::size_t i) { return compare(runs[i], source, models, console); },
         [](base::Json& all, ExitCode code) { all.set("passed", code != ExitCode::kMismatch); });
@@ -56,6 +57,7 @@ class Compare final : public Command {
     frontends::ImportedModel a;
     ir::Graph b;
     std::unique_ptr<backends::ExecutablePlan> plan;
+    std::unique_ptr<driver::Engine> engine;  // null: the backend
   };
 
   base::Status read(const driver::SizedRun& run, const ModelSource& source, Models& models,
@@ -68,7 +70,8 @@ class Compare final : public Command {
     EGRET_ASSIGN_OR_RETURN(auto b, read_concrete_model(candidate_, bound, console, names));
     models.b = std::move(b.graph);
     EGRET_RETURN_IF_ERROR(driver::same_interface(models.a.graph, models.b));
-    EGRET_ASSIGN_OR_RETURN(models.plan, plan_of(models.b, !run.given.empty(), console));
+    EGRET_ASSIGN_OR_RETURN(models.plan,
+                           plan_of(models.b, models.engine.get(), !run.given.empty(), console));
     models.sizes = run.sizes;
     return base::ok();
   }
@@ -110,15 +113,14 @@ class Compare final : public Command {
   }
 
   base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const ir::Graph& graph,
+                                                                  const driver::Engine* engine,
                                                                   bool given,
                                                                   Console& console) const {
-    if (engine_.engine.empty()) {
+    if (engine == nullptr) {
       BackendOptions backend = backend_;
       backend.checked_indices = given;
       return compile_plan(graph, backend, console);
     }
-    EGRET_ASSIGN_OR_RETURN(const auto engine,
-                           driver::Engine::start(engine_.engine, {.python = engine_.python}));
     const int threads = static_cast<int>(console.options().threads);
     return engine->load(candidate_, graph, {.threads = threads});
   }
