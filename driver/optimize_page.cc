@@ -60,7 +60,11 @@ ReportFigure measured_figure(const Report& r) {
     figure.value = times(1);
     figure.note = base::format_seconds(r.race.before.median_s) + ", the original is kept";
   }
-  if (r.status == "improved") figure.tone = Tone::kGood;
+  if (r.status == "improved") {
+    figure.tone = Tone::kGood;
+  } else if (r.race.chosen != "original" && gain.high >= 1) {
+    figure.note = "within noise; " + figure.note;
+  }
   return figure;
 }
 

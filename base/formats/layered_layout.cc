@@ -63,7 +63,7 @@ class Placement {
 
   void run() {
     if (layout_.boxes.empty()) return;
-    if (layout_.own_layers) assign_layers();
+    assign_layers();
     make_items();
     order();
     place_columns();
@@ -76,45 +76,60 @@ class Placement {
     return layout_.boxes[edge.from].layer < layout_.boxes[edge.to].layer;
   }
 
-  // Longest paths from the sources. Where only cycles are left, the first box goes on.
+  // Longest paths, without the edges that close a cycle: those to a box that a depth-first walk
+  // from the starts and the sources has open.
   void assign_layers() {
     const std::size_t count = layout_.boxes.size();
     std::vector<std::vector<std::size_t>> next(count);
-    std::vector<std::size_t> waiting(count, 0);
+    std::vector<bool> is_source(count, true);
     for (const LayeredLayout::Edge& edge : layout_.edges) {
       if (edge.from == edge.to) continue;
       next[edge.from].push_back(edge.to);
-      ++waiting[edge.to];
+      is_source[edge.to] = false;
     }
-    std::vector<std::size_t> order;
-    std::vector<bool> done(count, false);
-    const auto take = [&](std::size_t box) {
-      done[box] = true;
-      order.push_back(box);
-    };
-    std::size_t at = 0;
-    std::size_t first = 0;
-    for (std::size_t box = 0; box < count; ++box) {
-      layout_.boxes[box].layer = 0;
-      if (waiting[box] == 0) take(box);
-    }
-    while (true) {
-      for (; at < order.size(); ++at) {
-        const std::size_t box = order[at];
-        for (const std::size_t other : next[box]) {
-          if (done[other]) continue;
-          layout_.boxes[other].layer =
-              std::max(layout_.boxes[other].layer, layout_.boxes[box].layer + 1);
-          if (--waiting[other] == 0) take(other);
-        }
+    std::vector<std::size_t> first = layout_.starts;
+    for (const bool source : {true, false}) {
+      for (std::size_t box = 0; box < count; ++box) {
+        if (is_source[box] == source) first.push_back(box);
       }
-      while (first < count && done[first]) ++first;
-      if (first == count) break;
-      take(first);
+    }
+    enum class Mark : unsigned char { kNew, kOpen, kDone };
+    struct Visit {
+      std::size_t box;
+      std::size_t edge = 0;
+    };
+    std::vector<Mark> marks(count, Mark::kNew);
+    std::vector<std::size_t> done;  // each after all that it reaches
+    std::vector<std::vector<std::size_t>> acyclic(count);
+    for (const std::size_t start : first) {
+      if (marks[start] != Mark::kNew) continue;
+      std::vector<Visit> stack{{start}};
+      marks[start] = Mark::kOpen;
+      while (!stack.empty()) {
+        Visit& visit = stack.back();
+        const std::size_t box = visit.box;
+        if (visit.edge == next[box].size()) {
+          marks[box] = Mark::kDone;
+          done.push_back(box);
+          stack.pop_back();
+          continue;
+        }
+        const std::size_t other = next[box][visit.edge++];
+        if (marks[other] == Mark::kOpen) continue;
+        acyclic[box].push_back(other);
+        if (marks[other] == Mark::kDone) continue;
+        marks[other] = Mark::kOpen;
+        stack.push_back({other});
+      }
+    }
+    for (LayeredLayout::Box& box : layout_.boxes) box.layer = 0;
+    for (std::size_t i = done.size(); i-- > 0;) {
+      for (const std::size_t other : acyclic[done[i]]) {
+        layout_.boxes[other].layer =
+            std::max(layout_.boxes[other].layer, layout_.boxes[done[i]].layer + 1);
+      }
     }
     // A source stands right above the first box that reads it.
-    std::vector<bool> is_source(count, true);
-    for (const LayeredLayout::Edge& edge : layout_.edges) is_source[edge.to] = false;
     for (std::size_t box = 0; box < count; ++box) {
       if (!is_source[box] || next[box].empty()) continue;
       std::size_t nearest = std::numeric_limits<std::size_t>::max();

@@ -38,7 +38,7 @@ struct LayeredLayout {
     std::vector<Point> path{};
   };
 
-  bool own_layers = true;  // otherwise Box::layer is given, and other edges lead upwards or aside
+  std::vector<std::size_t> starts{};  // boxes that stand above, as far as cycles leave a choice
   double column_gap = 22;
   double row_gap = 34;
   std::vector<Box> boxes;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/formats/text_table.h"
+
 namespace egret::base {
 namespace {
 
@@ -101,6 +103,17 @@ Markup script_data(const Json& document) {
     }
   }
   return Markup::verbatim(std::move(text));
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  if (text_width(text) <= most) return std::string(text);
+  std::size_t letters = 0;
+  std::size_t end = 0;
+  for (; end < text.size(); ++end) {
+    const bool begins = (static_cast<unsigned char>(text[end]) & 0xc0U) != 0x80U;
+    if (begins && ++letters == most) break;
+  }
+  return std::string(text.substr(0, end)) + "\u2026";
 }
 
 std::string fill_template(

@@ -55,6 +55,9 @@ Markup element(std::string_view tag, const std::vector<MarkupAttribute>& attribu
 // element.
 Markup script_data(const Json& document);
 
+// The text itself if it has at most so many letters (code points); otherwise its beginning and "…".
+std::string shortened(std::string_view text, std::size_t most);
+
 // The template with each {{name}} replaced by the part of that name. Parts are not searched again.
 // A name without a part stays.
 std::string fill_template(

@@ -15,7 +15,8 @@ using base::Markup;
 
 constexpr double kWide = 1000;  // units of a stretched drawing
 constexpr double kHigh = 100;
-constexpr double kThinnest = 2;  // units; a small value is still seen
+constexpr std::size_t kMostCells = 400;  // of a strip
+constexpr double kThinnest = 2;          // units; a small value is still seen
 
 // Percentages of one scale, from the smallest to the largest end of a bar.
 struct Scale {
@@ -104,6 +105,7 @@ Markup waterfall(std::vector<WaterfallStep> steps, std::size_t most) {
     before += step.before;
     after += step.after;
   }
+  std::erase_if(steps, [](const WaterfallStep& step) { return step.after == step.before; });
   std::ranges::stable_sort(steps, std::greater<>(), [](const WaterfallStep& step) {
     return std::abs(step.after - step.before);
   });
@@ -129,8 +131,7 @@ Markup waterfall(std::vector<WaterfallStep> steps, std::size_t most) {
   for (const WaterfallStep& step : steps) {
     const double change = step.after - step.before;
     bars.push_back({.label = step.label,
-                    .value = (change == 0 ? "0" : signed_seconds(change)) +
-                             (step.note.empty() ? "" : ", " + step.note),
+                    .value = signed_seconds(change) + (step.note.empty() ? "" : ", " + step.note),
                     .from = at,
                     .to = at + change,
                     .tone = change > 0 ? "bad" : "good"});
@@ -195,8 +196,14 @@ Markup column_chart(const std::vector<ChartSeries>& series, const ChartFrame& fr
   return framed(shapes, series, frame, most);
 }
 
-Markup strip(const std::vector<std::string>& tones) {
-  if (tones.empty()) return {};
+Markup strip(const std::vector<std::string>& all, const std::string& usual) {
+  if (all.empty()) return {};
+  // A cell of many takes the tone of the first that is not the usual one.
+  std::vector<std::string> tones(std::min(all.size(), kMostCells), usual);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::string& tone = tones[i * tones.size() / all.size()];
+    if (tone == usual) tone = all[i];
+  }
   const double step = kWide / static_cast<double>(tones.size());
   Markup shapes;
   for (std::size_t i = 0; i < tones.size();) {

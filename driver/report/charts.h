@@ -29,7 +29,8 @@ struct WaterfallStep {
   double after = 0;
   std::string note{};  // "12 -> 5 kernels"
 };
-// The steps with the largest changes; those beyond `most` are one.
+// The steps with the largest changes; those beyond `most` are one, and those without a change are
+// left out.
 base::Markup waterfall(std::vector<WaterfallStep> steps, std::size_t most = 10);
 
 // Values over a common axis.
@@ -48,7 +49,8 @@ base::Markup line_chart(const std::vector<ChartSeries>& series, const ChartFrame
 // A column for each position, in which the series stand on top of each other.
 base::Markup column_chart(const std::vector<ChartSeries>& series, const ChartFrame& frame);
 
-// A narrow band: cells in the order of a list, by class; equal neighbours are one shape.
-base::Markup strip(const std::vector<std::string>& tones);
+// A narrow band: cells in the order of a list, by class; equal neighbours are one shape. Where
+// there are too many for a screen, those that are not of the usual class are shown.
+base::Markup strip(const std::vector<std::string>& all, const std::string& usual);
 
 }  // namespace egret::driver

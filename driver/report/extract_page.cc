@@ -25,7 +25,7 @@ using Tone = ReportFigure::Tone;
 
 constexpr std::size_t kMostOperators = 12;
 constexpr std::size_t kMostChoices = 200;
-constexpr std::size_t kMostDrawn = 60;  // classes
+constexpr std::size_t kMostDrawn = 30;  // classes
 
 std::string count(std::size_t n) { return base::format_count(static_cast<std::int64_t>(n)); }
 
@@ -91,7 +91,10 @@ class Page {
   Markup cost_by_operator() const {
     std::map<std::string, std::pair<double, std::int64_t>> sums;
     for (const NodeIndex node : chosen_) {
-      auto& [cost, number] = sums[operator_of(node)];
+      // Attributes come after the name.
+      const std::string text = operator_of(node);
+      auto& [cost, number] =
+          sums[text.substr(0, std::max<std::size_t>(text.find_first_of("{("), 1))];
       cost += file_.costs[node];
       ++number;
     }
@@ -165,10 +168,11 @@ class Page {
     how.chosen = solution_.choice;
     const egraph::Dump dump = egraph::dump_svg(file_.view, file_.ops, how);
     Markup all = paragraph(
-        "A box is a class, a line in it a node. Chosen nodes are marked; the classes nearest to "
-        "the "
-        "roots are drawn.");
-    all.add(element("div", {{"class", "scroll"}, {"tabindex", "0"}}, Markup::verbatim(dump.text)));
+        "A dashed box is a class, a box in it a node. Chosen nodes are marked. The classes nearest "
+        "to "
+        "the roots are drawn.");
+    all.add(element("div", {{"class", "scroll drawing"}, {"tabindex", "0"}},
+                    Markup::verbatim(dump.text)));
     if (const std::string hidden = egraph::hidden_text(dump); !hidden.empty())
       all.add(small_text(hidden + "."));
     return all;

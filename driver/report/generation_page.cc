@@ -28,6 +28,10 @@ constexpr std::size_t kMostUnproven = 200;
 
 std::string count(std::uint64_t n) { return base::format_count(static_cast<std::int64_t>(n)); }
 
+std::string operators(const LevelCount& level) {
+  return base::counted(static_cast<std::int64_t>(level.operators), "operator");
+}
+
 struct Sums {
   std::uint64_t terms = 0;
   std::uint64_t classes = 0;
@@ -158,10 +162,9 @@ Markup space_content(const GeneratedSpace& space, std::size_t most_rules) {
   }
   all.add(heading("Terms by number of operators"));
   if (!generation.levels.empty()) {
-    all.add(column_chart(series, {count(generation.levels.front().operators),
-                                  count(generation.levels.back().operators), [](double value) {
-                                    return count(static_cast<std::uint64_t>(value));
-                                  }}));
+    all.add(column_chart(series,
+                         {operators(generation.levels.front()), operators(generation.levels.back()),
+                          [](double value) { return count(static_cast<std::uint64_t>(value)); }}));
   }
   all.add(table_block(generation_table(generation)));
   all.add(heading("Candidates"));

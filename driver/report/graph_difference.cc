@@ -13,8 +13,6 @@ namespace {
 
 using State = GraphDifference::State;
 
-constexpr std::int64_t kSmallBytes = 1024;
-
 // A number for each different text.
 class Numbers {
  public:
@@ -49,6 +47,19 @@ struct Side {
     value.resize(of.size());
     definition.resize(of.size());
     operation.resize(of.size());
+    for (std::size_t i = 0; i < of.outputs().size(); ++i)
+      outputs.try_emplace(of.outputs()[i].node, i);
+    weight.resize(of.size());
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      const ir::Node& node = of.node(ir::NodeId(i));
+      weight[i] =
+          node.kind != ir::NodeKind::kInput &&
+          std::ranges::all_of(node.inputs, [&](ir::NodeId one) { return weight[one.index()]; });
+    }
+  }
+  // Whether it is an operator that a drawing may show.
+  bool counts(ir::NodeId id) const {
+    return graph.node(id).kind == ir::NodeKind::kOperator && !weight[id.index()];
   }
   const ir::Graph& graph;
   std::vector<ir::NodeId> live;
@@ -58,24 +69,28 @@ struct Side {
   std::vector<std::size_t> value;
   std::vector<std::size_t> definition;
   std::vector<std::size_t> operation;
+  std::vector<bool> weight;
+  std::map<ir::NodeId, std::size_t> outputs;  // the first that a node is
 };
 
-bool is_operator(const ir::Node& node) { return node.kind == ir::NodeKind::kOperator; }
-
 // Two constants of one name may differ: rules compute weights.
-bool is_same_leaf(const ir::Node& a, const ir::Node& b) {
-  if (a.kind != ir::NodeKind::kConstant || b.kind != ir::NodeKind::kConstant) return true;
-  return a.type == b.type && a.data.content_hash() == b.data.content_hash();
+bool differ(const ir::Node& a, const ir::Node& b) {
+  if (a.kind != ir::NodeKind::kConstant || b.kind != ir::NodeKind::kConstant) return false;
+  return a.type != b.type || a.data.content_hash() != b.data.content_hash();
 }
 
 class Comparison {
  public:
-  Comparison(const ir::Graph& before, const ir::Graph& after) : before_(before), after_(after) {}
+  Comparison(const ir::Graph& before, const ir::Graph& after, const RuleMarks& made_by)
+      : before_(before), after_(after), made_by_(made_by) {}
 
   GraphDifference run() {
     number(before_, after_);
     number(after_, before_);
-    GraphDifference result{.before = states(before_, after_), .after = states(after_, before_)};
+    GraphDifference result{.before = states(before_, after_),
+                           .after = states(after_, before_),
+                           .weights_before = before_.weight,
+                           .weights_after = after_.weight};
     result.regions = regions(result);
     return result;
   }
@@ -84,52 +99,66 @@ class Comparison {
   void number(Side& side, const Side& other) {
     for (const ir::NodeId id : side.live) {
       const ir::Node& node = side.graph.node(id);
+      const ir::Node* twin = twin_of(side, other, id);
       std::string text;
-      if (is_operator(node)) {
+      if (side.weight[id.index()]) {
+        text = twin != nullptr && differ(node, *twin) ? "weight " + std::to_string(differing_++)
+                                                      : "weight " + ir::to_string(node.type);
+        side.value[id.index()] = side.definition[id.index()] = numbers_.of(text);
+        continue;
+      }
+      if (node.kind == ir::NodeKind::kOperator) {
         const std::string op = node.op->name() + to_string(node.attrs);
         side.operation[id.index()] = numbers_.of("op " + op);
         text = "of " + op;
         for (const ir::NodeId input : node.inputs)
           text += " " + std::to_string(side.value[input.index()]);
-      } else if (node.kind == ir::NodeKind::kInput) {
-        text = "in " + node.name;
       } else {
-        // Small ones may be equal by value, large ones only by name.
-        text = node.data.bytes() <= kSmallBytes ? "small " + node.data.content_hash().to_hex()
-                                                : "large " + std::to_string(constants_++);
+        text = "in " + node.name;
       }
       side.definition[id.index()] = numbers_.of(text);
-      const bool named = corresponds(side, other, id);
-      side.value[id.index()] = named ? numbers_.of("= " + node.name) : side.definition[id.index()];
+      const auto output = side.outputs.find(id);
+      side.value[id.index()] = output != side.outputs.end()
+                                   ? numbers_.of("output " + std::to_string(output->second))
+                               : twin != nullptr ? numbers_.of("= " + node.name)
+                                                 : side.definition[id.index()];
     }
   }
 
-  bool corresponds(const Side& side, const Side& other, ir::NodeId id) const {
-    const ir::Node& node = side.graph.node(id);
-    const auto own = side.names.find(node.name);
-    const auto found = other.names.find(node.name);
-    return own != side.names.end() && found != other.names.end() &&
-           is_same_leaf(node, other.graph.node(found->second));
+  // The node of the other graph with this name, where both names are unique.
+  static const ir::Node* twin_of(const Side& side, const Side& other, ir::NodeId id) {
+    const std::string& name = side.graph.node(id).name;
+    const auto found = other.names.find(name);
+    return side.names.contains(name) && found != other.names.end()
+               ? &other.graph.node(found->second)
+               : nullptr;
   }
 
-  static std::vector<State> states(const Side& side, const Side& other) {
+  // A node that a rule made has no counterpart.
+  bool is_made(const Side& side, ir::NodeId id) const {
+    return &side == &after_ && made_by_.contains(id);
+  }
+
+  std::vector<State> states(const Side& side, const Side& other) const {
     std::map<std::pair<std::size_t, std::size_t>, int> same;
     std::map<std::pair<std::size_t, std::size_t>, int> rewired;
     for (const ir::NodeId id : other.live) {
-      if (!is_operator(other.graph.node(id))) continue;
+      if (!other.counts(id) || is_made(other, id)) continue;
       ++same[{other.value[id.index()], other.definition[id.index()]}];
       ++rewired[{other.value[id.index()], other.operation[id.index()]}];
     }
     std::vector<State> states(side.graph.size(), State::kSame);
     for (const ir::NodeId id : side.live) {
-      if (!is_operator(side.graph.node(id))) continue;
+      if (!side.counts(id)) continue;
       const std::size_t i = id.index();
+      states[i] = State::kChanged;
+      if (is_made(side, id)) continue;
       if (auto found = same.find({side.value[i], side.definition[i]});
           found != same.end() && found->second-- > 0) {
-        continue;
+        states[i] = State::kSame;
+      } else if (rewired.contains({side.value[i], side.operation[i]})) {
+        states[i] = State::kRewired;
       }
-      const bool moved = rewired.contains({side.value[i], side.operation[i]});
-      states[i] = moved ? State::kRewired : State::kChanged;
     }
     return states;
   }
@@ -179,14 +208,16 @@ class Comparison {
 
   Side before_;
   Side after_;
+  const RuleMarks& made_by_;
   Numbers numbers_;
-  std::size_t constants_ = 0;
+  std::size_t differing_ = 0;
 };
 
 }  // namespace
 
-GraphDifference difference_of(const ir::Graph& before, const ir::Graph& after) {
-  return Comparison(before, after).run();
+GraphDifference difference_of(const ir::Graph& before, const ir::Graph& after,
+                              const RuleMarks& made_by) {
+  return Comparison(before, after, made_by).run();
 }
 
 }  // namespace egret::driver

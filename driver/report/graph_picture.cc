@@ -43,15 +43,7 @@ constexpr std::array<RoleRow, 7> kRoles{{
 
 const RoleRow& row_of(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
 
-// Cuts a text between UTF-8 sequences.
-std::string shortened(const std::string& text, std::size_t most = kMostLetters) {
-  if (base::text_width(text) <= most) return text;
-  std::size_t end = 0;
-  for (std::size_t letters = 0; end < text.size(); ++end) {
-    if ((static_cast<unsigned char>(text[end]) & 0xc0U) != 0x80U && ++letters == most) break;
-  }
-  return text.substr(0, end) + "\u2026";
-}
+std::string shortened(const std::string& text) { return base::shortened(text, kMostLetters); }
 
 double letters(const std::string& text) {
   return static_cast<double>(base::text_width(shortened(text)));
@@ -172,7 +164,12 @@ constexpr std::string_view kFileStyle =
     ".edge{fill:none;stroke:#8b97a5;stroke-width:1.2}.tip{fill:#8b97a5}";
 
 // Operators with more attributes than these have long lists that a drawing need not repeat.
-constexpr std::size_t kMostAttributes = 3;
+constexpr std::size_t kMostAttributes = 4;
+
+bool is_default(const ir::Operator& op, const std::string& name, const ir::AttrValue& value) {
+  const auto spec = std::ranges::find(op.attrs(), name, &ir::AttrSpec::name);
+  return spec != op.attrs().end() && spec->default_value && *spec->default_value == value;
+}
 
 }  // namespace
 
@@ -198,7 +195,8 @@ std::string draw_file(const Picture& picture, const std::string& note) {
   return element("svg", attributes, shapes).str() + "\n";
 }
 
-PictureNode picture_of_operator(const ir::Graph& graph, ir::NodeId id) {
+PictureNode picture_of_operator(const ir::Graph& graph, ir::NodeId id,
+                                const std::vector<bool>& weights) {
   const ir::Node& node = graph.node(id);
   PictureNode picture;
   if (node.kind != ir::NodeKind::kOperator) {
@@ -211,23 +209,21 @@ PictureNode picture_of_operator(const ir::Graph& graph, ir::NodeId id) {
   picture.label = node.op->name();
   std::size_t shown = 0;
   for (const auto& [name, value] : node.attrs.entries()) {
+    if (is_default(*node.op, name, value)) continue;
     if (shown++ == kMostAttributes) {
       picture.lines.emplace_back("\u2026");
       break;
     }
     picture.lines.push_back(name + " " + ir::to_string(value));
   }
-  std::size_t weights = 0;
-  for (const ir::NodeId input : node.inputs)
-    weights += graph.node(input).kind == ir::NodeKind::kConstant ? 1 : 0;
-  if (weights == 1) {
-    for (const ir::NodeId input : node.inputs) {
-      const ir::Node& operand = graph.node(input);
-      if (operand.kind == ir::NodeKind::kConstant)
-        picture.lines.push_back("weights " + ir::to_string(operand.type));
-    }
-  } else if (weights > 1) {
-    picture.lines.push_back(std::to_string(weights) + " weights");
+  std::vector<ir::NodeId> constants;
+  for (const ir::NodeId input : node.inputs) {
+    if (weights[input.index()]) constants.push_back(input);
+  }
+  if (constants.size() == 1) {
+    picture.lines.push_back("weights " + ir::to_string(graph.node(constants[0]).type));
+  } else if (constants.size() > 1) {
+    picture.lines.push_back(std::to_string(constants.size()) + " weights");
   }
   picture.lines.push_back(ir::to_string(node.type));
   return picture;
@@ -238,6 +234,9 @@ Picture picture_of_graph(const ir::Graph& graph, std::size_t most_operators, boo
   Picture picture;
   std::map<ir::NodeId, std::size_t> place;
   std::size_t operators = 0;
+  std::vector<bool> weights;
+  for (const ir::Node& node : graph.nodes())
+    weights.push_back(node.kind == ir::NodeKind::kConstant && !constants);
   hidden = 0;
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const ir::NodeId id(i);
@@ -247,7 +246,7 @@ Picture picture_of_graph(const ir::Graph& graph, std::size_t most_operators, boo
       ++hidden;
       continue;
     }
-    PictureNode shown = picture_of_operator(graph, id);
+    PictureNode shown = picture_of_operator(graph, id, weights);
     for (const ir::NodeId input : node.inputs) {
       if (const auto at = place.find(input); at != place.end()) shown.inputs.push_back(at->second);
     }

@@ -41,8 +41,10 @@ base::Markup draw(const Picture& picture);
 // A file of its own. The legend explains the roles that occur.
 std::string draw_file(const Picture& picture, const std::string& note = "");
 
-// The operator with its attributes and type.
-PictureNode picture_of_operator(const ir::Graph& graph, ir::NodeId id);
+// The operator with its type, and the attributes that differ from their defaults. `weights`: by
+// node, whether it is shown as a weight of its readers.
+PictureNode picture_of_operator(const ir::Graph& graph, ir::NodeId id,
+                                const std::vector<bool>& weights);
 
 // The nearest operators to the inputs, at most so many, and what they read. `hidden`: how many
 // operators are not drawn.

@@ -44,15 +44,17 @@ std::vector<std::vector<ir::NodeId>> readers_of(const ir::Graph& graph) {
 
 // One of the two graphs, as regions are drawn from it.
 struct Side {
-  Side(const ir::Graph& of, const std::vector<State>& states_of, Role changed_role,
-       const RuleMarks* rules)
+  Side(const ir::Graph& of, const std::vector<State>& states_of,
+       const std::vector<bool>& weights_of, Role changed_role, const RuleMarks* rules)
       : graph(of),
         states(states_of),
+        weights(weights_of),
         changed(changed_role),
         made_by(rules),
         readers(readers_of(of)) {}
   const ir::Graph& graph;
   const std::vector<State>& states;
+  const std::vector<bool>& weights;
   Role changed;
   const RuleMarks* made_by;  // null: the original
   std::vector<std::vector<ir::NodeId>> readers;
@@ -84,7 +86,7 @@ Picture picture_of(const Side& side, const std::vector<ir::NodeId>& region) {
     for (const ir::NodeId input : side.graph.node(id).inputs) {
       const ir::Node& operand = side.graph.node(input);
       if (inside.contains(input) || place.contains(input)) continue;
-      if (operand.kind == ir::NodeKind::kConstant) continue;  // named in the box that reads it
+      if (side.weights[input.index()]) continue;  // named in the box that reads it
       PictureNode outside{.role = Role::kInput, .label = operand.name};
       if (operand.kind == ir::NodeKind::kOperator) {
         outside.label = operand.op->name();
@@ -94,7 +96,7 @@ Picture picture_of(const Side& side, const std::vector<ir::NodeId>& region) {
     }
   }
   for (const ir::NodeId id : inside) {
-    PictureNode node = picture_of_operator(side.graph, id);
+    PictureNode node = picture_of_operator(side.graph, id, side.weights);
     node.role = side.states[id.index()] == State::kRewired ? Role::kRewired : side.changed;
     node.rule = side.rule_of(id);
     if (!node.rule.empty()) node.role = Role::kMade;
@@ -148,7 +150,7 @@ std::string signature_of(const Side& side, const std::vector<ir::NodeId>& region
     text += node.op->name() + "(";
     for (const ir::NodeId input : node.inputs) {
       const auto at = place.find(input);
-      const bool constant = side.graph.node(input).kind == ir::NodeKind::kConstant;
+      const bool constant = side.weights[input.index()];
       text += at != place.end() ? std::to_string(at->second) + "," : constant ? "w," : "x,";
     }
     text += ")" + side.rule_of(id) + ";";
@@ -186,16 +188,16 @@ Markup side_block(const std::string& title, const Side& side,
   const Markup picture = draw(picture_of(side, region));
   content.add(picture.empty()
                   ? small_text("None: the readers take the operands themselves, or weights.")
-                  : element("div", {{"class", "scroll"}, {"tabindex", "0"}}, picture));
+                  : element("div", {{"class", "scroll drawing"}, {"tabindex", "0"}}, picture));
   return element("figure", {}, content);
 }
 
 class Section {
  public:
   Section(const ir::Graph& before, const ir::Graph& after, const RuleMarks& made_by)
-      : difference_(difference_of(before, after)),
-        before_(before, difference_.before, Role::kGone, nullptr),
-        after_(after, difference_.after, Role::kMade, &made_by) {}
+      : difference_(difference_of(before, after, made_by)),
+        before_(before, difference_.before, difference_.weights_before, Role::kGone, nullptr),
+        after_(after, difference_.after, difference_.weights_after, Role::kMade, &made_by) {}
 
   Markup content() const {
     Markup all = overview();
@@ -221,11 +223,16 @@ class Section {
   // The whole of both graphs, each as a band of its operators.
   Markup overview() const {
     std::size_t kept = 0;
+    std::size_t folded = 0;  // in the original
     const auto band = [&](const Side& side, const std::string& title) {
       std::vector<std::string> tones;
       std::size_t changed = 0;
       for (const ir::NodeId id : ir::live_nodes(side.graph)) {
         if (side.graph.node(id).kind != ir::NodeKind::kOperator) continue;
+        if (side.weights[id.index()]) {
+          folded += side.made_by == nullptr ? 1 : 0;
+          continue;
+        }
         const State state = side.states[id.index()];
         const bool is_gone = side.made_by == nullptr;
         tones.emplace_back(state == State::kSame      ? "kept"
@@ -237,7 +244,7 @@ class Section {
       kept = tones.size() - changed;
       Markup row = element("span", {{"class", "band-label"}},
                            title + ", " + base::counted(size_of(tones.size()), "operator"));
-      row.add(strip(tones));
+      row.add(strip(tones, "kept"));
       return row;
     };
     Markup bands = band(before_, "before");
@@ -250,6 +257,10 @@ class Section {
                   base::counted(size_of(kept), "operator") +
                   " stayed as they were and are not drawn. The bands show where in the order of "
                   "execution the changes lie."));
+    if (folded > 0) {
+      all.add(small_text(base::counted(size_of(folded), "operator") +
+                         " of the original depend on weights alone. They count as weights here."));
+    }
     return all;
   }
 

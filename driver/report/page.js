@@ -1,5 +1,5 @@
-// Additions to a page that is complete without them: tables are sorted by a click on a title, and
-// folded parts are open on paper.
+// Additions to a page that is complete without them: tables are sorted by a click on a title, drawings
+// are scrolled to their middle, and folded parts are open on paper.
 "use strict";
 
 (function () {
@@ -43,6 +43,11 @@
       title.setAttribute("aria-sort", descending ? "descending" : "ascending");
       sort(title.closest("table"), title.cellIndex, descending);
     });
+  });
+
+  // A drawing begins with its middle: its roots, or its first operators.
+  document.querySelectorAll(".drawing").forEach(function (box) {
+    box.scrollLeft = (box.scrollWidth - box.clientWidth) / 2;
   });
 
   // Browsers print a closed part closed.

@@ -237,7 +237,7 @@ Markup memory_content(const ParallelPlan& plan) {
   legend.add(element("span", {{"class", "key key-second"}}, "collectives"));
   legend.add(element("span", {{"class", "key key-third"}}, "rings"));
   all.add(element("p", {{"class", "legend"}}, legend));
-  all.add(strip(tones));
+  all.add(strip(tones, "kept"));
   return all;
 }
 

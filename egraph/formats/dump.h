@@ -38,10 +38,10 @@ Dump dump_text(const EGraphView& view, const OpTable& ops, const DumpOptions& op
 // Prints DOT: a dashed box per class and an edge from a node to each child class. Chosen nodes are
 // filled. The graph's label counts what is hidden.
 Dump dump_dot(const EGraphView& view, const OpTable& ops, const DumpOptions& options = {});
-// Draws the view without Graphviz: a box per class with a box per node in it, rows by distance from
-// the roots, and edges from nodes to classes. Chosen nodes and the edges between them are marked.
-// Each class shows its first max_nodes nodes, and the chosen one. Below the drawing, a legend
-// explains the marks, and a line counts what is hidden.
+// Draws the view without Graphviz: a box per class with a box per node in it, in layers below the
+// roots, and edges from nodes to classes. Chosen nodes and the edges between them are marked. Each
+// class shows its first max_nodes nodes, and the chosen one. Below the drawing, a legend explains
+// the marks, and a line counts what is hidden.
 Dump dump_svg(const EGraphView& view, const OpTable& ops, const DumpOptions& options = {},
               std::size_t max_nodes = 12);
 

@@ -47,15 +47,7 @@ constexpr std::string_view kStyle =
     ".egraph .tip{fill:#a5afbb;stroke:none}.egraph .tip.taken{fill:#128a66}"
     ".egraph .tip.back{fill:#d98a1f}";
 
-// Cuts a text between UTF-8 sequences.
-std::string shortened(const std::string& text) {
-  if (base::text_width(text) <= kMaxLetters) return text;
-  std::size_t end = 0;
-  for (std::size_t letters = 0; end < text.size(); ++end) {
-    if ((static_cast<unsigned char>(text[end]) & 0xc0U) != 0x80U && ++letters == kMaxLetters) break;
-  }
-  return text.substr(0, end) + "...";
-}
+std::string shortened(const std::string& text) { return base::shortened(text, kMaxLetters); }
 
 double width_of(const std::string& text, double letter) {
   return letter * static_cast<double>(base::text_width(text));
@@ -95,13 +87,14 @@ class Drawing {
   Dump run() {
     for (const ClassBox& box : boxes_)
       layout_.boxes.push_back({.width = box.width, .height = box.height});
-    assign_rows();
     for (std::size_t box = 0; box < boxes_.size(); ++box) {
       for_children(boxes_[box], [&](const NodeBox&, std::size_t child) {
         layout_.edges.push_back({.from = box, .to = child});
       });
     }
-    layout_.own_layers = false;
+    for (std::size_t box = 0; box < boxes_.size(); ++box) {
+      if (boxes_[box].root) layout_.starts.push_back(box);
+    }
     layout_.row_gap = 46;
     layout_.place();
     write();
@@ -168,41 +161,6 @@ class Drawing {
     for (const NodeBox& node : box.nodes) {
       for (const Index child : view_.children_of(node.node)) {
         if (box_of_[child] != kNone) visit(node, box_of_[child]);
-      }
-    }
-  }
-
-  // Breadth-first search from the roots. Boxes that no root reaches are started from later: first
-  // those without a parent, then (cycles) the others, in order.
-  void assign_rows() {
-    std::vector<bool> seen(boxes_.size());
-    std::vector<std::size_t> queue;
-    const auto visit = [&](std::size_t box, std::size_t row) {
-      if (seen[box]) return;
-      seen[box] = true;
-      layout_.boxes[box].layer = row;
-      queue.push_back(box);
-    };
-    std::size_t next = 0;
-    const auto drain = [&] {
-      for (; next < queue.size(); ++next) {
-        const std::size_t row = layout_.boxes[queue[next]].layer + 1;
-        for_children(boxes_[queue[next]],
-                     [&](const NodeBox&, std::size_t child) { visit(child, row); });
-      }
-    };
-    for (const Index root : view_.roots) {
-      if (box_of_[root] != kNone) visit(box_of_[root], 0);
-    }
-    drain();
-    std::vector<bool> is_child(boxes_.size());
-    for (const ClassBox& box : boxes_)
-      for_children(box, [&](const NodeBox&, std::size_t child) { is_child[child] = true; });
-    for (const bool parentless : {true, false}) {
-      for (std::size_t box = 0; box < boxes_.size(); ++box) {
-        if (is_child[box] == parentless) continue;
-        visit(box, 0);
-        drain();
       }
     }
   }

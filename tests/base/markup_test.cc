@@ -49,6 +49,12 @@ TEST(Markup, DataEndsNoScriptElement) {
   EXPECT_EQ(read->find("</script><!--")->as_string().value(), "</SCRIPT>");
 }
 
+TEST(Markup, LongTextsAreCutBetweenLetters) {
+  EXPECT_EQ(shortened("abc", 3), "abc");
+  EXPECT_EQ(shortened("abcd", 3), "ab\u2026");
+  EXPECT_EQ(shortened("a\u20ac\u20acd", 3), "a\u20ac\u2026");
+}
+
 TEST(Markup, PartsOfATemplateAreNotSearchedAgain) {
   EXPECT_EQ(fill_template("{{a}}-{{b}}-{{c}}", {{"a", "{{b}}"}, {"b", "2"}}), "{{b}}-2-{{c}}");
   EXPECT_EQ(fill_template("x {{a", {{"a", "1"}}), "x {{a");
