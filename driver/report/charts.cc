@@ -15,6 +15,7 @@ using base::Markup;
 
 constexpr double kWide = 1000;  // units of a stretched drawing
 constexpr double kHigh = 100;
+constexpr double kLeastShare = 0.002;    // of a step of its own in a waterfall
 constexpr std::size_t kMostCells = 400;  // of a strip
 constexpr double kThinnest = 2;          // units; a small value is still seen
 
@@ -109,14 +110,19 @@ Markup waterfall(std::vector<WaterfallStep> steps, std::size_t most) {
   std::ranges::stable_sort(steps, std::greater<>(), [](const WaterfallStep& step) {
     return std::abs(step.after - step.before);
   });
-  if (steps.size() > most) {
+  std::size_t shown = 0;
+  while (shown < steps.size() &&
+         std::abs(steps[shown].after - steps[shown].before) > kLeastShare * before)
+    ++shown;
+  if (steps.size() > most) shown = std::min(shown, most - 1);
+  if (shown + 1 < steps.size()) {
     WaterfallStep rest{.label = "all others"};
-    for (std::size_t i = most - 1; i < steps.size(); ++i) {
+    for (std::size_t i = shown; i < steps.size(); ++i) {
       rest.before += steps[i].before;
       rest.after += steps[i].after;
     }
-    rest.note = base::counted(static_cast<std::int64_t>(steps.size() - most + 1), "kind");
-    steps.resize(most - 1);
+    rest.note = base::counted(static_cast<std::int64_t>(steps.size() - shown), "kind");
+    steps.resize(shown);
     steps.push_back(std::move(rest));
   }
   // Savings first, then what became slower: the sum falls and then rises.

@@ -29,8 +29,8 @@ struct WaterfallStep {
   double after = 0;
   std::string note{};  // "12 -> 5 kernels"
 };
-// The steps with the largest changes; those beyond `most` are one, and those without a change are
-// left out.
+// The steps with the largest changes; those beyond `most`, and small ones, are one. Those without a
+// change are left out.
 base::Markup waterfall(std::vector<WaterfallStep> steps, std::size_t most = 10);
 
 // Values over a common axis.

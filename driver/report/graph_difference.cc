@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace egret::driver {
@@ -177,6 +178,14 @@ class Comparison {
       b = root(b);
       parent[std::max(a, b)] = std::min(a, b);
     };
+    // A value of both graphs is a border between regions.
+    const auto values_of = [](const Side& side) {
+      std::unordered_set<std::size_t> values;
+      for (const ir::NodeId id : side.live) values.insert(side.value[id.index()]);
+      return values;
+    };
+    const std::unordered_set<std::size_t> of_before = values_of(before_);
+    const std::unordered_set<std::size_t> of_after = values_of(after_);
     std::unordered_map<std::size_t, std::size_t> maker;  // by value
     const auto visit = [&](const Side& side, const std::vector<State>& state, std::size_t first) {
       for (const ir::NodeId id : side.live) {
@@ -185,7 +194,9 @@ class Comparison {
         const auto [found, is_new] = maker.try_emplace(side.value[id.index()], own);
         if (!is_new) join(own, found->second);
         for (const ir::NodeId input : side.graph.node(id).inputs) {
-          if (state[input.index()] != State::kSame) join(own, first + input.index());
+          const std::size_t value = side.value[input.index()];
+          const bool is_border = of_before.contains(value) && of_after.contains(value);
+          if (state[input.index()] != State::kSame && !is_border) join(own, first + input.index());
         }
       }
     };

@@ -2,10 +2,11 @@
 // What differs between a graph and one that computes the same, by regions.
 //
 // Values of the two graphs correspond where they are the same output, or have one name, since a
-// rewritten program keeps the names of the program's values; values without a common name
+// rewritten program keeps the names of the program's values. Values without a common name
 // correspond where they are the same operator on corresponding values. An operator stays if its
 // counterpart is the same operator on corresponding operands and no rule made it. The others form
-// regions: operators that feed each other, and those that compute a value in place of each other.
+// regions: operators that compute a value in place of each other, and those that feed each other by
+// values that only one of the graphs has.
 //
 // What depends on weights alone counts as a weight: folding it changes no drawing. Weights of one
 // name correspond if they are equal; others correspond by type, since rules and folding rename

@@ -62,6 +62,19 @@ TEST(GraphDifference, PlacesApartAreRegionsOfTheirOwn) {
   EXPECT_EQ(found.regions[1].after, (std::vector<ir::NodeId>{ir::NodeId(3)}));
 }
 
+// Blocks that feed each other by a value of both graphs are regions of their own.
+TEST(GraphDifference, ValuesOfBothGraphsAreBorders) {
+  const ir::Graph before =
+      chain({"neg", "neg", "tanh", "neg", "neg", "tanh"}, {"a0", "b0", "c0", "a1", "b1", "c1"});
+  const ir::Graph after = chain({"relu", "relu"}, {"c0", "c1"});
+  const GraphDifference found = difference_of(before, after);
+  ASSERT_EQ(found.regions.size(), 2U);
+  for (const auto& region : found.regions) {
+    EXPECT_EQ(region.before.size(), 3U);
+    EXPECT_EQ(region.after.size(), 1U);
+  }
+}
+
 // A weight of the same name and other values is another weight.
 TEST(GraphDifference, ComparesWeightsByValue) {
   const auto scaled = [](double value) {
