@@ -52,7 +52,7 @@ def check_page(browser, path, expected, tmp_path):
     raw = Text(path.read_text())
     assert "img" not in raw.tags
     for text in expected:
-        assert text in raw.text, "the file has all text"
+        assert text in raw.text, f"the file lacks {text!r}"
     for width in WIDTHS:
         browser.open(path, width)
         assert browser.complaints() == []
@@ -125,7 +125,7 @@ def test_a_page_of_a_measured_optimization(browser, tmp_path):
               "--measure-time", "0.1", "--profile-time", "2", "--report", tmp_path / "r.html")
     check_page(browser, tmp_path / "r.html",
                ["net.onnx", "Gain by kernel", "Measured: each kernel of both plans", "before", "after",
-                "The graph before and after", "places changed", "Rules and their proofs", "families of instances",
+                "The graph before and after", "stayed as they were", "Rules and their proofs", "families of instances",
                 "The race of candidates", "e-nodes", "Output check", "passed", "oneDNN", HOSTILE], tmp_path)
 
 
@@ -142,7 +142,7 @@ def test_a_page_of_a_large_model_is_bounded(browser, tmp_path):
     result = egret.optimize(network(1000), quick=True)
     result.report(tmp_path / "r.html")
     assert (tmp_path / "r.html").stat().st_size < 3_000_000
-    check_page(browser, tmp_path / "r.html", ["before, 3,001 operators", "1,000 places"], tmp_path)
+    check_page(browser, tmp_path / "r.html", ["before, 3,001 operators", "999 places"], tmp_path)
 
 
 @needs_chromium
