@@ -141,6 +141,11 @@ class CompareOptions(TypedDict, total=False):
     without: Union[Sequence[str], str]
     # Sets of random inputs
     samples: int
+    # Engine that runs the models: onnxruntime, openvino or torch of a Python, or exec:COMMAND
+    # for a program that answers the protocol of docs/engines.md (default: Egret's own backend)
+    engine: str
+    # Python that has the engine's package: a path, or a name in PATH
+    engine_python: str
 
 
 class PlanOptions(TypedDict, total=False):
