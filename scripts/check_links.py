@@ -27,32 +27,40 @@ SOURCES = (".cc", ".h", ".cu", ".py", ".sh", ".def", ".rules", ".md", ".laws", "
 FENCE = re.compile(r"\s*(```+|~~~+)")
 HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 INLINE_CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(\s*<?([^)\s>]*)>?(?:\s+\"[^\"]*\")?\s*\)")
-DEFINITION = re.compile(r" {0,3}\[[^\]]+\]:\s+(\S+)")
+# A picture's mark, the text (which may hold a picture, and may break once at each line), the target.
+LINK = re.compile(r"(!?)\[((?:[^\[\]\n]|\n(?!\s*\n)|!\[[^\]]*\]\([^)]*\)|\[[^\]]*\])*)\]"
+                  r"\(\s*<?([^)\s>]*)>?(?:\s+\"[^\"]*\")?\s*\)")
+DEFINITION = re.compile(r"^ {0,3}\[[^\]]+\]:\s+(\S+)", re.MULTILINE)
 ANCHOR = re.compile(r"<a\s+(?:id|name)=\"([^\"]+)\"|\{\s*#([\w-]+)\s*\}")
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 PLACEHOLDER = re.compile(r"(?:^|[/_])[A-Z]{4,}(?:[/_.]|$)")
 
 
-def text_lines(text):
-    """Yields (number, line) of the lines outside of code blocks and HTML comments."""
-    text = re.sub(r"<!--.*?-->", lambda match: re.sub(r"[^\n]", " ", match.group()), text, flags=re.DOTALL)
+def blank(text):
+    """As long as the text, with the same line ends, and without its letters."""
+    return re.sub(r"[^\n]", " ", text)
+
+
+def prose(text):
+    """The text with blanks in place of code blocks and HTML comments; each character keeps its place."""
+    text = re.sub(r"<!--.*?-->", lambda match: blank(match.group()), text, flags=re.DOTALL)
+    lines = []
     open_fence = None
     after_blank, in_code = True, False
-    for number, line in enumerate(text.splitlines(), 1):
+    for line in text.split("\n"):
         fence = FENCE.match(line)
-        if open_fence:
-            if fence and fence.group(1).startswith(open_fence):
+        if open_fence or fence:
+            if open_fence and fence and fence.group(1).startswith(open_fence):
                 open_fence = None
-            continue
-        if fence:
-            open_fence = fence.group(1)
+            elif not open_fence:
+                open_fence = fence.group(1)
+            lines.append(blank(line))
             continue
         indented = line.startswith("    ") and not re.match(r"\s*([-*+]|\d+[.)])\s", line)
         in_code = indented and (after_blank or in_code)
         after_blank = not line.strip()
-        if not in_code:
-            yield number, line
+        lines.append(blank(line) if in_code else line)
+    return "\n".join(lines)
 
 
 def slug(heading):
@@ -65,7 +73,7 @@ def slug(heading):
 def anchors(text):
     """All anchors of a page."""
     found, seen = set(), {}
-    for _, line in text_lines(text):
+    for line in prose(text).split("\n"):
         found.update(one or other for one, other in ANCHOR.findall(line))
         heading = HEADING.match(line)
         if not heading:
@@ -77,22 +85,27 @@ def anchors(text):
     return found
 
 
+def without_code(text):
+    """The prose with blanks in place of inline code, too."""
+    return INLINE_CODE.sub(lambda match: "x" * len(match.group()), prose(text))
+
+
 def links(text):
     """Yields (line, target, is a picture, text) of the links of a page."""
-    for number, line in text_lines(text):
-        line = INLINE_CODE.sub(lambda match: "x" * len(match.group()), line)
-        for picture, label, target in LINK.findall(line):
-            yield number, target, bool(picture), label
-            for _, _, inner in LINK.findall(label):  # a picture that is a link
-                yield number, inner, True, "inner"
-        definition = DEFINITION.match(line)
-        if definition:
-            yield number, definition.group(1), False, ""
+    visible = without_code(text)
+    for match in LINK.finditer(visible):
+        picture, label, target = match.groups()
+        line = visible.count("\n", 0, match.start()) + 1
+        yield line, target, bool(picture), label
+        for inner in LINK.finditer(label):  # a picture that is a link
+            yield line, inner.group(3), True, inner.group(2)
+    for match in DEFINITION.finditer(visible):
+        yield visible.count("\n", 0, match.start()) + 1, match.group(1), False, ""
 
 
 def named_paths(text, folders):
     """Yields (line, path) of the source files that inline code names."""
-    for number, line in text_lines(text):
+    for number, line in enumerate(prose(text).split("\n"), 1):
         for _, code in INLINE_CODE.findall(line):
             is_source = PATH.fullmatch(code) and code.split("/")[0] in folders and code.endswith(SOURCES)
             if is_source and not PLACEHOLDER.search(code):

@@ -27,6 +27,7 @@ scripts/fuzz.sh "${FUZZ_SECONDS:-10}"
 if [ -x experiments/run_all ]; then
   step "experiments, smallest form"
   experiments/run_all --smoke
+  experiments/run_all --plots --check
 fi
 
 step "Python package"

@@ -66,6 +66,10 @@ class Links(unittest.TestCase):
     def test_indented_items_of_lists_contain_links(self):
         self.expect_fault("- item\n\n    - [a](x.md)\n", "no such file")
 
+    def test_the_text_of_a_link_may_continue_on_the_next_line(self):
+        page = self.put("docs/page.md", "One\ntwo [three\nfour](x.md).\n\n[no\n\nlink](y.md)\n")
+        self.assertEqual(list(check_links.Checker(self.root).faults(page)), [(2, "x.md: no such file")])
+
     def test_definitions_are_links(self):
         self.expect_fault("[a][one]\n\n[one]: x.md\n", "no such file")
 
