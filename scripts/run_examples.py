@@ -5,8 +5,8 @@
     scripts/run_examples.py [--show] PAGE.md [FOLDER]
 
 The blocks run in their order in FOLDER, or in a temporary folder, which stands for the root of a clone:
-it has a link to experiments/. `egret` and the package are those of build/release, or else those of the
-Python that runs this script.
+it has a link to experiments/. `egret` and the package are those of build/release (EGRET_BUILD names another
+build), or else those of the Python that runs this script.
 
     ```sh       run by bash; a failing command ends the page
     ```python   run in one session for all blocks of the page
@@ -37,7 +37,7 @@ import tempfile
 import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build" / "release"
+BUILD = pathlib.Path(os.environ.get("EGRET_BUILD", ROOT / "build" / "release"))
 SKIPPED = 77
 
 BLOCK = re.compile(r"(?:^<!-- (?P<mark>file|not run|exit|varies)(?:: (?P<value>[^\n]*?))? -->\n)?"
