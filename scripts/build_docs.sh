@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the site of the documentation into build/site and prints its first page. Any browser opens it
-# from there; the search works, too.
+# Builds the site of the documentation into build/site and prints its first page. A browser opens it from
+# there; the search alone needs a server.
 #
 #   scripts/build_docs.sh [--serve]
 #
-# A broken link, a missing picture or a page outside of the navigation is an error. The reference comes
+# A broken link, a missing picture, a page outside of the navigation and a page that loads something from
+# another server are errors. The reference comes
 # from build/release/bin/egret (EGRET names another program) and from the Python package of that build
 # (PYTHONPATH). --serve shows the site at http://127.0.0.1:8000 and follows edits of docs/.
 set -euo pipefail
@@ -38,4 +39,8 @@ fi
 .venv/bin/python scripts/make_reference.py build/reference
 export NO_MKDOCS_2_WARNING=true
 $venv/bin/mkdocs "${action[@]}"
+if grep -rEl --include='*.html' '(<script[^>]*src|<link[^>]*stylesheet[^>]*href|<img[^>]*src)="?https?:' build/site; then
+  echo "build_docs.sh: these pages load something from another server" >&2
+  exit 1
+fi
 echo "build/site/index.html"

@@ -6,7 +6,8 @@
 
 A command is inline code or a line of a code block that begins with `egret`; what starts it (mpirun, variables,
 a path) may stand before. Its verb must be one of `egret help`, and its options those of `egret help VERB`.
-Inline code that begins with -- must be an option of some verb, or of OTHERS. Words in capital letters stand for
+Inline code that begins with -- must be an option of some verb, or of OTHERS (but pages of experiments may name
+options of their scripts). Words in capital letters stand for
 anything. The program is EGRET, or build/release/bin/egret.
 """
 
@@ -80,7 +81,8 @@ class Program:
                 return f"egret {verb}: no option --{flag.group(1)}"
         return None
 
-    def faults(self, text):
+    def faults(self, text, alone=True):
+        """Yields (line, fault). alone: options without a command are checked, too."""
         for line, code in fragments(text):
             found = False
             for start in START.finditer(code):
@@ -90,7 +92,7 @@ class Program:
                 if fault:
                     yield line, fault
             flag = re.match(r"(--)([a-z][\w-]*)", code)
-            if not found and flag and not self.has_option(flag.group(2)) and flag.group() not in OTHERS:
+            if alone and not found and flag and not self.has_option(flag.group(2)) and flag.group() not in OTHERS:
                 yield line, f"{flag.group()}: no verb has this option"
 
 
@@ -102,7 +104,7 @@ def main():
     program = Program.installed()
     count = 0
     for page in pages:
-        for line, fault in sorted(set(program.faults(page.read_text(encoding="utf-8")))):
+        for line, fault in sorted(set(program.faults(page.read_text(encoding="utf-8"), "experiments" not in page.parts))):
             name = page.relative_to(check_links.ROOT) if page.is_relative_to(check_links.ROOT) else page
             print(f"{name}:{line}: {fault}")
             count += 1

@@ -4,8 +4,8 @@
 
     scripts/draw_pictures.py [--check]
 
-The e-graphs come from the package egret of build/release (run it with .venv/bin/python); the others are
-drawn here. --check writes nothing, and exits with 1 if a picture is not the one that would be drawn.
+The classes of the e-graphs are compared with those that the package egret of build/release finds (run it with
+.venv/bin/python). --check writes nothing, and exits with 1 if a picture is not the one that would be drawn.
 """
 
 import pathlib
@@ -131,16 +131,83 @@ def placement():
     return drawing.svg("Three ways to distribute a matrix product over two devices")
 
 
-def egraphs():
-    """Yields (name, picture) of the e-graph of a * 2 / 2, before and after the rules run."""
+class EGraphDrawing(Drawing):
+    """Classes as dashed boxes around their nodes, and edges from nodes to classes."""
+
+    def classes(self, classes):
+        """classes: name to (x, y, nodes). Keeps the places for edges."""
+        self.places = {}
+        for name, (x, y, nodes) in classes.items():
+            width = 12 + 52 * len(nodes)
+            self.parts.append(f'<rect x="{x}" y="{y}" width="{width}" height="50" rx="8" fill="{PALE}" stroke="{GREY}" '
+                              'stroke-dasharray="4 3"/>')
+            self.places[name] = (x, y, width)
+            for i, node in enumerate(nodes):
+                left = x + 10 + 52 * i
+                self.rectangle(left, y + 9, 44, 32, PALE_BLUE, BLUE)
+                self.text(left + 22, y + 30, node, 14)
+                self.places[name, node] = (left + 22, y + 41)
+
+    def edge(self, start, goal, at=0.5, out=0, bend=None):
+        """From a node to a class: to the part `at` of its upper side, or along the points of `bend`."""
+        x, y = self.places[start]
+        left, top, width = self.places[goal]
+        x2, y2 = left + width * at, top - 3
+        x += out
+        path = bend or f"C{x},{y + 35} {x2},{y2 - 35} {x2},{y2}"
+        self.parts.append(f'<path d="M{x},{y} {path}" fill="none" stroke="{GREY}" stroke-width="1.3" '
+                          'marker-end="url(#head)"/>')
+
+
+def start_egraph():
+    drawing = EGraphDrawing(420, 250)
+    drawing.classes({"quotient": (150, 12, ["/"]), "product": (90, 100, ["*"]), "2": (260, 188, ["2"]),
+                     "a": (40, 188, ["a"])})
+    drawing.edge(("quotient", "/"), "product", out=-8)
+    drawing.edge(("quotient", "/"), "2", at=0.6, out=8)
+    drawing.edge(("product", "*"), "a", out=-8)
+    drawing.edge(("product", "*"), "2", at=0.3, out=8)
+    return drawing.svg("The e-graph of a * 2 / 2: four classes with one node each")
+
+
+def saturated_egraph():
+    drawing = EGraphDrawing(560, 272)
+    drawing.classes({"a": (150, 40, ["/", "a", "*"]), "product": (40, 176, ["*", "<<"]), "2": (235, 176, ["2"]),
+                     "1": (400, 176, ["/", "1"])})
+    drawing.edge(("a", "/"), "product", at=0.7, out=-8)
+    drawing.edge(("a", "/"), "2", at=0.35, out=8)
+    drawing.edge(("a", "*"), "1", at=0.4, out=8)
+    drawing.edge(("a", "*"), "a", out=-8, bend="C280,128 380,128 380,70 C380,10 300,6 262,34")
+    drawing.edge(("product", "*"), "a", out=-8, bend="C64,250 12,250 12,150 C12,60 80,60 145,62")
+    drawing.edge(("product", "*"), "2", out=8, bend="C80,250 230,245 250,230")
+    drawing.edge(("product", "<<"), "a", out=-6, bend="C118,236 28,240 28,150 C28,78 90,74 145,74")
+    drawing.edge(("product", "<<"), "1", out=8, bend="C134,262 400,262 420,230")
+    drawing.edge(("1", "/"), "2", out=-8, bend="C424,244 310,240 296,230")
+    drawing.edge(("1", "/"), "2", out=2, bend="C434,256 290,256 282,230")
+    return drawing.svg("The e-graph after saturation: a and a * 2 / 2 are one class")
+
+
+def assert_classes(picture, rules=()):
+    """The classes of the pictures are those that the engine finds."""
     sys.path.insert(0, str(ROOT / "build/release/python"))
     import egret
     g = egret.EGraph()
     root = g.add("(/ (* a 2) 2)")
-    yield "egraph-start.svg", g.dump("svg", roots=[root])
-    g.run(["(* ?x 2) => (<< ?x 1)", "(/ (* ?x ?y) ?z) => (* ?x (/ ?y ?z))", "(/ 2 2) => 1", "(* ?x 1) => ?x"])
-    assert str(g.extract(root)) == "a"
-    yield "egraph-saturated.svg", g.dump("svg", roots=[root])
+    if rules:
+        g.run(list(rules))
+    found = sorted(sorted(node.split()[0] for node in line.partition(": ")[2].split(" | "))
+                   for line in g.dump("text", roots=[root]).splitlines())
+    assert found == sorted(map(sorted, picture)), found
+
+
+def egraphs():
+    """Yields (name, picture) of the e-graph of a * 2 / 2, before and after the rules of docs/concepts.md run."""
+    assert_classes([["/"], ["*"], ["2"], ["a"]])
+    yield "egraph-start.svg", start_egraph()
+    assert_classes([["/", "a", "*"], ["*", "<<"], ["2"], ["/", "1"]],
+                   rules=["(* ?x 2) => (<< ?x 1)", "(/ (* ?x ?y) ?z) => (* ?x (/ ?y ?z))", "(/ 2 2) => 1",
+                          "(* ?x 1) => ?x"])
+    yield "egraph-saturated.svg", saturated_egraph()
 
 
 def pictures():

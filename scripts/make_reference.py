@@ -9,6 +9,7 @@ exit codes. The classes and functions of the Python package come from the text o
 """
 
 import ast
+import json
 import os
 import pathlib
 import re
@@ -111,7 +112,7 @@ def environment_page(rows):
 
 def operators_page():
     """The definitions of all operators: `egret ops NAME` prints each."""
-    names = re.findall(r'"name": ?"([^"]+)"', egret("ops", "--json"))
+    names = [row["name"] for row in json.loads(egret("ops", "--json"))["operators"]]
     out = ["# Operators\n", f"Egret has {len(names)} operators. `egret ops` lists them, and `egret ops NAME` prints an "
            "entry of this page.\n"]
     for name in names:
@@ -144,7 +145,10 @@ def language_page():
 
 def rules_page():
     return ("# Rules\n\n`egret rules list` prints the rules that come with Egret, and `egret rules show NAME` "
-            f"prints one.\n\n```\n{egret('rules', 'list').rstrip()}\n```\n")
+            "prints one. The limit of a proof says beyond which ranks the rule does not run.\n\n"
+            + table(["rule", "status", "limit", "file", "about"],
+                    [[f"`{rule['name']}`", rule["status"], cell(inline(rule.get("limit", ""))), rule.get("file", ""),
+                      cell(inline(rule.get("doc", "")))] for rule in json.loads(egret("rules", "list", "--json"))["rules"]]))
 
 
 # The Python package

@@ -58,7 +58,8 @@ def filled(nav):
         if item == "reference/...":
             items += reference_nav()
         elif item == "experiments/...":
-            pages = sorted(path for path in repository_paths() if path.endswith(".md") and path.startswith("exp"))
+            pages = sorted(path for path in repository_paths()
+                           if path.endswith(".md") and path.startswith("experiments/") and path.count("/") > 1)
             items += [{title_of(ROOT / path): site_path(path)} for path in pages]
         else:
             items.append(filled(item))

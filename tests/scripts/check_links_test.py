@@ -102,6 +102,11 @@ class Program(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("page.md:1: #nowhere: no such heading", done.stdout)
 
+    def test_the_page_of_experiments_lists_them_all(self):
+        page = (ROOT / "experiments/README.md").read_text()
+        for script in (ROOT / "experiments").glob("*/run.py"):
+            self.assertIn(f"({script.parent.name}/README.md)", page)
+
     def test_pages_are_found_in_all_folders(self):
         names = {path.relative_to(ROOT).as_posix() for path in check_links.default_pages()}
         self.assertIn("README.md", names)
