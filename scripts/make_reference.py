@@ -17,6 +17,9 @@ import subprocess
 import sys
 import textwrap
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import check_links  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "egret"
 
@@ -265,6 +268,17 @@ def python_page():
     return "\n".join(out)
 
 
+def linked(name, text):
+    """The text with links in place of pages that it names: docs/costs.md."""
+    up = "../" * (name.count("/") + 1)
+    parts, end = [], 0
+    for match in re.finditer(r"docs/(\w+)\.md", check_links.without_code(text)):
+        if (ROOT / match.group()).exists():
+            parts += [text[end:match.start()], f"[{match.group()}]({up}{match.group(1)}.md)"]
+            end = match.end()
+    return "".join([*parts, text[end:]])
+
+
 def pages():
     """Yields (name, text) of all reference pages."""
     parts = overview()
@@ -289,7 +303,7 @@ def main():
     for name, text in pages():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.rstrip("\n") + "\n")
+        path.write_text(linked(name, text).rstrip("\n") + "\n")
         written.add(path)
     for path in folder.rglob("*.md"):
         if path not in written:

@@ -51,6 +51,12 @@ class Verbs(unittest.TestCase):
         self.assertIn("| `POT` | The pot |\n", self.page)
 
 
+class Links(unittest.TestCase):
+    def test_pages_that_a_text_names_become_links(self):
+        self.assertEqual(make_reference.linked("verbs/a.md", "see docs/costs.md, `docs/costs.md` and docs/no.md"),
+                         "see [docs/costs.md](../../costs.md), `docs/costs.md` and docs/no.md")
+
+
 class Python(unittest.TestCase):
     def test_every_function_and_class_of_the_package_has_an_entry_and_a_text(self):
         page = make_reference.python_page()
