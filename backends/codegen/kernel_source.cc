@@ -83,7 +83,7 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   const auto precision =
       computes_in_double(inputs, kernel.output) ? ir::Precision::kF32 : ir::Precision::kF64;
   EGRET_ASSIGN_OR_RETURN(ir::LoopNest nest, lowered(denotation, inputs, precision));
-  kernel.is_product = ir::is_float(kernel.output) && ir::find_contraction(nest).has_value();
+  kernel.is_product = ir::find_contraction(nest).has_value();
   ir::merge_variables(nest);
 
   kernel.is_view = is_view(nest, denotation, inputs);

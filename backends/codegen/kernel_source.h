@@ -48,7 +48,7 @@ struct KernelSource {
   bool may_fail = false;
   // The output equals the only input element by element (a reshape), and may share its memory.
   bool is_view = false;
-  // A sum of products of reals. The interpreter's packed products (ir/evaluate/contraction.h) are
+  // A sum of products. The interpreter's packed products (ir/evaluate/contraction.h) are
   // several times faster than loops: f64 on one thread, 64x64 3.3, 512x512 50 times.
   bool is_product = false;
 

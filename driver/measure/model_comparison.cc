@@ -6,6 +6,13 @@
 
 namespace egret::driver {
 
+const base::OptionTable<ComparisonOptions>& ComparisonOptions::table() {
+  using C = ComparisonOptions;
+  static const base::OptionTable<C> rows{
+      "compare", {{"samples", &C::samples, "Sets of random inputs", base::range(1, 1000)}}};
+  return rows;
+}
+
 base::Status same_interface(const ir::Graph& a, const ir::Graph& b) {
   const auto types = [](const ir::Graph& graph) {
     std::string text;

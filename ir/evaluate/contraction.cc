@@ -2,6 +2,7 @@
 #include "ir/evaluate/contraction.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ir/evaluate/lane_memory.h"
 
@@ -52,16 +53,12 @@ std::int64_t count(const LoopNest& nest, const std::vector<int>& variables) {
   return product;
 }
 
-}  // namespace
-
 // Matches sum(a[..] * b[..]) over affine reads, with affine guards. Matrix products, convolutions
 // and attention scores are all of this form. The layout does not matter: offsets are tabulated
 // (contraction_run.cc).
-std::optional<Contraction> find_any_contraction(const LoopNest& nest) {
+std::optional<Contraction> contraction_of(const LoopNest& nest) {
   const NestNode& root = nest.node(nest.root);
-  if (root.op != ExprOp::kReduce || root.reduction != Reduction::kSum || !root.is_real()) {
-    return std::nullopt;
-  }
+  if (root.op != ExprOp::kReduce || root.reduction != Reduction::kSum) return std::nullopt;
   const NestNode& product = nest.node(root.kids[0]);
   if (product.op != ExprOp::kMul) return std::nullopt;
   const NestNode& a = nest.node(product.kids[0]);
@@ -112,9 +109,15 @@ std::optional<Contraction> find_any_contraction(const LoopNest& nest) {
   return found;
 }
 
+}  // namespace
+
+std::optional<Contraction> find_any_contraction(const LoopNest& nest) {
+  return nest.node(nest.root).is_real() ? contraction_of(nest) : std::nullopt;
+}
+
 // A contraction that is large enough for packing to pay, and whose tables fit.
 std::optional<Contraction> find_contraction(const LoopNest& nest) {
-  auto found = find_any_contraction(nest);
+  auto found = contraction_of(nest);
   if (!found) return std::nullopt;
   const std::int64_t rows = count(nest, found->rows.variables);
   const std::int64_t columns = count(nest, found->columns.variables);
@@ -126,6 +129,24 @@ std::optional<Contraction> find_contraction(const LoopNest& nest) {
           kLeastProducts;
   if (!thick || std::max({rows, columns, depth}) > kMostEntries) return std::nullopt;
   return found;
+}
+
+bool is_exact_in_f64(const Contraction& contraction, const LoopNest& nest,
+                     std::span<const Tensor> inputs) {
+  const auto largest = [&](const Contraction::Factor& factor) {
+    const Tensor& input = inputs[static_cast<std::size_t>(factor.input)];
+    constexpr std::int64_t kRun = 1024;
+    double values[kRun];
+    double most = 0;
+    for (std::int64_t i = 0; i < input.elements(); i += kRun) {
+      const std::int64_t n = std::min(kRun, input.elements() - i);
+      load_lanes(input.dtype(), input.data().data(), i, 1, n, values);
+      for (std::int64_t k = 0; k < n; ++k) most = std::max(most, std::abs(values[k]));
+    }
+    return most;
+  };
+  const auto terms = static_cast<double>(count(nest, contraction.reduced));
+  return largest(contraction.rows) * largest(contraction.columns) * terms < 0x1p53;
 }
 
 // Packing replaces excluded elements of one factor by 0. The product is 0 only if the other factor

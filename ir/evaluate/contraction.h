@@ -34,10 +34,16 @@ struct Contraction {
   std::vector<int> reduced;  // the sum's variables
 };
 
-// The contraction of a nest; nullopt when the nest is not such a sum.
+// The contraction of a nest; nullopt when the nest is not such a sum of reals.
 std::optional<Contraction> find_any_contraction(const LoopNest& nest);
-// As find_any_contraction(), but nullopt for a contraction so thin that lanes are as fast.
+// As find_any_contraction(), also of integers, but nullopt for a contraction so thin that lanes are
+// as fast.
 std::optional<Contraction> find_contraction(const LoopNest& nest);
+
+// Whether sums of products of these integers are exact in f64: no sum exceeds 2^53, whatever the
+// order of its terms. Time: one pass over both inputs.
+bool is_exact_in_f64(const Contraction& contraction, const LoopNest& nest,
+                     std::span<const Tensor> inputs);
 
 // Whether zeros may replace the elements that a guard excludes. False when the other factor is not
 // finite (0 times infinity is NaN).

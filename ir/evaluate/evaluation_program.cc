@@ -58,7 +58,15 @@ std::vector<OutputBox> boxes_of(const LoopNest& nest, const Shape& shape) {
   return result;
 }
 
-// Rounds wide results into their type.
+// Whether packed products in f64 are right: integers must be exact there, and zeros in place of
+// excluded elements must hide no NaN.
+bool may_pack(const EvaluationProgram::Product& product, std::span<const Tensor> inputs,
+              DType result) {
+  return is_float(result) ? zeros_are_neutral(product.contraction, inputs)
+                          : is_exact_in_f64(product.contraction, product.nest, inputs);
+}
+
+// Rounds wide results into their type; integers wrap.
 void narrow(std::span<const double> wide, Tensor& out) {
   constexpr std::size_t kRun = 16384;
   std::byte* data = out.mutable_data().data();
@@ -146,10 +154,7 @@ base::Result<EvaluationProgram> evaluation_plan(const Denotation& denotation,
     return plan;
   }
   merge_variables(nest);
-  std::optional<Contraction> contraction;
-  // run_contraction() writes f64, so the result must be real.
-  if (is_float(result)) contraction = find_contraction(nest);
-  if (contraction) {
+  if (auto contraction = find_contraction(nest)) {
     plan.product = {*std::move(contraction), std::move(nest)};
   } else {
     EGRET_ASSIGN_OR_RETURN(LaneProgram lanes, lane_program(std::move(nest)));
@@ -163,9 +168,8 @@ base::Result<Tensor> evaluate(const EvaluationProgram& plan, std::span<const Ten
   // The boxes cover the whole output.
   Tensor out = Tensor::unfilled({plan.type, plan.shape});
   if (out.elements() == 0) return out;
-  if (plan.product && zeros_are_neutral(plan.product->contraction, inputs)) {
+  if (plan.product && may_pack(*plan.product, inputs, plan.type)) {
     EGRET_RETURN_IF_ERROR(run_product(*plan.product, inputs, out, options));
-    // Zeros would hide a NaN: evaluate with guards.
   } else if (plan.product) {
     EGRET_ASSIGN_OR_RETURN(const LaneProgram lanes, lane_program(plan.product->nest));
     EGRET_RETURN_IF_ERROR(run_lanes(lanes, inputs, out, options));

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
@@ -117,7 +118,9 @@ def compare(
 ) -> Comparison:
     """Interprets `a` in f64, runs `b` on the same inputs, and compares the outputs by position. True
     where all outputs are within the bound of rounding. Raises egret.Mismatch where inputs or outputs
-    have other types. options: those of `egret compare`."""
+    have other types. options: those of `egret compare`; with engine="onnxruntime", `b` runs there."""
+    if options.get("engine"):
+        options.setdefault("engine_python", sys.executable)  # it has the user's packages
     texts = option_texts("compare", _egret.compare_options, options)
     report = _egret.compare(
         model_of(a, data_folder),

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 
+#include "driver/engine/engine.h"
 #include "driver/measure/backend_options.h"
 #include "driver/measure/model_comparison.h"
 #include "python/src/arrays.h"
@@ -161,20 +162,25 @@ nb::dict run(Session& session, const nb::dict& feeds) {
 }
 
 struct CompareArguments {
-  std::int64_t samples = 1;
-
-  static const base::OptionTable<CompareArguments>& table() {
-    using C = CompareArguments;
-    static const base::OptionTable<C> rows{
-        "compare", {{"samples", &C::samples, "Sets of random inputs", base::range(1, 1000)}}};
-    return rows;
-  }
+  CommonOptions common;
+  driver::ModelOptions model;
+  driver::BackendOptions backend;
+  driver::ComparisonOptions comparison;
+  driver::EngineChoice engine;
 };
+
+base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const driver::ModelSource& source,
+                                                                const ir::Graph& graph,
+                                                                const CompareArguments& arguments) {
+  const int threads = arguments.common.threads;
+  EGRET_ASSIGN_OR_RETURN(const auto engine, driver::start_engine(arguments.engine));
+  if (engine != nullptr) return engine->load(source, graph, {.threads = threads});
+  return driver::compile_plan(graph, arguments.backend, threads);
+}
 
 base::Result<driver::CheckReport> compared(const driver::ModelSource& a,
                                            const driver::ModelSource& b,
-                                           const SessionArguments& arguments,
-                                           const CompareArguments& how,
+                                           const CompareArguments& arguments,
                                            const ir::GivenInputs& values) {
   constexpr auto names = driver::BindNames::kMayBeUnknown;
   EGRET_ASSIGN_OR_RETURN(const driver::InputValues given, values_for(a, values));
@@ -185,11 +191,9 @@ base::Result<driver::CheckReport> compared(const driver::ModelSource& a,
   EGRET_ASSIGN_OR_RETURN(const driver::ConcreteModel second,
                          driver::read_concrete_model(b, bound, names));
   EGRET_RETURN_IF_ERROR(driver::same_interface(first.model.graph, second.model.graph));
-  EGRET_ASSIGN_OR_RETURN(
-      const auto plan,
-      driver::compile_plan(second.model.graph, arguments.backend, arguments.common.threads));
+  EGRET_ASSIGN_OR_RETURN(const auto plan, plan_of(b, second.model.graph, arguments));
   driver::CheckOptions checking;
-  checking.samples = static_cast<int>(how.samples);
+  checking.samples = static_cast<int>(arguments.comparison.samples);
   checking.seed = static_cast<std::uint64_t>(arguments.backend.seed);
   checking.roundoff = roundoff(driver::precision_of(arguments.backend));
   checking.given = given.values;
@@ -198,14 +202,14 @@ base::Result<driver::CheckReport> compared(const driver::ModelSource& a,
 
 driver::CheckReport compare(const Model& a, const Model& b, const OptionTexts& options,
                             const nb::dict& inputs, const nb::object& progress) {
-  SessionArguments arguments;
-  CompareArguments how;
-  fill_options(options, arguments.common, arguments.model, arguments.backend, how);
+  CompareArguments arguments;
+  fill_options(options, arguments.common, arguments.model, arguments.backend, arguments.comparison,
+               arguments.engine);
   const ir::GivenInputs values = tensors_of(inputs);
   Call call(progress);
   const driver::ModelSource first = a.source();
   const driver::ModelSource second = b.source();
-  return *call.run([&] { return compared(first, second, arguments, how, values); });
+  return *call.run([&] { return compared(first, second, arguments, values); });
 }
 
 }  // namespace
@@ -246,9 +250,9 @@ void bind_session(nb::module_& module) {
   module.def("compare", &compare, nb::arg("a"), nb::arg("b"), nb::arg("options"), nb::arg("inputs"),
              nb::arg("progress").none());
   module.def("compare_options", [] {
-    SessionArguments arguments;
-    CompareArguments how;
-    return describe(arguments.common, arguments.model, arguments.backend, how);
+    CompareArguments arguments;
+    return describe(arguments.common, arguments.model, arguments.backend, arguments.comparison,
+                    arguments.engine);
   });
 }
 

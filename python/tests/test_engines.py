@@ -5,6 +5,7 @@ import sys
 
 import egret
 import numpy as np
+import onnx
 import pytest
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -35,6 +36,28 @@ def test_an_engine_with_open_sizes(open_batch):
     result = egret.optimize(open_batch, engine="onnxruntime", measure_time=0.05, at={"batch": 4})
     feeds = {"x": np.ones((7, 16), np.float32)}
     assert outputs(result.model, feeds)[0].shape == (7, 32)
+
+
+def test_a_model_is_compared_in_the_engine(wasteful, tmp_path):
+    result = egret.optimize(wasteful, quick=True)
+    assert egret.compare(wasteful, result.model, engine="onnxruntime")
+    path = tmp_path / "faster.onnx"
+    result.save(path)
+    assert egret.compare(wasteful, path, engine="onnxruntime", threads=1)
+    wrong = onnx.ModelProto.FromString(wasteful.SerializeToString())
+    wrong.graph.initializer[0].CopyFrom(
+        onnx.numpy_helper.from_array(
+            onnx.numpy_helper.to_array(wrong.graph.initializer[0]) + 1,
+            wrong.graph.initializer[0].name,
+        )
+    )
+    assert not egret.compare(wasteful, wrong, engine="onnxruntime")
+
+
+def test_an_engine_that_crashes_in_a_comparison_is_named(wasteful, tmp_path):
+    engine = own_engine(tmp_path, ("run",), "sys.exit(3)")
+    with pytest.raises(egret.Error, match="engine.py"):
+        egret.compare(wasteful, wasteful, engine=engine)
 
 
 ENGINE = r"""

@@ -17,7 +17,7 @@ FUNCTIONS = {
     # verb: options, flags that are parameters of their own or that other functions have
     "optimize": (_egret.optimize_options, {"in-place"}),
     "run": (_egret.session_options, {"at", "output-folder", "trace", "check"} | RANKS),
-    "compare": (_egret.compare_options, {"at", "engine", "engine-python"}),
+    "compare": (_egret.compare_options, {"at"}),
     "plan": (_egret.plan_options, {"threads"}),
     "train-step": (_egret.training_options, {"steps", "check"} | RANKS),
 }

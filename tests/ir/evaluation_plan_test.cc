@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "ir/evaluate/direct_evaluation.h"
 #include "ir/evaluate/evaluation_program.h"
@@ -182,6 +183,20 @@ TEST_F(PlannedOperator, Products) {
   check("matmul", {}, {{DType::kF64, {71, 300}}, {DType::kF64, {300, 251}}});
   check("matmul", {}, {{DType::kF64, {64, 256}}, {DType::kF64, {256, 240}}});
   check("matmul", {}, {{kF32, {3, 4, 513}}, {kF32, {3, 513, 12}}});
+}
+
+// Packed in f64 as long as no sum can exceed 2^53; beyond that, sums wrap around in lanes.
+TEST_F(PlannedOperator, ProductsOfIntegers) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t bound : {std::int64_t{9}, std::int64_t{1} << 22, std::int64_t{1} << 24,
+                                   std::int64_t{1} << 40, most}) {
+    check_on("matmul", {},
+             {integers({20, 300}, -bound, bound), integers({300, 31}, -bound, bound)});
+  }
+  for (const DType type : {DType::kI8, DType::kU8, DType::kI32, DType::kU64})
+    check("matmul", {}, {{type, {2, 20, 300}}, {type, {300, 31}}});
+  check("conv", windows({1, 1}, {1, 1, 1, 1}),
+        {{DType::kI32, {2, 6, 13, 11}}, {DType::kI32, {8, 6, 3, 3}}});
 }
 
 TEST_F(PlannedOperator, Convolutions) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "driver/models/open_model.h"
 #include "tests/tools/optimized_model.h"
@@ -175,6 +176,27 @@ TEST_F(WholeNodes, RoundingByALargeNumberStays) {
   model.node("Sub", {"a", "large"}, {"y"});
   model.output("y");
   EXPECT_THAT(operators(optimized(model)), ElementsAre("Add", "Sub"));
+}
+
+// The mask is multiplied out nowhere: (scores + lowest) - mask * lowest would be 0 for every score.
+TEST_F(WholeNodes, ProductsWithTheLowestNumberStay) {
+  for (const float large : {std::numeric_limits<float>::lowest(), -1e9F}) {
+    for (const std::string op_type : {"Mul", "Div"}) {
+      OnnxModel model(13);
+      model.input("scores", {4, 4});
+      model.input("mask", {4});
+      model.initializer("one", kFloatCode, {})->add_float_data(1.0F);
+      const float factor = op_type == "Mul" ? large : 1e-9F;
+      model.initializer("large", kFloatCode, {})->add_float_data(factor);
+      model.node("Sub", {"one", "mask"}, {"hidden"});
+      model.node(op_type, {"hidden", "large"}, {"bias"});
+      model.node("Add", {"scores", "bias"}, {"y"});
+      model.output("y");
+      const auto kept = operators(optimized(model));
+      EXPECT_THAT(kept, Contains("Sub")) << op_type << " by " << factor;
+      EXPECT_THAT(kept, Contains(op_type)) << op_type << " by " << factor;
+    }
+  }
 }
 
 // Relu on odd and even sizes: the first profile's numbers are those of the examples.

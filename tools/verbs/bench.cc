@@ -140,15 +140,18 @@ class Bench final : public Command {
     bound.bind = run.bind;
     for (const std::string& path : paths_) {
       const bool first = racers.empty();
-      auto read = first ? read_concrete_model(source, bound, console, names)
-                        : read_concrete_model(path, bound, console, names);
+      ModelSource file = source;
+      if (!first) {
+        EGRET_ASSIGN_OR_RETURN(file, source_of(path));
+      }
+      auto read = read_concrete_model(file, bound, console, names);
       if (!read.ok()) return read.status();
       frontends::ImportedModel& model = *read;
       if (first) given = ir::given_by_position(model.graph, run.given);
       Racer& racer = racers.emplace_back();
       if (engine != nullptr) {
         EGRET_ASSIGN_OR_RETURN(racer.plan,
-                               engine->load(path, model.graph, {.threads = threads(console)}));
+                               engine->load(file, model.graph, {.threads = threads(console)}));
         continue;
       }
       ir::Graph handed_over = options_.kernels ? model.graph : std::move(model.graph);

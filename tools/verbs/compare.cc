@@ -13,17 +13,6 @@
 namespace egret::tools {
 namespace {
 
-struct CompareOptions {
-  std::int64_t samples = 1;
-
-  static const base::OptionTable<CompareOptions>& table() {
-    using C = CompareOptions;
-    static const base::OptionTable<C> rows{
-        "compare", {{"samples", &C::samples, "Sets of random inputs", base::range(1, 1000)}}};
-    return rows;
-  }
-};
-
 class Compare final : public Command {
  public:
   void declare(Arguments& arguments) override {
@@ -122,12 +111,13 @@ class Compare final : public Command {
       return compile_plan(graph, backend, console);
     }
     const int threads = static_cast<int>(console.options().threads);
-    return engine->load(candidate_, graph, {.threads = threads});
+    EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(candidate_));
+    return engine->load(source, graph, {.threads = threads});
   }
 
   std::string reference_;
   std::string candidate_;
-  CompareOptions options_;
+  driver::ComparisonOptions options_;
   ModelOptions model_;
   BackendOptions backend_;
   driver::AtOptions at_;

@@ -68,8 +68,9 @@ bool solve_digits(AtomTable& atoms, const std::vector<AtomId>& unknowns, const P
   }
   const Polynomial number = a - form->rest;
   std::vector<Polynomial> quotients{number};
-  for (std::size_t k = 1; k < radices.size(); ++k)
-    quotients.push_back(atoms.quotient(number, radices[k].first));
+  // Each of the quotient before it, so that the range of each digit is that of one remainder.
+  for (const Polynomial& ratio : ratios)
+    quotients.push_back(atoms.quotient(quotients.back(), ratio));
   for (std::size_t k = 0; k < radices.size(); ++k) {
     const bool last = k + 1 == radices.size();
     solution[radices[k].second] = last ? quotients[k] : quotients[k] - ratios[k] * quotients[k + 1];
