@@ -12,7 +12,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-action=(build --quiet --strict --clean)
+action=(build --strict --clean)
 case "${1:-}" in
   '') ;;
   --serve) action=(serve) ;;

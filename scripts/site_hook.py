@@ -6,7 +6,7 @@
 
 Pages link to each other as on GitHub, by paths in the repository. This hook turns such a link into one
 between pages of the site. A link to a file that is no page (a header, a folder) becomes plain text, because
-the site does not hold the sources; scripts/check_links.py has checked that the file exists.
+the site does not hold the sources. A link to nothing stays as it is, and MkDocs reports it.
 """
 
 import pathlib
@@ -96,13 +96,13 @@ def source_of(page):
 
 
 def place_of(target, source, uri, files):
-    """The link from the page at uri to the target of a link in the source; None where the site has no such page."""
+    """The link from the page at uri to the target of a link in the source; None for a file without a page."""
     path, mark, part = target.partition("#")
     goal = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
     for place in (site_path(goal), site_path(goal + "/README.md")):
         if files.get_file_from_path(place) is not None:
             return posixpath.relpath(place, posixpath.dirname(uri) or ".") + mark + part
-    return None
+    return None if (ROOT / goal).exists() else target
 
 
 def on_page_markdown(markdown, page, config, files):
