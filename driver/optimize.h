@@ -17,6 +17,7 @@
 #include "cost/database.h"
 #include "cost/model.h"
 #include "driver/optimize_report.h"
+#include "driver/select/rule_marks.h"
 #include "extract/core/extractor.h"
 #include "frontends/onnx.h"
 #include "ir/evaluate/given_inputs.h"
@@ -83,6 +84,7 @@ OptimizeOptions quick(OptimizeOptions options);
 struct OptimizeResult {
   ir::Graph graph;
   OptimizeReport report;
+  RuleMarks made_by{};  // of graph
 };
 
 // All types of the graph are concrete (ir::bind_symbols), or open sizes are those of `open`, whose

@@ -39,7 +39,36 @@ Json rules_used_json(const Report::Rules& rules) {
                   .set("name", use.name)
                   .set("count", use.count)
                   .set("status", use.status)
-                  .set("limit", use.limit));
+                  .set("limit", use.limit)
+                  .set("proof", use.proof));
+  }
+  return list;
+}
+
+Json steps_json(const Report::Growth& growth) {
+  Json list = Json::array();
+  for (const Report::Growth::Step& step : growth.steps) {
+    list.push(Json::object()
+                  .set("e_nodes", step.e_nodes)
+                  .set("e_classes", step.e_classes)
+                  .set("bytes", step.bytes)
+                  .set("matches", step.matches)
+                  .set("applied", step.applied)
+                  .set("search_s", step.search_s)
+                  .set("apply_s", step.apply_s)
+                  .set("rebuild_s", step.rebuild_s));
+  }
+  return list;
+}
+
+Json kernels_json(const std::vector<KernelTime>& kernels) {
+  Json list = Json::array();
+  for (const KernelTime& kernel : kernels) {
+    list.push(Json::object()
+                  .set("kernel", kernel.name)
+                  .set("implementation", kernel.implementation)
+                  .set("nodes", Json::array(kernel.nodes))
+                  .set("seconds", kernel.seconds));
   }
   return list;
 }
@@ -197,12 +226,24 @@ const base::ReportTable<Report::Prediction>& Report::Prediction::table() {
 const base::ReportTable<Report::Rules>& Report::Rules::table() {
   using R = Rules;
   static const base::ReportTable<R> rows{
-      {{"rules_used", "rules that made nodes of the result: name, count, status, limit",
+      {{"rules_used", "rules that made nodes of the result: name, count, status, limit, proof",
         rules_used_json},
        {"rules_available", "rules of the selection", &R::available},
        {"rules_allowed", "the least certainty of a rule (--allow)", &R::allowed, "rules",
         certainty_text},
        {"rules_not_proven", "names of the rules that ran without a proof", &R::not_proven}}};
+  return rows;
+}
+
+const base::ReportTable<Report::Kernels>& Report::Kernels::table() {
+  using K = Kernels;
+  static const base::ReportTable<K> rows{
+      {{"kernels_source", "measured: times of the plans' kernels; predicted: costs of operators",
+        &K::source},
+       {"kernels_before", "kernels of the original: name, implementation, nodes, seconds",
+        [](const K& k) { return kernels_json(k.before); }},
+       {"kernels_after", "kernels of the result",
+        [](const K& k) { return kernels_json(k.after); }}}};
   return rows;
 }
 
@@ -247,6 +288,8 @@ const base::ReportTable<Report::Growth>& Report::Growth::table() {
        {"search_s", "seconds of matching", &G::search_s},
        {"apply_s", "seconds of applying matches", &G::apply_s},
        {"rebuild_s", "seconds of restoring congruence", &G::rebuild_s},
+       {"growth", "the e-graph after each iteration: e-nodes, e-classes, bytes, matches, seconds",
+        steps_json},
        {"graphs_rewritten", "graphs that a search over whole graphs rewrote",
         in_search(&G::graphs_rewritten)},
        {"graphs_seen", "different graphs that it saw", in_search(&G::graphs_seen)}}};
@@ -295,6 +338,7 @@ Json Report::to_json() const {
   Operators::table().add_to(json, operators);
   Race::table().add_to(json, race);
   Prediction::table().add_to(json, predicted);
+  if (!kernels.source.empty()) Kernels::table().add_to(json, kernels);
   Rules::table().add_to(json, rules);
   if (!sizes.at.empty()) Sizes::table().add_to(json, sizes);
   if (!binding.sizes.empty()) Binding::table().add_to(json, binding);
@@ -312,10 +356,11 @@ Json Report::to_json() const {
   }
   Json phases = Json::object();
   for (const auto& [name, spent] : seconds_by_phase) phases.set(name, spent);
+  json.set("machine", machine);
   return json.set("seconds", seconds).set("seconds_by_phase", std::move(phases));
 }
 
-std::string Report::summary() const {
+base::TextTable Report::closing_table() const {
   base::TextTable table({{""}, {""}});
   Race::table().add_to(table, race);
   Prediction::table().add_to(table, predicted);
@@ -331,7 +376,7 @@ std::string Report::summary() const {
   for (const auto& [name, spent] : seconds_by_phase)
     phases += ", " + name + " " + base::format_seconds(spent);
   table.row({"time", base::format_seconds(seconds) + phases});
-  return table.render();
+  return table;
 }
 
 std::string Report::documentation() {
@@ -341,6 +386,7 @@ std::string Report::documentation() {
   return section("Operators", Operators::table().documentation()) +
          section("Race", Race::table().documentation()) +
          section("Prediction", Prediction::table().documentation()) +
+         section("Kernels, with `--report`", Kernels::table().documentation()) +
          section("Rules", Rules::table().documentation()) +
          section("Open sizes", Sizes::table().documentation()) +
          section("Sizes that are fixed", Binding::table().documentation()) +

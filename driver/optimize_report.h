@@ -12,7 +12,9 @@
 #include "backends/timing/measure.h"
 #include "base/formats/json.h"
 #include "base/formats/report_table.h"
+#include "base/formats/text_table.h"
 #include "driver/measure/calibration.h"
+#include "driver/measure/kernel_times.h"
 #include "driver/measure/output_check.h"
 #include "driver/select/candidate.h"
 #include "driver/select/kernel_costs.h"
@@ -60,7 +62,18 @@ struct OptimizeReport {
     KernelPrediction kernels_before;
     KnownRates rates;     // of estimates
     std::string warning;  // about the database; empty: none
+    // The shares of operators in the two sums.
+    std::vector<KernelTime> operators_before{};
+    std::vector<KernelTime> operators_after{};
     static const base::ReportTable<Prediction>& table();
+  };
+
+  // The parts of both times, where a page asks for them (driver/kernel_comparison.h).
+  struct Kernels {
+    std::string source;  // "measured": kernels of plans; "predicted": operators; empty: not asked
+    std::vector<KernelTime> before;
+    std::vector<KernelTime> after;
+    static const base::ReportTable<Kernels>& table();
   };
 
   struct Rules {
@@ -82,6 +95,17 @@ struct OptimizeReport {
     double search_s = 0;
     double apply_s = 0;
     double rebuild_s = 0;
+    struct Step {
+      std::uint64_t e_nodes = 0;  // after the iteration
+      std::uint64_t e_classes = 0;
+      std::uint64_t bytes = 0;
+      std::uint64_t matches = 0;  // new ones
+      std::uint64_t applied = 0;  // of all tried: changed the e-graph
+      double search_s = 0;
+      double apply_s = 0;
+      double rebuild_s = 0;
+    };
+    std::vector<Step> steps{};           // one an iteration
     std::uint64_t graphs_rewritten = 0;  // by a search over whole graphs
     std::uint64_t graphs_seen = 0;
     static const base::ReportTable<Growth>& table();
@@ -133,6 +157,7 @@ struct OptimizeReport {
   Operators operators;
   Race race;
   Prediction predicted;
+  Kernels kernels;
   Rules rules;
   Growth growth;
   Sizes sizes;
@@ -142,10 +167,12 @@ struct OptimizeReport {
   double seconds = 0;
   std::vector<std::pair<std::string, double>> seconds_by_phase;
   std::map<std::string, std::string> manifest;  // what the result depends on; goes into the file
+  std::string machine;                          // machine_fingerprint()
 
   base::Json to_json() const;
   // The closing table: a line for each row with a label.
-  std::string summary() const;
+  base::TextTable closing_table() const;
+  std::string summary() const { return closing_table().render(); }
   // Markdown: the members of the JSON object, by step.
   static std::string documentation();
 };

@@ -43,13 +43,25 @@ rules::SaturateOptions saturate_options(const OptimizeOptions& options,
 
 Report::Growth growth_of(const rules::SaturatedGraph& saturated) {
   const egraph::RunReport& run = saturated.run;
+  std::vector<Report::Growth::Step> steps;
+  for (const egraph::IterationStats& one : run.iterations) {
+    steps.push_back({.e_nodes = one.nodes,
+                     .e_classes = one.classes,
+                     .bytes = one.bytes,
+                     .matches = one.matches,
+                     .applied = one.applied,
+                     .search_s = one.search_seconds,
+                     .apply_s = one.apply_seconds,
+                     .rebuild_s = one.rebuild_seconds});
+  }
   return {.stop_reason = std::string(egraph::to_string(run.stop)),
           .e_nodes = saturated.tensors->egraph().node_count(),
           .e_classes = saturated.tensors->egraph().class_count(),
           .iterations = run.iterations.size(),
           .search_s = run.search_seconds(),
           .apply_s = run.apply_seconds(),
-          .rebuild_s = run.rebuild_seconds()};
+          .rebuild_s = run.rebuild_seconds(),
+          .steps = std::move(steps)};
 }
 
 ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
@@ -89,8 +101,7 @@ base::Result<std::vector<Candidate>> search(const ir::Graph& graph, const Setup&
   Candidate candidate{.name = "cheapest"};
   candidate.solution.dag_cost = found.cost;
   for (const auto& [rule, times] : found.applied)
-    candidate.rules_used.push_back(
-        {rule, times, setup.rules.status_of(rule), setup.rules.limit_of(rule)});
+    candidate.rules_used.push_back(rule_count(setup.rules, rule, times));
   CandidatePool pool(setup.forbidden, *setup.costs.model, profiler);
   EGRET_RETURN_IF_ERROR(pool.add(std::move(candidate), found.graph));
   return std::move(pool.candidates());
@@ -170,7 +181,9 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   if (base::stop_requested()) report.growth.stop_reason = "interrupted";
   report.seconds = times.all();
   report.seconds_by_phase = times.by_phase();
-  return OptimizeResult{std::move(decision.graph), std::move(report)};
+  RuleMarks made_by;
+  if (decision.chosen != nullptr) made_by = decision.chosen->made_by;
+  return OptimizeResult{std::move(decision.graph), std::move(report), std::move(made_by)};
 }
 
 }  // namespace egret::driver

@@ -44,7 +44,9 @@ Report::Prediction prediction_of(const OptimizeSteps& s) {
           .estimated = after.estimated,
           .kernels_before = s.decision.kernels_before,
           .rates = s.setup.costs.rates,
-          .warning = s.setup.costs.warning};
+          .warning = s.setup.costs.warning,
+          .operators_before = s.before.operators,
+          .operators_after = after.operators};
 }
 
 Report::Extraction extraction_of(const OptimizeSteps& s) {
@@ -121,6 +123,7 @@ OptimizeReport report_of(const OptimizeSteps& s) {
   report.sizes = s.sizes;
   report.check = s.check;
   report.manifest = manifest_of(s, report);
+  report.machine = s.setup.machine;
   return report;
 }
 

@@ -27,6 +27,10 @@ class TextTable {
   // A horizontal line between the rows before and after.
   TextTable& rule();
   bool empty() const { return rows_.empty(); }
+  // For other forms of the same table.
+  const std::vector<Column>& columns() const { return columns_; }
+  // An empty row is a rule.
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }
 
   // Two spaces between columns, no trailing blanks, each line ends with "\n". Titles and a line
   // below them come first unless all titles are empty.

@@ -28,6 +28,7 @@ int operator_count(const std::map<std::string, int>& by_type) {
 base::Status CandidatePool::add(Candidate candidate, const ir::Graph& graph) {
   EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(graph, {.known = &folded_}));
   if (forbidden_.any_in(candidate.graph)) return base::ok();
+  candidate.made_by = carried_over(candidate.made_by, graph, candidate.graph);
   EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
   if (open_ != nullptr || ir::has_opaque(candidate.graph)) {
     candidate.written = std::move(candidate.graph);

@@ -13,6 +13,8 @@
 #include "driver/select/cost_choice.h"
 #include "driver/select/forbidden_operators.h"
 #include "driver/select/kernel_costs.h"
+#include "driver/select/rule_count.h"
+#include "driver/select/rule_marks.h"
 #include "driver/select/selection.h"
 #include "extract/core/extractor.h"
 #include "ir/graph/graph.h"
@@ -20,15 +22,6 @@
 #include "rules/tensors/open_sizes.h"
 
 namespace egret::driver {
-
-struct RuleCount {
-  std::string name;
-  // Nodes of the result that the rule made; of a search over whole graphs, its applications on the
-  // way to the result.
-  std::uint64_t count = 0;
-  std::string status;  // "proven", "tested", "dynamic"
-  std::string limit;   // the ranks for which it is proven and may run; empty: all
-};
 
 struct Candidate {
   std::string name;        // "cheapest", "conservative", "simplified", "alternative 1", "fitting"
@@ -40,6 +33,7 @@ struct Candidate {
   KernelPrediction kernels{};              // where alternatives were asked for
   std::map<std::string, int> operators{};  // ONNX nodes by type
   std::vector<RuleCount> rules_used{};
+  RuleMarks made_by{};  // of `written`, or of `graph` where that is empty
   extract::Solution solution{};
   std::int64_t estimated = 0;  // operators of the choice that rest on estimates
 };
@@ -59,7 +53,8 @@ class CandidatePool {
                 rules::OpenSizes* open = nullptr)
       : forbidden_(forbidden), model_(model), profiler_(profiler), open_(open) {}
 
-  // Folds what depends on constants alone, then prices the graph.
+  // Folds what depends on constants alone, then prices the graph. The candidate's marks are those
+  // of `graph`.
   base::Status add(Candidate candidate, const ir::Graph& graph);
   std::vector<Candidate>& candidates() { return candidates_; }
 

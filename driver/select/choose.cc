@@ -91,10 +91,17 @@ class Chooser {
   base::Status add(std::string name, const SelectionResult& selected) {
     const rules::Selection nodes = tensors().from_view(view_, selected.solution.choice);
     Candidate candidate{.name = std::move(name)};
-    EGRET_ASSIGN_OR_RETURN(const ir::Graph extracted, tensors().to_graph(nodes));
+    std::vector<egraph::NodeId> origins;
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph extracted,
+                           tensors().to_graph(nodes, tensors().roots(), &origins));
+    for (std::size_t i = 0; i < origins.size(); ++i) {
+      if (!origins[i].valid()) continue;
+      const std::uint32_t rule = tensors().creator(origins[i]);
+      if (rule < saturated_.rules.size())
+        candidate.made_by[ir::NodeId(i)] = saturated_.rules[rule].name();
+    }
     for (const rules::RuleUse& use : rules::rules_used(tensors(), saturated_.rules, nodes))
-      candidate.rules_used.push_back(
-          {use.name, use.applied, rules_.status_of(use.name), rules_.limit_of(use.name)});
+      candidate.rules_used.push_back(rule_count(rules_, use.name, use.applied));
     candidate.solution = selected.solution;
     candidate.estimated = selected.estimated;
     return add_to_pool(std::move(candidate), extracted);

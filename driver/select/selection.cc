@@ -32,6 +32,7 @@ class GraphQueries {
   // `weights`: by input, whether it depends on weights alone; empty: none.
   explicit GraphQueries(const ir::Graph& graph, const std::vector<bool>& weights = {});
   std::span<const cost::Query> all() const { return queries_; }
+  ir::NodeId node(std::size_t query) const { return nodes_[query]; }
 
  private:
   struct Storage {
@@ -40,6 +41,7 @@ class GraphQueries {
   };
   std::deque<Storage> storage_;  // what the queries point into
   std::vector<cost::Query> queries_;
+  std::vector<ir::NodeId> nodes_;  // of the queries
 };
 
 GraphQueries::GraphQueries(const ir::Graph& graph, const std::vector<bool>& weights) {
@@ -62,7 +64,9 @@ GraphQueries::GraphQueries(const ir::Graph& graph, const std::vector<bool>& weig
                             .constant = {own.constant.get(), node.inputs.size()},
                             .output = &node.type};
     constant[i] = node.inputs.empty() || query.all_constant() ? 1 : 0;
-    if (constant[i] == 0) queries_.push_back(query);
+    if (constant[i] != 0) continue;
+    queries_.push_back(query);
+    nodes_.emplace_back(i);
   }
 }
 
@@ -295,13 +299,17 @@ base::Result<Prediction> predict(const ir::Graph& graph, cost::Model& model, Pro
   const GraphQueries queries(graph);
   EGRET_RETURN_IF_ERROR(profiler.profile_all(queries.all()));
   Prediction total;
-  for (const cost::Query& query : queries.all()) {
+  for (std::size_t i = 0; i < queries.all().size(); ++i) {
+    const cost::Query& query = queries.all()[i];
     const auto cost = model.expected(query);
     if (!cost.ok()) {
       return cost.status().at(query.op->name() + " of " +
                               base::counted(std::ssize(query.inputs), "operand"));
     }
     total.seconds += cost->seconds;
+    total.operators.push_back({.name = query.op->name(),
+                               .nodes = {backends::node_label(graph, queries.node(i))},
+                               .seconds = cost->seconds});
     total.interpolated += cost->kind == cost::CostKind::kInterpolated ? 1 : 0;
     total.estimated += cost->kind == cost::CostKind::kEstimated ? 1 : 0;
   }

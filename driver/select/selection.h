@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "cost/database.h"
 #include "cost/profiled.h"
+#include "driver/measure/kernel_times.h"
 #include "extract/core/extractor.h"
 #include "rules/tensors/tensor_egraph.h"
 
@@ -59,6 +60,7 @@ struct Prediction {
   double seconds = 0;
   std::int64_t interpolated = 0;  // operators that were not measured
   std::int64_t estimated = 0;     // nor any like them
+  std::vector<KernelTime> operators{};
 };
 base::Result<Prediction> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler);
 

@@ -108,8 +108,12 @@ Dump dump_dot(const EGraphView& view, const OpTable& ops, const DumpOptions& opt
     out += "  subgraph cluster_c" + number(c) + " {\n    style=dashed\n    label=\"" +
            escaped(class_name(view, options, c)) + "\"\n";
     for (Index node = view.class_begin[c]; node < view.class_begin[c + 1]; ++node) {
-      out +=
-          "    n" + number(node) + " [label=\"" + escaped(ops.text(view.node_op[node])) + "\"]\n";
+      std::string label = escaped(ops.text(view.node_op[node]));
+      if (!options.made_by.empty() && !options.made_by[node].empty())
+        label += "\\nby " + escaped(options.made_by[node]);
+      const bool chosen = !options.chosen.empty() && options.chosen[c] == node;
+      out += "    n" + number(node) + " [label=\"" + label + "\"" +
+             (chosen ? ", style=\"rounded,filled\", fillcolor=\"#dff3e9\"" : "") + "]\n";
     }
     out += "  }\n";
   }

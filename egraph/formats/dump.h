@@ -17,6 +17,10 @@ struct DumpOptions {
   std::size_t max_classes = 200;
   // Indexed by view class. If empty, a class is shown as "c" and its id in the e-graph.
   std::span<const std::string> class_names = {};
+  // By view class: a node of it that is marked, or no node of the view. Empty: nothing is marked.
+  std::span<const EGraphView::Index> chosen = {};
+  // By view node: the rule that made it; "" for none. Empty: nothing is known. Not in text.
+  std::span<const std::string> made_by = {};
 };
 
 struct Dump {
@@ -31,12 +35,13 @@ std::string hidden_text(const Dump& dump);
 // Prints one line per class, in the view's order: "c4: + c1 c2 | * c1 c3". A last line states what
 // is not shown. `ops` is the OpTable of the view's e-graph.
 Dump dump_text(const EGraphView& view, const OpTable& ops, const DumpOptions& options = {});
-// Prints DOT: a dashed box per class and an edge from a node to each child class. The graph's label
-// counts what is hidden.
+// Prints DOT: a dashed box per class and an edge from a node to each child class. Chosen nodes are
+// filled. The graph's label counts what is hidden.
 Dump dump_dot(const EGraphView& view, const OpTable& ops, const DumpOptions& options = {});
-// Draws the view without Graphviz: a box per class, a line per node, rows by distance from the
-// roots. Each class shows its first max_nodes nodes. A line below the drawing counts what is
-// hidden.
+// Draws the view without Graphviz: a box per class with a box per node in it, in layers below the
+// roots, and edges from nodes to classes. Chosen nodes and the edges between them are marked. Each
+// class shows its first max_nodes nodes, and the chosen one. Below the drawing, a legend explains
+// the marks, and a line counts what is hidden.
 Dump dump_svg(const EGraphView& view, const OpTable& ops, const DumpOptions& options = {},
               std::size_t max_nodes = 12);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layered drawing (the simplest form of Sugiyama, Tagawa, Toda 1981). The row of a class is its
-// distance from the roots. Each row is ordered by the mean position of the parents above it. Edges
-// are curves from a node's line to its child's box.
+// The row of a class is its distance from the roots; base/formats/layered_layout.h does the rest.
+// An edge leaves the box of its e-node and ends at the class that it reads.
 #include <algorithm>
 #include <limits>
-#include <numeric>
+#include <vector>
 
+#include "base/formats/layered_layout.h"
+#include "base/formats/markup.h"
+#include "base/formats/text_table.h"
 #include "egraph/formats/dump.h"
 
 namespace egret::egraph {
@@ -14,53 +16,59 @@ using Index = EGraphView::Index;
 
 namespace {
 
+using base::element;
+using base::LayeredLayout;
+using base::Markup;
+
 // All lengths are in SVG units. Text is monospaced, so its width is known without measuring.
-constexpr int kLetter = 7;
-constexpr int kLine = 18;
-constexpr int kPadding = 8;
-constexpr int kColumnGap = 24;
-constexpr int kRowGap = 56;
-constexpr std::size_t kMaxLetters = 40;
+constexpr double kLetter = 7.25;
+constexpr double kSmallLetter = 6.1;
+constexpr double kLine = 18;
+constexpr double kSmallLine = 13;
+constexpr double kPadding = 8;
+constexpr double kMargin = 12;
+constexpr double kNodeGap = 8;
+constexpr double kWidestRow = 420;  // of nodes in a class
+constexpr std::size_t kMaxLetters = 32;
 
+// All selectors are within the drawing, which may be a part of a page.
 constexpr std::string_view kStyle =
-    "<style>text{font:12px monospace;fill:#222}.name{fill:#888}"
-    "rect{fill:#fff;stroke:#555;stroke-dasharray:4 3;rx:6}.root{stroke:#06c;stroke-dasharray:none}"
-    "path{fill:none;stroke:#999}path.back{stroke:#d90}</style>\n"
-    "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" "
-    "markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0L8 4L0 8\"/></marker></defs>\n";
+    "svg.egraph{background:#fff}"
+    ".egraph text{font:12px ui-monospace,monospace;fill:#1c2430}"
+    ".egraph .name,.egraph .note{fill:#5a6675;font-size:10px}"
+    ".egraph .rule{fill:#0a6b4f;font-size:10px}"
+    ".egraph .class{fill:#fafbfc;stroke:#8b97a5;stroke-dasharray:4 3}"
+    ".egraph .root{stroke:#2f6fbf;stroke-width:1.6;stroke-dasharray:none}"
+    ".egraph .enode{fill:#fff;stroke:#8b97a5}"
+    ".egraph .chosen{fill:#dff3e9;stroke:#128a66;stroke-width:1.6}"
+    ".egraph path{fill:none;stroke:#a5afbb}"
+    ".egraph path.back{stroke:#d98a1f;stroke-dasharray:3 3}"
+    ".egraph path.taken{stroke:#128a66;stroke-width:1.8}"
+    ".egraph .tip{fill:#a5afbb;stroke:none}.egraph .tip.taken{fill:#128a66}"
+    ".egraph .tip.back{fill:#d98a1f}";
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      default: result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return result;
+std::string shortened(const std::string& text) { return base::shortened(text, kMaxLetters); }
+
+double width_of(const std::string& text, double letter) {
+  return letter * static_cast<double>(base::text_width(text));
 }
 
-// Cuts the text to at most kMaxLetters bytes, between UTF-8 sequences.
-std::string shortened(std::string text) {
-  if (text.size() <= kMaxLetters) return text;
-  std::size_t end = kMaxLetters - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
-  return text.substr(0, end) + "...";
-}
+// An e-node, placed within the box of its class.
+struct NodeBox {
+  Index node = 0;
+  std::string text{};
+  std::string rule{};
+  bool chosen = false;
+  double x = 0, y = 0, width = 0, height = 0;
+};
 
-struct Box {
+struct ClassBox {
   Index in_view = 0;
   std::string name;
-  std::size_t nodes = 0;           // shown nodes
-  std::vector<std::string> lines;  // one per shown node, and one that counts the others
-  std::size_t row = 0;
-  double place = 0;  // sort key within the row
-  int x = 0, y = 0, width = 0, height = 0;
-
-  int line_y(std::size_t line) const { return y + kPadding + kLine * static_cast<int>(line + 2); }
+  std::string more;  // "3 more nodes"
+  std::vector<NodeBox> nodes;
+  double width = 0, height = 0;
+  bool root = false;
 };
 
 class Drawing {
@@ -77,9 +85,18 @@ class Drawing {
   }
 
   Dump run() {
-    assign_rows();
-    order_rows();
-    assign_places();
+    for (const ClassBox& box : boxes_)
+      layout_.boxes.push_back({.width = box.width, .height = box.height});
+    for (std::size_t box = 0; box < boxes_.size(); ++box) {
+      for_children(boxes_[box], [&](const NodeBox&, std::size_t child) {
+        layout_.edges.push_back({.from = box, .to = child});
+      });
+    }
+    for (std::size_t box = 0; box < boxes_.size(); ++box) {
+      if (boxes_[box].root) layout_.starts.push_back(box);
+    }
+    layout_.row_gap = 46;
+    layout_.place();
     write();
     return std::move(dump_);
   }
@@ -87,192 +104,204 @@ class Drawing {
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
+  bool is_chosen(Index c, Index node) const {
+    return !options_.chosen.empty() && options_.chosen[c] == node;
+  }
+
+  // The first nodes, and the chosen one in any case.
   void add_box(Index c, const OpTable& ops, std::size_t max_nodes) {
-    Box box;
+    ClassBox box;
     box.in_view = c;
     box.name = shortened(class_name(view_, options_, c));
-    std::size_t letters = box.name.size();
-    const std::size_t nodes = view_.class_begin[c + 1] - view_.class_begin[c];
-    box.nodes = std::min(nodes, max_nodes);
-    for (std::size_t i = 0; i < box.nodes; ++i) {
-      box.lines.push_back(
-          shortened(ops.text(view_.node_op[view_.class_begin[c] + static_cast<Index>(i)])));
-      letters = std::max(letters, box.lines.back().size());
+    box.root = std::ranges::find(view_.roots, c) != view_.roots.end();
+    const std::size_t count = view_.class_begin[c + 1] - view_.class_begin[c];
+    for (std::size_t i = 0; i < count; ++i) {
+      const Index node = view_.class_begin[c] + static_cast<Index>(i);
+      if (i >= max_nodes && !is_chosen(c, node)) continue;
+      NodeBox one{.node = node,
+                  .text = shortened(ops.text(view_.node_op[node])),
+                  .chosen = is_chosen(c, node)};
+      if (!options_.made_by.empty() && !options_.made_by[node].empty())
+        one.rule = shortened("by " + options_.made_by[node]);
+      one.width = 2 * 6 + std::max(width_of(one.text, kLetter), width_of(one.rule, kSmallLetter));
+      one.height = kLine + 4 + (one.rule.empty() ? 0 : kSmallLine);
+      box.nodes.push_back(std::move(one));
     }
-    shown_nodes_ += box.nodes;
-    if (nodes > max_nodes) {
-      box.lines.push_back("... " + std::to_string(nodes - max_nodes) + " more");
-      letters = std::max(letters, box.lines.back().size());
-    }
-    box.width = 2 * kPadding + kLetter * static_cast<int>(letters);
-    box.height = 2 * kPadding + kLine * static_cast<int>(box.lines.size() + 1);
+    shown_nodes_ += box.nodes.size();
+    if (count > box.nodes.size()) box.more = std::to_string(count - box.nodes.size()) + " more";
+    arrange(box);
     boxes_.push_back(std::move(box));
   }
 
-  // Calls visit(line, box of the child) for each shown node.
+  // Nodes stand side by side, in as many lines as they need.
+  static void arrange(ClassBox& box) {
+    double x = 0;
+    double y = kPadding + kSmallLine + 2;
+    double high = 0;
+    double wide = std::max(width_of(box.name, kSmallLetter), width_of(box.more, kSmallLetter));
+    for (NodeBox& node : box.nodes) {
+      if (x > 0 && x + node.width > kWidestRow) {
+        y += high + kNodeGap;
+        x = 0;
+        high = 0;
+      }
+      node.x = kPadding + x;
+      node.y = y;
+      x += node.width + kNodeGap;
+      high = std::max(high, node.height);
+      wide = std::max(wide, x - kNodeGap);
+    }
+    box.width = wide + 2 * kPadding;
+    box.height = y + high + kPadding + (box.more.empty() ? 0 : kSmallLine);
+  }
+
+  // Calls visit(node, box of the child) for each child of each shown node.
   template <typename Visit>
-  void for_children(const Box& box, Visit visit) const {
-    const Index begin = view_.class_begin[box.in_view];
-    for (std::size_t line = 0; line < box.nodes; ++line) {
-      for (const Index child : view_.children_of(begin + static_cast<Index>(line))) {
-        if (box_of_[child] != kNone) visit(line, box_of_[child]);
+  void for_children(const ClassBox& box, Visit visit) const {
+    for (const NodeBox& node : box.nodes) {
+      for (const Index child : view_.children_of(node.node)) {
+        if (box_of_[child] != kNone) visit(node, box_of_[child]);
       }
     }
   }
 
-  // Breadth-first search from the roots. Boxes that no root reaches are started from later: first
-  // those without a parent, then (cycles) the others, in order.
-  void assign_rows() {
-    std::vector<bool> seen(boxes_.size());
-    std::vector<std::size_t> queue;
-    const auto visit = [&](std::size_t box, std::size_t row) {
-      if (seen[box]) return;
-      seen[box] = true;
-      boxes_[box].row = row;
-      queue.push_back(box);
+  static std::string number(double value) { return base::MarkupAttribute("", value).value; }
+
+  static Markup text_at(double x, double y, const std::string& type, const std::string& text) {
+    return element("text", {{"class", type}, {"x", x}, {"y", y}}, text);
+  }
+
+  static Markup tip_at(double x, double y, const std::string& type) {
+    return element(
+        "path", {{"class", "tip" + type},
+                 {"d", "M" + number(x - 3.5) + " " + number(y - 6) + "L" + number(x + 3.5) + " " +
+                           number(y - 6) + "L" + number(x) + " " + number(y) + "Z"}});
+  }
+
+  Markup edge_of(const ClassBox& box, const NodeBox& node, const LayeredLayout::Edge& edge) const {
+    const LayeredLayout::Box& from = layout_.boxes[edge.from];
+    const LayeredLayout::Box& to = layout_.boxes[edge.to];
+    const bool down = to.layer > from.layer;
+    const bool taken = node.chosen && !options_.chosen.empty() && down;
+    const std::string type = taken ? " taken" : down ? "" : " back";
+    const double x = from.x + node.x + node.width / 2;
+    double y = from.y + node.y + node.height;
+    const auto& end = edge.path.back();
+    std::string path;
+    if (down) {
+      path =
+          "M" + number(x) + " " + number(y) + "L" + number(x) + " " + number(from.y + box.height);
+      auto last = LayeredLayout::Point{x, from.y + box.height};
+      for (std::size_t i = 1; i < edge.path.size(); ++i) {
+        const auto& point = edge.path[i];
+        const double middle = (last.y + point.y) / 2;
+        path += "C" + number(last.x) + " " + number(middle) + " " + number(point.x) + " " +
+                number(middle) + " " + number(point.x) + " " + number(point.y);
+        last = point;
+      }
+    } else {
+      // A cycle, or a class nearer to the root: around the right side.
+      const double side = std::max(from.x + from.width, to.x + to.width) + 22;
+      path = "M" + number(x) + " " + number(y) + "C" + number(x) + " " + number(y + 34) + " " +
+             number(side) + " " + number(y + 34) + " " + number(side) + " " +
+             number((y + end.y) / 2) + "S" + number(end.x) + " " + number(end.y - 30) + " " +
+             number(end.x) + " " + number(end.y);
+    }
+    Markup all = element("path", {{"class", "edge" + type}, {"d", path}});
+    all.add(tip_at(end.x, end.y, type));
+    return all;
+  }
+
+  Markup box_at(const ClassBox& box, const LayeredLayout::Box& place) const {
+    Markup all = element("rect", {{"class", box.root ? "class root" : "class"},
+                                  {"x", place.x},
+                                  {"y", place.y},
+                                  {"width", box.width},
+                                  {"height", box.height},
+                                  {"rx", 7.0}});
+    all.add(text_at(place.x + kPadding, place.y + kPadding + 7, "name", box.name));
+    if (!box.more.empty())
+      all.add(text_at(place.x + kPadding, place.y + box.height - 6, "note", box.more));
+    return all;
+  }
+
+  static Markup node_at(const NodeBox& node, const LayeredLayout::Box& place) {
+    Markup all = element("rect", {{"class", node.chosen ? "enode chosen" : "enode"},
+                                  {"x", place.x + node.x},
+                                  {"y", place.y + node.y},
+                                  {"width", node.width},
+                                  {"height", node.height},
+                                  {"rx", 4.0}});
+    all.add(text_at(place.x + node.x + 6, place.y + node.y + 15, "op", node.text));
+    if (!node.rule.empty())
+      all.add(text_at(place.x + node.x + 6, place.y + node.y + 28, "rule", node.rule));
+    return all;
+  }
+
+  // What the marks mean, as far as they occur.
+  Markup legend(double& y) const {
+    Markup all;
+    const auto add = [&](const std::string& type, const std::string& meaning) {
+      all.add(element(
+          "rect",
+          {{"class", type}, {"x", 0.0}, {"y", y}, {"width", 22.0}, {"height", 12.0}, {"rx", 3.0}}));
+      all.add(text_at(30, y + 10, "name", meaning));
+      y += 18;
     };
-    std::size_t next = 0;
-    const auto drain = [&] {
-      for (; next < queue.size(); ++next) {
-        const std::size_t row = boxes_[queue[next]].row + 1;
-        for_children(boxes_[queue[next]],
-                     [&](std::size_t, std::size_t child) { visit(child, row); });
-      }
-    };
-    for (const Index root : view_.roots) {
-      if (box_of_[root] != kNone) visit(box_of_[root], 0);
-    }
-    drain();
-    std::vector<bool> is_child(boxes_.size());
-    for (const Box& box : boxes_) {
-      for_children(box, [&](std::size_t, std::size_t child) { is_child[child] = true; });
-    }
-    for (const bool parentless : {true, false}) {
-      for (std::size_t box = 0; box < boxes_.size(); ++box) {
-        if (is_child[box] == parentless) continue;
-        visit(box, 0);
-        drain();
-      }
-    }
-    for (const Box& box : boxes_) {
-      if (box.row >= rows_.size()) rows_.resize(box.row + 1);
-    }
-    for (std::size_t box = 0; box < boxes_.size(); ++box) rows_[boxes_[box].row].push_back(box);
-  }
-
-  // The barycentre heuristic against crossings. A row is sorted by the mean place of its parents,
-  // from the top row to the bottom row, a fixed number of times. Minimizing the crossings is
-  // NP-hard, and a drawing for a reader needs no optimum.
-  void order_rows() {
-    constexpr int kSweeps = 4;
-    for (int sweep = 0; sweep < kSweeps; ++sweep) {
-      for (std::size_t row = 0; row < rows_.size(); ++row) {
-        if (row > 0) pull_to_parents(row);
-        for (std::size_t i = 0; i < rows_[row].size(); ++i) {
-          boxes_[rows_[row][i]].place = static_cast<double>(i);
-        }
-      }
-    }
-  }
-
-  void pull_to_parents(std::size_t row) {
-    std::vector<double> sums(boxes_.size());
-    std::vector<double> counts(boxes_.size());
-    for (const std::size_t parent : rows_[row - 1]) {
-      for_children(boxes_[parent], [&](std::size_t, std::size_t child) {
-        sums[child] += boxes_[parent].place;
-        counts[child] += 1;
-      });
-    }
-    for (const std::size_t box : rows_[row]) {
-      if (counts[box] > 0) boxes_[box].place = sums[box] / counts[box];
-    }
-    std::stable_sort(rows_[row].begin(), rows_[row].end(), [&](std::size_t a, std::size_t b) {
-      return boxes_[a].place < boxes_[b].place;
-    });
-  }
-
-  // Centres each row and stacks the rows, each as high as its highest box.
-  void assign_places() {
-    std::vector<int> widths;
-    for (const auto& row : rows_) {
-      int width = -kColumnGap;
-      for (const std::size_t box : row) width += boxes_[box].width + kColumnGap;
-      widths.push_back(width);
-      width_ = std::max(width_, width + 2 * kColumnGap);
-    }
-    int y = kColumnGap;
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
-      int x = (width_ - widths[row]) / 2;
-      int height = 0;
-      for (const std::size_t box : rows_[row]) {
-        boxes_[box].x = x;
-        boxes_[box].y = y;
-        x += boxes_[box].width + kColumnGap;
-        height = std::max(height, boxes_[box].height);
-      }
-      y += height + kRowGap;
-    }
-    height_ = y;
-  }
-
-  void text(int x, int y, std::string_view content, std::string_view attributes = {}) {
-    out_.append("<text x=\"").append(std::to_string(x)).append("\" y=\"");
-    out_.append(std::to_string(y)).append("\"").append(attributes).append(">");
-    out_.append(escaped(content)).append("</text>\n");
-  }
-
-  void write_edge(const Box& from, std::size_t line, const Box& to) {
-    const auto n = [](int value) { return std::to_string(value); };
-    // The edge leaves the box at the bottom if the target is below, otherwise (a cycle, or a child
-    // nearer to the root) at the side.
-    const bool down = to.row > from.row;
-    const int x1 = down ? from.x + from.width / 2 : from.x + from.width;
-    const int y1 = down ? from.y + from.height : from.line_y(line) - kLine / 3;
-    const int x2 = to.x + to.width / 2;
-    const int y2 = to.y;
-    const int bend = down ? kRowGap / 2 : kRowGap;
-    const std::string first = down ? n(x1) + " " + n(y1 + bend) : n(x1 + bend) + " " + n(y1);
-    out_ += std::string("<path ") + (down ? "" : "class=\"back\" ") +
-            "marker-end=\"url(#tip)\" d=\"M" + n(x1) + " " + n(y1) + "C" + first + " " + n(x2) +
-            " " + n(y2 - bend) + " " + n(x2) + " " + n(y2) + "\"/>\n";
+    add("class", "a class of equal terms");
+    if (std::ranges::any_of(boxes_, &ClassBox::root)) add("class root", "a root");
+    add("enode", "an e-node; its edges lead to the classes that it reads");
+    if (!options_.chosen.empty()) add("enode chosen", "a chosen e-node");
+    return all;
   }
 
   void write() {
-    const std::string hidden = hidden_text(dump_);
-    const std::string size =
-        std::to_string(std::max(width_, 400)) + " " + std::to_string(height_ + kLine);
-    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + size + "\">\n";
-    out_ += kStyle;
-    for (const Box& box : boxes_) {
-      for_children(
-          box, [&](std::size_t line, std::size_t child) { write_edge(box, line, boxes_[child]); });
+    Markup shapes = element("style", {}, Markup::verbatim(std::string(kStyle)));
+    std::size_t edge = 0;
+    Markup above;  // boxes of classes first, then edges, then nodes
+    for (std::size_t box = 0; box < boxes_.size(); ++box) {
+      shapes.add(box_at(boxes_[box], layout_.boxes[box]));
+      for (const NodeBox& node : boxes_[box].nodes) above.add(node_at(node, layout_.boxes[box]));
     }
-    for (const Box& box : boxes_) {
-      const bool root =
-          std::find(view_.roots.begin(), view_.roots.end(), box.in_view) != view_.roots.end();
-      out_ += "<rect x=\"" + std::to_string(box.x) + "\" y=\"" + std::to_string(box.y) +
-              "\" width=\"" + std::to_string(box.width) + "\" height=\"" +
-              std::to_string(box.height) + (root ? "\" class=\"root" : "") + "\"/>\n";
-      text(box.x + kPadding, box.y + kLine, box.name, " class=\"name\"");
-      for (std::size_t line = 0; line < box.lines.size(); ++line) {
-        text(box.x + kPadding, box.line_y(line) - kPadding / 2, box.lines[line]);
-      }
+    double right = layout_.width;
+    for (const ClassBox& box : boxes_) {
+      for_children(box, [&](const NodeBox& node, std::size_t) {
+        const LayeredLayout::Edge& one = layout_.edges[edge++];
+        if (layout_.boxes[one.to].layer <= layout_.boxes[one.from].layer)
+          right =
+              std::max(right, std::max(layout_.boxes[one.from].x + layout_.boxes[one.from].width,
+                                       layout_.boxes[one.to].x + layout_.boxes[one.to].width) +
+                                  24);
+        shapes.add(edge_of(box, node, one));
+      });
     }
-    if (!hidden.empty()) text(kColumnGap, height_, hidden, " class=\"name\"");
-    out_ += "</svg>\n";
-    dump_.text = std::move(out_);
+    shapes.add(above);
+    double y = layout_.height + 40;
+    shapes.add(legend(y));
+    if (const std::string hidden = hidden_text(dump_); !hidden.empty()) {
+      shapes.add(text_at(0, y + 12, "note", hidden));
+      y += 18;
+    }
+    const double width = std::max(right, 400.0) + 2 * kMargin;
+    const double height = y + kMargin + 8;
+    dump_.text = element("svg",
+                         {{"xmlns", "http://www.w3.org/2000/svg"},
+                          {"class", "egraph"},
+                          {"viewBox", number(-kMargin) + " " + number(-kMargin) + " " +
+                                          number(width) + " " + number(height)},
+                          {"width", width},
+                          {"height", height}},
+                         shapes)
+                     .str() +
+                 "\n";
   }
 
   const EGraphView& view_;
   const DumpOptions& options_;
   std::vector<std::size_t> box_of_;  // by view class
-  std::vector<Box> boxes_;
-  std::vector<std::vector<std::size_t>> rows_;
+  std::vector<ClassBox> boxes_;
+  LayeredLayout layout_;  // boxes as in boxes_; edges in the order of for_children()
   std::size_t shown_nodes_ = 0;
-  int width_ = 0;
-  int height_ = 0;
-  std::string out_;
   Dump dump_;
 };
 

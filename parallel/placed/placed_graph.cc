@@ -311,6 +311,13 @@ Held held_of(const PlacedGraph& graph) {
 // live for a while. The result is the sum of both, so it assumes that every constant exists at the
 // peak.
 double peak_bytes(const PlacedGraph& graph) {
+  const HeldBytes held = held_bytes(graph);
+  double peak = 0;
+  for (const double live : held.live) peak = std::max(peak, live);
+  return held.fixed + peak;
+}
+
+HeldBytes held_bytes(const PlacedGraph& graph) {
   const Held held = held_of(graph);
   std::vector<std::size_t> last_use(graph.nodes.size(), 0);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -324,12 +331,11 @@ double peak_bytes(const PlacedGraph& graph) {
     const std::size_t next = graph.outputs[output].node;
     if (!graph.nodes[next].inputs.empty()) own[next] = 0;
   }
-  double fixed = 0;
+  HeldBytes bytes;
   double live = 0;
-  double peak = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (held.always[i]) {
-      fixed += own[i];
+      bytes.fixed += own[i];
       continue;
     }
     live += own[i];
@@ -339,14 +345,14 @@ double peak_bytes(const PlacedGraph& graph) {
       EGRET_CHECK(program.ok(), "a graph that was not checked");
       scratch = program->scratch_bytes();
     }
-    peak = std::max(peak, live + scratch);
+    bytes.live.push_back(live + scratch);
     // A set, because a node that reads a value twice frees it once.
     const std::set<std::size_t> read(graph.nodes[i].inputs.begin(), graph.nodes[i].inputs.end());
     for (const std::size_t input : read) {
       if (last_use[input] == i && !held.always[input]) live -= own[input];
     }
   }
-  return fixed + peak;
+  return bytes;
 }
 
 }  // namespace egret::parallel

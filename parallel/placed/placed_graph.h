@@ -71,6 +71,13 @@ base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
 base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequential,
                            std::span<const ir::Tensor> inputs);
 
+// What a rank holds over the order of execution.
+struct HeldBytes {
+  double fixed = 0;          // all the time: inputs, weights, what follows from weights
+  std::vector<double> live;  // by operator, collective or ring that runs: other values, and scratch
+};
+HeldBytes held_bytes(const PlacedGraph& graph);
+
 // What one rank holds at once: weights and inputs, and the values that wait to be used. The next of
 // what is carried takes its place. What is computed from weights alone is held in their place.
 double peak_bytes(const PlacedGraph& graph);

@@ -49,6 +49,11 @@ class Result:
         """Writes the model. The file is replaced in one step or not at all."""
         self._optimized.write(os.fspath(path))
 
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the result as a page for a browser: one HTML file that loads nothing from elsewhere.
+        optimize(..., report=path) writes it too, with the times of kernels."""
+        self._optimized.write_report(os.fspath(path))
+
     def to_dict(self) -> dict[str, Any]:
         """The report, as `egret optimize --json` prints it."""
         return dict(self._report)

@@ -11,6 +11,9 @@ from typing import Any, Literal, TypedDict, Union
 class OptimizeOptions(TypedDict, total=False):
     # File for the weights of a model above 2 GiB, in the folder that the result is saved to
     external_data: Union[str, os.PathLike[str]]
+    # Also write the result as a page for a browser: one HTML file that loads nothing from
+    # elsewhere
+    report: Union[str, os.PathLike[str]]
     # Refuse a model with nodes that would stay as they are because Egret cannot express them
     strict: bool
     # Number of threads; 0: one per processor

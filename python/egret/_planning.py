@@ -23,8 +23,9 @@ class Plan:
     """Placements of all tensors of a model on the devices of a mesh. The fields of the plan file are
     attributes: placements, time_s, memory_bytes, communication, baselines, ..."""
 
-    def __init__(self, text: str):
+    def __init__(self, text: str, page: str = ""):
         self._text = text
+        self._page = page
         self._plan: dict[str, Any] = json.loads(text)
 
     def to_dict(self) -> dict[str, Any]:
@@ -39,6 +40,11 @@ class Plan:
             plan["model"] = os.path.relpath(os.path.abspath(plan["model"]), folder)
         with open(path, "w", encoding="utf-8") as file:
             file.write(json.dumps(plan, indent=1) + "\n")
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the plan as a page for a browser: one HTML file that loads nothing from elsewhere."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self._page)
 
     def __getattr__(self, name: str) -> Any:
         plan = self.__dict__.get("_plan", {})
@@ -88,4 +94,4 @@ def plan(
     if train is not False:
         chosen["train"] = True
     texts = option_texts("plan", _egret.plan_options, chosen)
-    return Plan(_egret.plan(model_of(model, data_folder), texts, callback_of(progress)))
+    return Plan(*_egret.plan(model_of(model, data_folder), texts, callback_of(progress)))

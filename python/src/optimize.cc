@@ -6,9 +6,13 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <filesystem>
 #include <optional>
 
+#include "base/system/file.h"
+#include "driver/kernel_comparison.h"
 #include "driver/models/open_model.h"
+#include "driver/optimize_page.h"
 #include "driver/written_model.h"
 #include "python/src/arrays.h"
 #include "python/src/bindings.h"
@@ -22,6 +26,7 @@ namespace {
 
 struct OutputOptions {
   std::string external_data;
+  std::string report;
   bool strict = false;
 
   static const base::OptionTable<OutputOptions>& table() {
@@ -31,6 +36,7 @@ struct OutputOptions {
         {{"external-data", &O::external_data,
           "File for the weights of a model above 2 GiB, in the folder that the result is saved to",
           base::output_file()},
+         {"report", &O::report, std::string(driver::kReportHelp), base::output_file()},
          {"strict", &O::strict,
           "Refuse a model with nodes that would stay as they are because Egret cannot express "
           "them"}}};
@@ -56,6 +62,7 @@ struct Arguments {
 struct Optimized {
   frontends::ExportedModel model;
   driver::OptimizeReport report;
+  std::string page;  // for a browser
   std::vector<std::string> notes;
   bool interrupted = false;
 };
@@ -71,15 +78,24 @@ base::Result<Optimized> optimized(const driver::ModelSource& source, const Argum
   if (arguments.output.strict) EGRET_RETURN_IF_ERROR(driver::check_defined(model.graph));
   driver::OptimizeOptions how = arguments.optimize;
   how.written_like = std::make_shared<const frontends::OnnxModelInfo>(model.info);
-  EGRET_ASSIGN_OR_RETURN(const driver::OptimizeResult result,
+  EGRET_ASSIGN_OR_RETURN(driver::OptimizeResult result,
                          driver::optimize(model.graph, how, progress, open ? &*open : nullptr));
   Optimized all;
   EGRET_ASSIGN_OR_RETURN(all.model, driver::written_model(result, model.info, EGRET_VERSION,
                                                           arguments.output.external_data));
+  if (!arguments.output.report.empty())
+    result.report.kernels = driver::kernels_of(model.graph, result, how, open ? &*open : nullptr);
   all.report = result.report;
+  all.page = render(driver::optimize_page(
+      model.graph, result,
+      {.model = std::filesystem::path(source.path).filename().string(), .version = EGRET_VERSION}));
   all.notes = model.notes;
   if (!all.model.raised_for.empty())
     all.notes.push_back("the opset is raised for " + all.model.raised_for);
+  if (arguments.output.report.empty()) return all;
+  // The result is worth more than its page.
+  const base::Status written = base::write_file(arguments.output.report, all.page);
+  if (!written.ok()) all.notes.push_back("the page was not written: " + written.message());
   return all;
 }
 
@@ -88,6 +104,10 @@ Optimized optimize(const Model& model, const OptionTexts& options, const nb::dic
                    const nb::object& cost, const nb::object& scheduler) {
   Arguments arguments;
   arguments.fill(options);
+  if (!arguments.output.report.empty()) {
+    const base::Status writable = base::check_writable(arguments.output.report);
+    if (!writable.ok()) raise(writable);
+  }
   driver::OptimizeOptions& how = arguments.optimize;
   how.given_inputs = tensors_of(inputs);
   Call call(progress, OnInterrupt::kKeepResult);
@@ -111,6 +131,11 @@ void bind_optimize(nb::module_& module) {
       .def("write",
            [](Optimized& o, const std::string& path) {
              const base::Status status = o.model.write(path);
+             if (!status.ok()) raise(status);
+           })
+      .def("write_report",
+           [](const Optimized& o, const std::string& path) {
+             const base::Status status = base::write_file(path, o.page);
              if (!status.ok()) raise(status);
            })
       .def_prop_ro("report", [](const Optimized& o) { return o.report.to_json().dump(); })

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // egret.plan(): a model on a mesh of devices.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
+#include <utility>
 
 #include "driver/plan_training.h"
+#include "driver/report/plan_page.h"
 #include "ir/autodiff/training_arguments.h"
 #include "parallel/machine/named_cluster.h"
 #include "parallel/plan/plan_file.h"
@@ -43,9 +46,11 @@ struct Arguments {
   void fill(const OptionTexts& texts) { fill_options(texts, machine, model, plan, training); }
 };
 
-// As `egret plan` writes it. `model` is the path that the plan names.
-base::Result<base::Json> planned(const driver::ModelSource& source, const Arguments& arguments,
-                                 base::ProgressSink* progress) {
+// The plan as `egret plan` writes it, and as a page.
+using Planned = std::pair<std::string, std::string>;
+
+base::Result<Planned> planned(const driver::ModelSource& source, const Arguments& arguments,
+                              base::ProgressSink* progress) {
   EGRET_ASSIGN_OR_RETURN(
       const parallel::Cluster machine,
       parallel::cluster_called(arguments.machine.machine, arguments.machine.mesh));
@@ -62,15 +67,16 @@ base::Result<base::Json> planned(const driver::ModelSource& source, const Argume
                                      source.path, progress)
              : parallel::make_plan(parallel::PlanTask{graph}, machine, arguments.plan, progress));
   if (trains) origin.training = ir::to_json(arguments.training);
-  return to_json(plan, origin);
+  return Planned{to_json(plan, origin).dump(1),
+                 render(driver::plan_page(plan, origin, machine, EGRET_VERSION))};
 }
 
-std::string plan(const Model& model, const OptionTexts& options, const nb::object& progress) {
+Planned plan(const Model& model, const OptionTexts& options, const nb::object& progress) {
   Arguments arguments;
   arguments.fill(options);
   const driver::ModelSource source = model.source();
   Call call(progress);
-  return call.run([&] { return planned(source, arguments, call.progress()); })->dump(1);
+  return call.run([&] { return planned(source, arguments, call.progress()); }).value();
 }
 
 }  // namespace

@@ -165,7 +165,8 @@ Result<ir::Node> TensorEGraph::to_node(NodeId node) const {
 }
 
 Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection,
-                                         std::span<const ClassId> outputs) const {
+                                         std::span<const ClassId> outputs,
+                                         std::vector<NodeId>* origins) const {
   ir::Graph graph;
   graph.name = name_;
   graph.metadata = metadata_;
@@ -221,6 +222,10 @@ Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection,
       node.name = name->second;
     }
     built[id.index()] = graph.append(std::move(node));
+    if (origins != nullptr) {
+      origins->resize(graph.size());
+      origins->back() = chosen;
+    }
     marks[id.index()] = Mark::kDone;
   }
   for (std::size_t i = 0; i < outputs.size(); ++i)

@@ -79,9 +79,11 @@ class TensorEGraph {
   base::Result<ir::Graph> to_graph(const Selection& selection) const {
     return to_graph(selection, roots());
   }
-  // The same with other classes as outputs, of the same types.
+  // The same with other classes as outputs, of the same types. `origins`: gets the e-node of each
+  // node of the graph, invalid for inputs.
   base::Result<ir::Graph> to_graph(const Selection& selection,
-                                   std::span<const egraph::ClassId> outputs) const;
+                                   std::span<const egraph::ClassId> outputs,
+                                   std::vector<egraph::NodeId>* origins = nullptr) const;
   // The original program, as far as rewriting has not hidden its nodes: the oldest node of each
   // class.
   Selection original() const;

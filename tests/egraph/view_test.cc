@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "egraph/core/smallest_term.h"
 #include "egraph/formats/dump.h"
 #include "egraph/search/syntax.h"
@@ -13,6 +15,12 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
+  return found;
+}
 
 class ViewTest : public ::testing::Test {
  protected:
@@ -58,17 +66,47 @@ TEST_F(ViewTest, DrawsAsSvgByItself) {
   const Dump whole = dump_svg(view, ops_);
   EXPECT_EQ(whole.text.find("<svg "), 0U);
   EXPECT_EQ(whole.hidden_classes + whole.hidden_nodes, 0U);
-  std::size_t boxes = 0, edges = 0;
-  for (std::size_t at = 0; (at = whole.text.find("<rect", at)) != std::string::npos; ++at) ++boxes;
-  for (std::size_t at = 0; (at = whole.text.find("marker-end", at)) != std::string::npos; ++at)
-    ++edges;
-  EXPECT_EQ(boxes, 4U);
-  EXPECT_EQ(edges, 4U);
+  EXPECT_EQ(count(whole.text, "<rect class=\"class"), 4U + 2U) << "with those of the legend";
+  EXPECT_EQ(count(whole.text, "<rect class=\"enode"), 5U + 1U);
+  EXPECT_EQ(count(whole.text, "class=\"edge"), 4U);
+  EXPECT_THAT(whole.text, HasSubstr("a root"));
+  EXPECT_EQ(count(whole.text, "a chosen e-node"), 0U);
   const Dump part = dump_svg(view, ops_, {2}, 1);
   EXPECT_EQ(part.hidden_classes, 2U);
   EXPECT_EQ(part.hidden_nodes, 3U);
   EXPECT_THAT(part.text, HasSubstr("2 classes with 3 nodes not shown"));
-  EXPECT_THAT(part.text, HasSubstr("... 1 more"));
+  EXPECT_THAT(part.text, HasSubstr(">1 more<"));
+}
+
+// An edge leaves the box of its e-node: both of `+` at one place, both of `*` at another one.
+TEST_F(ViewTest, EdgesBeginAtTheirNode) {
+  const std::string text = dump_svg(make_view(egraph_, {&root_, 1}), ops_).text;
+  std::map<std::string, int> begins;
+  const std::string path = "class=\"edge\" d=\"M";
+  for (std::size_t at = 0; (at = text.find(path, at)) != std::string::npos; ++at) {
+    const std::size_t begin = at + path.size();
+    ++begins[text.substr(begin, text.find_first_of("LC", begin) - begin)];
+  }
+  ASSERT_EQ(begins.size(), 2U);
+  for (const auto& [place, edges] : begins) EXPECT_EQ(edges, 2) << place;
+}
+
+TEST_F(ViewTest, MarksChosenNodesAndNamesRules) {
+  const EGraphView view = make_view(egraph_, {&root_, 1});
+  constexpr EGraphView::Index kNone = 0xffffffff;
+  const std::vector<EGraphView::Index> chosen = {0, kNone, 3, 4};  // a, *, 2
+  const std::vector<std::string> made_by = {"", "", "", "<rule>", ""};
+  const DumpOptions how{.chosen = chosen, .made_by = made_by};
+  const std::string text = dump_svg(view, ops_, how).text;
+  EXPECT_EQ(count(text, "enode chosen"), 3U + 1U);
+  EXPECT_EQ(count(text, "class=\"edge taken\""), 2U);
+  EXPECT_EQ(count(text, "by &lt;rule&gt;"), 1U);
+  EXPECT_THAT(text, HasSubstr("a chosen e-node"));
+  // The chosen node is shown even beyond the limit.
+  EXPECT_THAT(dump_svg(view, ops_, how, 1).text, HasSubstr("by &lt;rule&gt;"));
+  const std::string dot = dump_dot(view, ops_, how).text;
+  EXPECT_EQ(count(dot, "fillcolor"), 3U);
+  EXPECT_THAT(dot, HasSubstr("label=\"*\\nby <rule>\""));
 }
 
 // What is nearest to the roots is shown; names may hold any characters.

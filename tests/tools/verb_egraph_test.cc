@@ -38,6 +38,18 @@ TEST_F(EGraphVerbs, DumpFilesInEachForm) {
             run_program("egraph dump - < " + path("e.json")).out);
 }
 
+// The cycle through "-" is no term of "right".
+TEST_F(EGraphVerbs, MarkTheCheapestTerms) {
+  ProgramRun run = run_program("egraph dump --form svg --mark-cheapest " + path("e.json"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  std::size_t chosen = 0;
+  for (std::size_t at = 0; (at = run.out.find("enode chosen", at)) != std::string::npos; ++at)
+    ++chosen;
+  EXPECT_EQ(chosen, 3U + 1U) << "+, x and y, and the legend";
+  run = run_program("egraph dump --form dot " + path("e.json"));
+  EXPECT_EQ(run.out.find("fillcolor"), std::string::npos);
+}
+
 TEST_F(EGraphVerbs, DumpNoTextWhereJsonIsAskedFor) {
   for (const char* form : {"text", "dot", "svg"}) {
     const ProgramRun run =

@@ -71,5 +71,14 @@ TEST_F(InspectVerb, SaysNothingOfWhatIsNoModel) {
   EXPECT_EQ(run.out, "");
 }
 
+TEST_F(InspectVerb, DrawsTheGraph) {
+  write("Relu");
+  const ProgramRun run = run_program("inspect --show svg " + path("m.onnx"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out.find("<svg "), 0U);
+  for (const char* text : {">relu<", ">add<", ">x<", ">y<", "weights f32[2,3]", "legend"})
+    EXPECT_THAT(run.out, HasSubstr(text));
+}
+
 }  // namespace
 }  // namespace egret::tools

@@ -13,6 +13,7 @@
 #include "egraph/core/view_statistics.h"
 #include "egraph/formats/dump.h"
 #include "egraph/formats/serialized_egraph.h"
+#include "extract/core/extractor.h"
 #include "rules/tensors/saturated_graph.h"
 #include "rules/tensors/tensor_egraph.h"
 #include "tools/arguments/model_file.h"
@@ -63,6 +64,7 @@ struct DumpVerbOptions {
   Form form = Form::kText;
   std::string cost = "unit";
   std::int64_t most_classes = 200;
+  bool mark_cheapest = false;
   std::string output = "-";
 
   static const base::OptionTable<DumpVerbOptions>& table() {
@@ -75,11 +77,14 @@ struct DumpVerbOptions {
           "Format: text, DOT for Graphviz, an SVG drawing, or egraph-serialize JSON",
           base::one_of({"text", "dot", "svg", "json"})},
          {"node-cost", &D::cost,
-          "Costs of nodes in the JSON of a model: 1 for each node, or estimated seconds",
+          "Costs of the nodes of a model: 1 for each node, or estimated seconds",
           base::one_of(costs)},
          {"most-classes", &D::most_classes,
           "Number of e-classes that text, DOT and SVG show, nearest to the roots first",
           base::range(1, 1e9)},
+         {"mark-cheapest", &D::mark_cheapest,
+          "Mark the cheapest terms of the roots in DOT and SVG, by the costs in the file or "
+          "--node-cost"},
          {"output", &D::output, "File for the result; - is standard output", base::output_file(),
           'o'}}};
     return rows;
@@ -173,6 +178,13 @@ class EGraphDump final : public Command {
     egraph::DumpOptions how;
     how.max_classes = static_cast<std::size_t>(options_.most_classes);
     if (opened.file) how.class_names = opened.file->class_names;
+    const std::vector<std::string> rules = rules_of(opened);
+    how.made_by = rules;
+    std::vector<extract::NodeIndex> chosen;
+    if (options_.mark_cheapest) {
+      EGRET_ASSIGN_OR_RETURN(chosen, cheapest(opened));
+      how.chosen = chosen;
+    }
     const egraph::Dump dump = draw(opened, how);
     if (const std::string hidden = egraph::hidden_text(dump); !hidden.empty()) {
       console.note(hidden + "; --most-classes shows more");
@@ -188,6 +200,36 @@ class EGraphDump final : public Command {
       case Form::kSvg: return egraph::dump_svg(opened.view(), opened.ops(), how);
       default: return egraph::dump_text(opened.view(), opened.ops(), how);
     }
+  }
+
+  // By node of the view: the rule that made it. A file does not say.
+  static std::vector<std::string> rules_of(const Opened& opened) {
+    std::vector<std::string> names;
+    if (!opened.saturated) return names;
+    const rules::TensorEGraph& tensors = *opened.saturated->tensors;
+    for (const egraph::ClassId id : opened.tensor_view.class_id) {
+      for (const egraph::NodeId node : tensors.egraph().nodes(id)) {
+        const std::uint32_t rule = tensors.creator(node);
+        names.push_back(rule < opened.saturated->rules.size() ? opened.saturated->rules[rule].name()
+                                                              : "");
+      }
+    }
+    return names;
+  }
+
+  // The answer of the greedy extractor: a drawing needs no proof.
+  base::Result<std::vector<extract::NodeIndex>> cheapest(const Opened& opened) const {
+    std::vector<double> costs =
+        opened.file ? opened.file->costs : std::vector<double>(opened.view().node_count(), 1);
+    if (!opened.file && options_.cost != "unit") {
+      const auto model = cost::make_model(options_.cost, driver::assumed_rates({.threads = 1}));
+      EGRET_ASSIGN_OR_RETURN(
+          costs, driver::price_nodes(*opened.saturated->tensors, opened.tensor_view, *model));
+    }
+    EGRET_ASSIGN_OR_RETURN(
+        extract::Solution solution,
+        extract::find_extractor("dag-greedy")->extract({opened.view(), costs}, {}));
+    return std::move(solution.choice);
   }
 
   base::Status write_json(const Opened& opened, Console& console) const {
@@ -353,7 +395,8 @@ Verb egraph_dump_verb() {
   return {"egraph dump", "Show an e-graph as text, a drawing or JSON",
           "The e-graph comes from a file in egraph-serialize JSON, or from saturating a model with "
           "rewrite rules (--limit-iterations 0 applies none). Text, DOT and SVG show the e-classes "
-          "nearest to the roots and the number of hidden ones. JSON contains the whole e-graph.",
+          "nearest to the roots and the number of hidden ones. For a model, DOT and SVG also name "
+          "the rule that made a node. JSON contains the whole e-graph.",
           make_command<EGraphDump>};
 }
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "base/stop.h"
 #include "base/timer.h"
+#include "driver/report/extract_page.h"
 #include "egraph/formats/serialized_egraph.h"
 #include "extract/core/constraints.h"
 #include "extract/core/extractor.h"
 #include "extract/core/option_help.h"
+#include "tools/arguments/report_option.h"
+#include "tools/frame/build_info.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -44,9 +48,11 @@ class Extract final : public Command {
   void declare(Arguments& arguments) override {
     arguments.positional("FILE", path_, "An e-graph in JSON, or - for standard input");
     arguments.options(options_);
+    arguments.options(report_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    EGRET_RETURN_IF_ERROR(check_report(report_, {{"the e-graph", path_}}));
     egraph::SerializedOptions reading;
     reading.ignore_missing_roots = options_.ignore_missing_roots;
     EGRET_ASSIGN_OR_RETURN(const egraph::SerializedEGraph file,
@@ -61,7 +67,16 @@ class Extract final : public Command {
                            extract::find_extractor(options_.extractor)->extract(problem, how));
     const double seconds = watch.seconds();
     EGRET_RETURN_IF_ERROR(extract::check_solution(problem, solution));
-    console.result(to_json(file, solution, seconds), to_text(solution, seconds));
+    const base::Json json = to_json(file, solution, seconds);
+    EGRET_RETURN_IF_ERROR(
+        result_and_report(console, json, to_text(solution, seconds), report_, [&] {
+          return driver::extract_page(file, solution,
+                                      {.file = std::filesystem::path(path_).filename().string(),
+                                       .extractor = options_.extractor,
+                                       .seconds = seconds,
+                                       .version = std::string(build_info().version)},
+                                      json);
+        }));
     const bool open = solution.quality != extract::Quality::kOptimal;
     const bool out_of_time = open && seconds >= options_.extract_time;
     return out_of_time && console.is_given("extract-time") ? ExitCode::kLimit : ExitCode::kOk;
@@ -125,6 +140,7 @@ class Extract final : public Command {
 
   std::string path_;
   ExtractVerbOptions options_;
+  ReportOptions report_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "driver/report/graph_picture.h"
 #include "frontends/onnx_summary.h"
 #include "ir/graph/graph_dot.h"
 #include "ir/graph/graph_text.h"
@@ -14,18 +15,20 @@
 namespace egret::tools {
 namespace {
 
-enum class Show : unsigned char { kSummary, kText, kDot };
+enum class Show : unsigned char { kSummary, kText, kDot, kSvg };
+
+constexpr std::size_t kMostDrawn = 400;  // operators
 
 struct InspectOptions {
   Show show = Show::kSummary;
 
   static const base::OptionTable<InspectOptions>& table() {
     using I = InspectOptions;
-    static const base::OptionTable<I> rows{
-        "inspect",
-        {{"show", &I::show,
-          "Output: a summary, the graph as text, or the graph as DOT for Graphviz",
-          base::one_of({"summary", "text", "dot"})}}};
+    static const base::OptionTable<I> rows{"inspect",
+                                           {{"show", &I::show,
+                                             "Output: a summary, the graph as text, the graph as "
+                                             "DOT for Graphviz, or a drawing as SVG",
+                                             base::one_of({"summary", "text", "dot", "svg"})}}};
     return rows;
   }
 };
@@ -59,7 +62,7 @@ class Inspect final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     if (console.options().json && options_.show != Show::kSummary)
-      return base::usage_error("--json cannot be combined with --show text or --show dot");
+      return base::usage_error("--json cannot be combined with --show text, dot or svg");
     EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(path_));
     const auto model = read_model(source, model_, console);
     if (!model.ok()) {
@@ -69,12 +72,25 @@ class Inspect final : public Command {
     switch (options_.show) {
       case Show::kText: console.data(ir::to_text(model->graph)); break;
       case Show::kDot: console.data(ir::to_dot(model->graph)); break;
+      case Show::kSvg: draw(model->graph, console); break;
       case Show::kSummary: summarize(*model, console); break;
     }
     return ExitCode::kOk;
   }
 
  private:
+  // The operators nearest to the inputs, if there are many.
+  static void draw(const ir::Graph& graph, Console& console) {
+    std::size_t hidden = 0;
+    const driver::Picture picture = driver::picture_of_graph(graph, kMostDrawn, false, hidden);
+    const std::string note = hidden == 0
+                                 ? ""
+                                 : base::counted(static_cast<std::int64_t>(hidden), "operator") +
+                                       " not shown; --show dot has all";
+    if (!note.empty()) console.note(note);
+    console.data(driver::draw_file(picture, note));
+  }
+
   // Of a model that cannot be imported, what its file says; nothing where that cannot be read.
   void summarize_file(const ModelSource& source, Console& console) const {
     const auto file = source.bytes
@@ -184,7 +200,8 @@ class Inspect final : public Command {
 Verb inspect_verb() {
   return {"inspect", "Describe a model",
           "Prints the inputs, outputs and weights, and for each kind of operator the number of "
-          "nodes and their arithmetic. --show prints the whole graph as text or DOT. Symbolic "
+          "nodes and their arithmetic. --show prints the whole graph as text or DOT, or draws it. "
+          "Symbolic "
           "sizes may stay unbound. For a model that cannot be imported, it prints a summary of the "
           "file and the unsupported operators, besides the error.",
           make_command<Inspect>};

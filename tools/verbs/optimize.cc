@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/optimize.h"
 
-#include <algorithm>
+#include <filesystem>
 
 #include "base/formats/text_table.h"
-#include "base/formats/units.h"
+#include "driver/kernel_comparison.h"
 #include "driver/models/open_model.h"
+#include "driver/optimize_page.h"
+#include "driver/optimize_tables.h"
 #include "driver/written_model.h"
 #include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
+#include "tools/arguments/report_option.h"
 #include "tools/frame/allocator.h"
 #include "tools/frame/build_info.h"
 #include "tools/frame/verb.h"
@@ -41,45 +44,14 @@ struct OutputOptions {
   }
 };
 
-std::string operators_text(const driver::OptimizeReport& r) {
-  base::TextTable table(
-      {{"operator"}, {"before", base::Align::kRight}, {"after", base::Align::kRight}});
-  std::map<std::string, std::pair<int, int>> kinds;
-  for (const auto& [name, count] : r.operators.before) kinds[name].first = count;
-  for (const auto& [name, count] : r.operators.after) kinds[name].second = count;
-  for (const auto& [name, counts] : kinds) {
-    table.row({name, std::to_string(counts.first), std::to_string(counts.second)});
-  }
-  table.rule();
-  table.row({"all", std::to_string(driver::operator_count(r.operators.before)),
-             std::to_string(driver::operator_count(r.operators.after))});
-  return table.render();
-}
-
 std::string rules_text(const driver::OptimizeReport& r) {
-  if (r.rules.used.empty()) return "no rule contributed to the result\n";
-  base::TextTable table({{"rule"}, {"nodes", base::Align::kRight}, {"status"}, {"limit"}});
-  for (const auto& use : r.rules.used)
-    table.row({use.name, std::to_string(use.count), use.status, use.limit});
-  return table.render();
+  const base::TextTable table = driver::rules_table(r);
+  return table.empty() ? "no rule contributed to the result\n" : table.render();
 }
 
-// Who ran against the original.
-std::string race_text(const driver::OptimizeReport& r) {
-  base::TextTable table({{"candidate"},
-                         {"operators", base::Align::kRight},
-                         {"predicted", base::Align::kRight},
-                         {"measured", base::Align::kRight}});
-  table.row({"original", std::to_string(driver::operator_count(r.operators.before)),
-             base::format_seconds(r.predicted.before_s),
-             base::format_seconds(r.race.before.median_s)});
-  for (const auto& candidate : r.race.candidates) {
-    table.row({candidate.name + (candidate.name == r.race.chosen ? " (written)" : ""),
-               std::to_string(candidate.operators), base::format_seconds(candidate.predicted_s),
-               candidate.measured.runs > 0 ? base::format_seconds(candidate.measured.median_s)
-                                           : "not raced"});
-  }
-  return table.render() + "\n";
+std::string text_of(const driver::OptimizeReport& r) {
+  return driver::operators_table(r).render() + "\n" + rules_text(r) + "\n" +
+         (r.race.measured ? driver::race_table(r).render() + "\n" : "") + r.summary();
 }
 
 class Optimize final : public Command {
@@ -87,6 +59,7 @@ class Optimize final : public Command {
   void declare(Arguments& arguments) override {
     arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
     arguments.options(output_);
+    arguments.options(report_);
     arguments.options(model_);
     arguments.options(sizes_);
     arguments.options(inputs_);
@@ -103,6 +76,10 @@ class Optimize final : public Command {
     inputs.push_back(cost_database(options_.cost_db));
     for (const std::string& output : {output_.output, external})
       EGRET_RETURN_IF_ERROR(check_not_input(output, inputs));
+    inputs.insert(
+        inputs.end(),
+        {{"the model", path_}, {"the result", output_.output}, {"the file of weights", external}});
+    EGRET_RETURN_IF_ERROR(check_report(report_, inputs));
     std::optional<rules::OpenSizes> open;
     EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(path_));
     EGRET_ASSIGN_OR_RETURN(const driver::InputValues given, driver::read_inputs(source, inputs_));
@@ -113,6 +90,8 @@ class Optimize final : public Command {
     options_.written_like = std::make_shared<const frontends::OnnxModelInfo>(model.info);
     if (output_.strict) EGRET_RETURN_IF_ERROR(driver::check_defined(model.graph));
     EGRET_RETURN_IF_ERROR(check_weights_stay(output_.output, external, path_, model));
+    for (const std::string& file : model.data_files)
+      EGRET_RETURN_IF_ERROR(check_report(report_, {{"a file of weights of the model", file}}));
     EGRET_ASSIGN_OR_RETURN(
         driver::OptimizeResult result,
         driver::optimize(model.graph, options_, console.progress(), open ? &*open : nullptr));
@@ -124,12 +103,19 @@ class Optimize final : public Command {
     if (!exported.raised_for.empty())
       console.note("the opset is raised for " + exported.raised_for);
     EGRET_RETURN_IF_ERROR(write_model(console, output_.output, exported));
+    if (!report_.report.empty())
+      result.report.kernels =
+          driver::kernels_of(model.graph, result, options_, open ? &*open : nullptr);
     if (!model_.bind.empty() && !options_.quick) compare_with_open(source, result.report, console);
-    if (output_.output != "-") {
-      const driver::OptimizeReport& r = result.report;
-      console.result(r.to_json(), operators_text(r) + "\n" + rules_text(r) + "\n" +
-                                      (r.race.measured ? race_text(r) : "") + r.summary());
-    }
+    const driver::OptimizeReport& r = result.report;
+    const auto page = [&] {
+      return driver::optimize_page(model.graph, result,
+                                   {.model = std::filesystem::path(path_).filename().string(),
+                                    .version = std::string(build_info().version)});
+    };
+    EGRET_RETURN_IF_ERROR(output_.output == "-"
+                              ? write_report(console, report_, page)
+                              : result_and_report(console, r.to_json(), text_of(r), report_, page));
     return result.report.out_of_memory ? ExitCode::kLimit
                                        : console.code_of_stop(result.report.growth.stop_reason);
   }
@@ -190,6 +176,7 @@ class Optimize final : public Command {
 
   std::string path_;
   OutputOptions output_;
+  ReportOptions report_;
   ModelOptions model_;
   driver::SizeOptions sizes_;
   InputOptions inputs_;

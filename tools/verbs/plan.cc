@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "driver/plan_training.h"
+#include "driver/report/plan_page.h"
+#include "driver/report/plan_tables.h"
 #include "ir/autodiff/training_arguments.h"
 #include "parallel/machine/named_cluster.h"
 #include "parallel/plan/plan_file.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
 #include "tools/arguments/plan_arguments.h"
+#include "tools/arguments/report_option.h"
+#include "tools/frame/build_info.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
 namespace {
-
-constexpr double kNothing = 5e-10;  // seconds
 
 struct PlanArguments {
   std::string output;
@@ -39,33 +39,6 @@ struct PlanArguments {
   }
 };
 
-std::string signed_seconds(double seconds) {
-  if (std::abs(seconds) < kNothing) return "0";
-  return (seconds < 0 ? "-" : "+") + base::format_seconds(std::abs(seconds));
-}
-
-// One row for all constants, after the other named values.
-void add_placements(base::TextTable& placements, const parallel::PlacedGraph& program) {
-  std::map<std::string, int> how;  // placements of constants
-  std::int64_t constants = 0;
-  std::int64_t bytes = 0;
-  for (const parallel::PlacedNode& node : program.nodes) {
-    const std::string placement = to_string(node.placement, program.mesh);
-    if (node.kind == parallel::PlacedNode::Kind::kConstant) {
-      ++how[placement];
-      ++constants;
-      bytes += node.whole.bytes();
-    } else if (!node.name.empty()) {
-      placements.row({node.name, ir::to_string(node.whole), placement});
-    }
-  }
-  if (constants == 0) return;
-  std::string text;
-  for (const auto& [placement, count] : how)
-    text += (text.empty() ? "" : ", ") + placement + " (" + std::to_string(count) + ")";
-  placements.row({base::counted(constants, "constant"), base::format_bytes(bytes), text});
-}
-
 // What the plan gains over one device, in a line.
 std::string answer_of(const parallel::ParallelPlan& plan, const parallel::Cluster& machine) {
   std::string text = base::format_seconds(plan.time_s) + " on " + to_string(machine.mesh) + " of " +
@@ -79,35 +52,16 @@ std::string answer_of(const parallel::ParallelPlan& plan, const parallel::Cluste
 }
 
 std::string to_text(const parallel::ParallelPlan& plan, const parallel::Cluster& machine) {
-  base::TextTable times({{"plan"}, {"time"}});
-  times.row({"this plan", base::format_seconds(plan.time_s)});
-  for (const auto& [name, seconds] : plan.baselines)
-    times.row({name, base::format_seconds(seconds)});
-  base::TextTable searches({{"search"}, {"found"}, {"plans"}, {"took"}, {"finished"}});
-  for (const parallel::FoundPlan& one : plan.searches) {
-    searches.row({std::string(one.search), base::format_seconds(one.time_s),
-                  std::to_string(one.plans), base::format_seconds(one.seconds),
-                  one.finished ? "yes" : "no"});
-  }
-  base::TextTable reasons(
-      {{"value"}, {"placement"}, {"next best"}, {"its time"}, {"computing"}, {"sending"}});
-  for (const parallel::RunnerUp& one : plan.runners_up) {
-    if (one.other.empty()) {
-      reasons.row({one.name, one.placement, "none", "", "", ""});
-      continue;
-    }
-    reasons.row({one.name, one.placement, one.other, base::format_seconds(one.time_s),
-                 signed_seconds(one.computing_s), signed_seconds(one.sending_s)});
-  }
-  base::TextTable placements({{"value"}, {"type"}, {"placement"}});
-  add_placements(placements, plan.program);
-  base::TextTable sent({{"collective"}, {"axis"}, {"times"}, {"sent by a rank"}});
-  for (const parallel::Communication& one : plan.communication)
-    sent.row({one.collective, one.axis, std::to_string(one.count), base::format_bytes(one.bytes)});
-  return answer_of(plan, machine) + times.render() + "\n" +
-         (searches.empty() ? "" : searches.render() + "\n") + placements.render() +
-         (reasons.empty() ? "" : "\n" + reasons.render()) +
-         (sent.empty() ? "" : "\n" + sent.render());
+  const auto followed_by_line = [](const base::TextTable& table) {
+    return table.empty() ? "" : table.render() + "\n";
+  };
+  const auto after_line = [](const base::TextTable& table) {
+    return table.empty() ? "" : "\n" + table.render();
+  };
+  return answer_of(plan, machine) + driver::plan_times_table(plan).render() + "\n" +
+         followed_by_line(driver::plan_searches_table(plan)) +
+         driver::placements_table(plan.program).render() +
+         after_line(driver::runners_up_table(plan)) + after_line(driver::communication_table(plan));
 }
 
 class PlanVerb final : public Command {
@@ -115,6 +69,7 @@ class PlanVerb final : public Command {
   void declare(Arguments& arguments) override {
     arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
     arguments.options(arguments_);
+    arguments.options(report_);
     arguments.options(options_);
     arguments.options(training_);
     arguments.options(model_);
@@ -124,6 +79,9 @@ class PlanVerb final : public Command {
     EGRET_RETURN_IF_ERROR(
         check_not_input(arguments_.output,
                         {{"the model", path_}, {"the file of the machine", arguments_.machine}}));
+    EGRET_RETURN_IF_ERROR(check_report(report_, {{"the model", path_},
+                                                 {"the file of the machine", arguments_.machine},
+                                                 {"the plan", arguments_.output}}));
     EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine,
                            parallel::cluster_called(arguments_.machine, arguments_.mesh));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
@@ -142,7 +100,13 @@ class PlanVerb final : public Command {
     const base::Json json = to_json(plan, origin);
     if (!arguments_.output.empty() && !keeps_earlier_file(console, arguments_.output))
       EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
-    if (arguments_.output != "-") console.result(json, to_text(plan, machine));
+    const auto page = [&] {
+      return driver::plan_page(plan, origin, machine, std::string(build_info().version));
+    };
+    EGRET_RETURN_IF_ERROR(
+        arguments_.output == "-"
+            ? write_report(console, report_, page)
+            : result_and_report(console, json, to_text(plan, machine), report_, page));
     if (arguments_.output.empty() && !console.options().json)
       console.note("the plan is not written; write it with -o FILE");
     if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
@@ -157,6 +121,7 @@ class PlanVerb final : public Command {
  private:
   std::string path_;
   PlanArguments arguments_;
+  ReportOptions report_;
   parallel::ParallelPlanOptions options_;
   ir::TrainingArguments training_;
   ModelOptions model_;

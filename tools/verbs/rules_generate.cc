@@ -2,9 +2,12 @@
 // `egret rules generate`.
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "driver/report/generation_page.h"
 #include "rules/generator/default_set.h"
 #include "rules/generator/rule_files.h"
 #include "tools/arguments/output_file.h"
+#include "tools/arguments/report_option.h"
+#include "tools/frame/build_info.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -75,7 +78,10 @@ std::vector<std::string> split(const std::string& text) {
 
 class Generate final : public Command {
  public:
-  void declare(Arguments& arguments) override { arguments.options(options_); }
+  void declare(Arguments& arguments) override {
+    arguments.options(options_);
+    arguments.options(report_);
+  }
 
   base::Result<ExitCode> run(Console& console) override {
     if (options_.folder.empty())
@@ -84,6 +90,9 @@ class Generate final : public Command {
     inputs.push_back({"the table of uses", options_.uses});
     for (const char* name : {"/generated.rules", "/generated.rules.status.json", "/report.json"})
       EGRET_RETURN_IF_ERROR(check_output(options_.folder + name, inputs));
+    inputs.insert(inputs.end(), {{"the file of rules", options_.folder + "/generated.rules"},
+                                 {"the file of counts", options_.folder + "/report.json"}});
+    EGRET_RETURN_IF_ERROR(check_report(report_, inputs));
     if (options_.space == "default") return run_default_set(console);
     EGRET_ASSIGN_OR_RETURN(const generator::Space space, wanted_space());
     EGRET_ASSIGN_OR_RETURN(generator::GenerationOptions how, common(console));
@@ -100,7 +109,11 @@ class Generate final : public Command {
     } else {
       EGRET_RETURN_IF_ERROR(generator::write_rule_files(options_.folder, space, generation));
     }
-    console.result(generator::report_json(space, generation), table_of(generation));
+    const base::Json json = generator::report_json(space, generation);
+    EGRET_RETURN_IF_ERROR(result_and_report(console, json, table_of(generation), report_, [&] {
+      return driver::generation_page({{.name = space.name, .generation = &generation}}, json,
+                                     std::string(build_info().version));
+    }));
     const bool limited = !generation.limit.empty() && console.is_given("generate-memory");
     return generation.stopped || limited ? ExitCode::kLimit : ExitCode::kOk;
   }
@@ -127,17 +140,25 @@ class Generate final : public Command {
         const std::vector<generator::Generation> generations,
         generator::generate_default_set(generator::named_spaces(), options_.folder, how));
     base::Json spaces = base::Json::array();
+    std::vector<driver::GeneratedSpace> pages;
     std::string tables;
     std::size_t rules = 0;
     for (std::size_t i = 0; i < generations.size(); ++i) {
       const generator::NamedSpace& named = generator::named_spaces()[i];
       spaces.push(generator::report_json(named.make(), generations[i]));
+      pages.push_back({.name = std::string(named.name),
+                       .help = std::string(named.help),
+                       .generation = &generations[i]});
       tables += std::string(named.name) + ": " + std::string(named.help) + "\n" +
                 table_of(generations[i]) + "\n";
       rules += generations[i].rules.size();
     }
-    console.result(base::versioned_json().set("rules", rules).set("spaces", std::move(spaces)),
-                   tables + base::counted(static_cast<std::int64_t>(rules), "rule") + " in all\n");
+    const base::Json json =
+        base::versioned_json().set("rules", rules).set("spaces", std::move(spaces));
+    EGRET_RETURN_IF_ERROR(result_and_report(
+        console, json,
+        tables + base::counted(static_cast<std::int64_t>(rules), "rule") + " in all\n", report_,
+        [&] { return driver::generation_page(pages, json, std::string(build_info().version)); }));
     return generations.back().stopped ? ExitCode::kLimit : ExitCode::kOk;
   }
 
@@ -160,40 +181,14 @@ class Generate final : public Command {
   }
 
   std::string table_of(const generator::Generation& generation) const {
-    using base::Align;
-    base::TextTable table({{"operators", Align::kRight},
-                           {"terms", Align::kRight},
-                           {"classes", Align::kRight},
-                           {"candidates", Align::kRight},
-                           {"derived", Align::kRight},
-                           {"proven", Align::kRight},
-                           {"conditional", Align::kRight},
-                           {"refuted", Align::kRight},
-                           {"undecided", Align::kRight},
-                           {"kept", Align::kRight},
-                           {"enumerate", Align::kRight},
-                           {"decide", Align::kRight},
-                           {"memory", Align::kRight}});
-    const auto count = [](std::uint64_t n) {
-      return base::format_count(static_cast<std::int64_t>(n));
-    };
-    for (std::size_t i = 0; i < generation.levels.size(); ++i) {
-      const generator::LevelCount& level = generation.levels[i];
-      const generator::CandidateCount c =
-          i < generation.candidates.size() ? generation.candidates[i] : generator::CandidateCount{};
-      table.row({count(level.operators), count(level.terms), count(level.classes),
-                 count(c.candidates), count(c.derived), count(c.proven), count(c.conditional),
-                 count(c.refuted), count(c.undecided), count(c.kept),
-                 base::format_seconds(level.seconds), base::format_seconds(c.seconds),
-                 base::format_bytes(static_cast<double>(level.bytes))});
-    }
     const std::string rules =
         base::counted(static_cast<std::int64_t>(generation.rules.size()), "rule");
-    return table.render() + "\n" + rules +
+    return driver::generation_table(generation).render() + "\n" + rules +
            (generation.stopped ? " so far, not written\n" : " in " + options_.folder + "\n");
   }
 
   GenerateOptions options_;
+  ReportOptions report_;
 };
 
 }  // namespace

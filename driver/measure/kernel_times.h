@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The times of a plan's kernels one by one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "base/status.h"
+#include "ir/evaluate/given_inputs.h"
+#include "ir/graph/graph.h"
+
+namespace egret::driver {
+
+struct KernelTime {
+  std::string name;  // of the kernel's family, or of the operator
+  std::string implementation{};
+  std::vector<std::string> nodes{};  // labels of the nodes that it computes
+  double seconds = 0;                // of one run
+};
+
+// Compiles the graph with a clock around each kernel and runs it: at least ten times and a third of
+// a second, or for two seconds. Errors: those of the plan; unsupported where the backend has no
+// clock for kernels.
+base::Result<std::vector<KernelTime>> time_kernels(const backends::Backend& backend,
+                                                   const ir::Graph& graph,
+                                                   backends::CompileOptions options,
+                                                   const ir::GivenInputs& given);
+
+}  // namespace egret::driver
