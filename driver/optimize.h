@@ -77,7 +77,8 @@ struct OptimizeOptions {
   static const base::OptionTable<OptimizeOptions>& table();
 };
 
-// What --quick sets: nothing is measured, costs are estimated, and short limits hold.
+// What --quick sets: nothing is measured, costs are estimated, and limits that have their defaults
+// become short.
 OptimizeOptions quick(OptimizeOptions options);
 
 struct OptimizeResult {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 
 #include "backends/option_help.h"
 #include "cost/database.h"
@@ -93,12 +92,13 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
 }
 
 OptimizeOptions quick(OptimizeOptions options) {
+  const OptimizeOptions defaults;
   if (options.cost == "profiled") options.cost = "roofline";
   options.no_measure = true;
   options.profile_time = 0;
-  options.limit_time = std::min(options.limit_time, 0.2);
-  options.limit_nodes = std::min<std::int64_t>(options.limit_nodes, 10'000);
-  options.extract_time = std::min(options.extract_time, 0.05);
+  if (options.limit_time == defaults.limit_time) options.limit_time = 0.2;
+  if (options.limit_nodes == defaults.limit_nodes) options.limit_nodes = 10'000;
+  if (options.extract_time == defaults.extract_time) options.extract_time = 0.05;
   return options;
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how hard the prose of the documentation is to read.
 
-    scripts/check_prose.py [--list] [FILE.md ...]      README.md, NEWS.md and docs/*.md by default
+    scripts/check_prose.py [--list] [FILE.md ...]      README.md, NEWS.md and the pages of docs/ by default
 
 Three habits make technical text hard to follow, and all three can be counted:
 
@@ -229,7 +229,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the sentences behind each excess")
     parser.add_argument("files", nargs="*", type=pathlib.Path, metavar="FILE.md")
     arguments = parser.parse_args()
-    files = arguments.files or [ROOT / "README.md", ROOT / "NEWS.md", *sorted((ROOT / "docs").glob("*.md"))]
+    files = arguments.files or [ROOT / "README.md", ROOT / "NEWS.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
     total, measured = Figures(), []
     for path in files:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What is too long for CI: unit tests under the address and undefined-behaviour sanitizers, those
-# with threads under the thread sanitizer, the tests labelled slow, and longer fuzzing.
+# with threads under the thread sanitizer, the tests labelled slow, the site of the documentation, and
+# longer fuzzing.
 #
 #   scripts/nightly.sh [seconds per fuzzer, default 600]
 set -euo pipefail
@@ -36,4 +37,5 @@ scripts/fuzz.sh "$fuzz_seconds"
 step "slow tests"
 cmake --preset release >/dev/null
 cmake --build build/release -j "$(nproc)"
+scripts/build_docs.sh
 ctest --test-dir build/release -L slow -j "$(nproc)" --output-on-failure

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # From a fresh clone to a passed test run: what CI does. Installs what is missing, builds with
-# warnings as errors, checks layers, format and prose, runs the fuzzers for a few seconds each, the
-# experiments in their smallest form, and last all tests but those labelled slow.
+# warnings as errors, checks layers, format, prose and links, runs the fuzzers for a few seconds each,
+# the experiments in their smallest form, and last all tests but those labelled slow.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 start=$SECONDS
@@ -11,10 +11,11 @@ step() { printf '\n== %s (after %d s)\n' "$*" $((SECONDS - start)); }
 step "set-up"
 scripts/setup.sh
 
-step "layers, files and prose"
+step "layers, files, prose and links"
 python3 scripts/check_layers.py
 scripts/format.sh --check
 python3 scripts/check_prose.py
+python3 scripts/check_links.py
 
 step "build"
 cmake --preset release >/dev/null
@@ -26,6 +27,7 @@ scripts/fuzz.sh "${FUZZ_SECONDS:-10}"
 if [ -x experiments/run_all ]; then
   step "experiments, smallest form"
   experiments/run_all --smoke
+  experiments/run_all --plots --check
 fi
 
 step "Python package"

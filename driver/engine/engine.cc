@@ -280,18 +280,21 @@ Result<std::unique_ptr<backends::ExecutablePlan>> Engine::compile(
 }
 
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load(
-    const ModelSource& source, const ir::Graph& graph,
+    const std::string& path, const ir::Graph& graph,
     const backends::CompileOptions& options) const {
   EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
-  std::string path = std::filesystem::absolute(source.path).string();
-  if (source.bytes) {
-    if (!source.folder.empty()) {
-      return base::unsupported(source.path + ": " + name_ +
-                               " cannot read external data of bytes; give the path of a file");
-    }
-    path = folder->file("model.onnx");
-    EGRET_RETURN_IF_ERROR(base::write_file(path, *source.bytes));
-  }
+  EGRET_ASSIGN_OR_RETURN(auto process,
+                         loaded(name_, command_, std::filesystem::absolute(path).string(),
+                                options.threads, options_.load_seconds));
+  return std::unique_ptr<backends::ExecutablePlan>(std::make_unique<EnginePlan>(
+      graph, std::move(process), std::move(folder), options_.run_seconds));
+}
+
+Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load_bytes(
+    std::string_view bytes, const ir::Graph& graph, const backends::CompileOptions& options) const {
+  EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
+  const std::string path = folder->file("model.onnx");
+  EGRET_RETURN_IF_ERROR(base::write_file(path, bytes));
   EGRET_ASSIGN_OR_RETURN(auto process,
                          loaded(name_, command_, path, options.threads, options_.load_seconds));
   return std::unique_ptr<backends::ExecutablePlan>(std::make_unique<EnginePlan>(

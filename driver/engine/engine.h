@@ -16,7 +16,6 @@
 #include "backends/backend.h"
 #include "base/options/option_table.h"
 #include "base/status.h"
-#include "driver/models/read_model.h"
 #include "frontends/onnx.h"
 
 namespace egret::driver {
@@ -60,10 +59,13 @@ class Engine : public backends::Backend {
   // given to write_like(). Errors: what export reports; unsupported if the engine refuses the file.
   base::Result<std::unique_ptr<backends::ExecutablePlan>> compile(
       const ir::Graph& graph, const backends::CompileOptions& options) const override;
-  // Loads a model as it is. `graph` is its import, with concrete sizes. Errors: unsupported for
-  // bytes with external data, which an engine finds only beside a file.
+  // Loads a file, or the bytes of one without external data, as it is. `graph` is its import, with
+  // concrete sizes.
   base::Result<std::unique_ptr<backends::ExecutablePlan>> load(
-      const ModelSource& source, const ir::Graph& graph,
+      const std::string& path, const ir::Graph& graph,
+      const backends::CompileOptions& options) const;
+  base::Result<std::unique_ptr<backends::ExecutablePlan>> load_bytes(
+      std::string_view bytes, const ir::Graph& graph,
       const backends::CompileOptions& options) const;
 
   // How graphs are written: as `egret optimize` writes its result.

@@ -27,7 +27,7 @@ COLUMNS = ["model", "domain", "verdict", "nodes", "egret_nodes", "onnxsim_nodes"
            "onnxslim_ratio", "note"]
 TYPES = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16, "tensor(double)": numpy.float64,
          "tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32, "tensor(bool)": numpy.bool_,
-         "tensor(uint8)": numpy.uint8, "tensor(int8)": numpy.int8}
+         "tensor(uint8)": numpy.uint8, "tensor(int8)": numpy.int8, "tensor(int16)": numpy.int16}
 
 
 def name_of(model):

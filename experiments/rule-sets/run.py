@@ -11,8 +11,6 @@ import onnx
 
 from lib import egret, models, results, settings
 
-import heatmap
-
 HERE = pathlib.Path(__file__).resolve().parent
 COLUMNS = ["model", "rules", "operators_before", "operators", "predicted_before_ms", "predicted_ms", "e_nodes",
            "stop", "extraction", "rules_used", "same_graph", "measured_ms", "optimize_s"]
@@ -115,8 +113,6 @@ def main():
     table.finish()
     table.print()
     counts = {(rule, model): n for (rules, rule, model), (n, _) in uses.items() if rules == sets[-1] and n}
-    names = [m.split(":", 1)[1] for m in size["predicted"] if m.split(":", 1)[1] in {r["model"] for r in table.rows}]
-    (table.folder / f"{mode}.heatmap.svg").write_text(heatmap.svg(counts, names))
     with open(table.folder / f"{mode}.heatmap.csv", "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["rule", "model", "count"])

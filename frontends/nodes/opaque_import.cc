@@ -89,6 +89,21 @@ void OpaqueImport::declare(std::string_view name, int axis) {
   if (!scope.examples().contains(name)) scope.symbol(name, example);
 }
 
+// Sizes that a model declares by names of their own ("unk__12") say nothing; those that follow from
+// the node's inputs do.
+void OpaqueImport::sharpen(ir::TensorType& declared, const ResultType& following) {
+  if (declared.dtype != following.dtype || declared.dims.size() != following.sizes.size()) return;
+  for (std::size_t axis = 0; axis < declared.dims.size(); ++axis) {
+    ir::Index& size = declared.dims[axis];
+    if (!following.sizes[axis].known || size.is_constant()) continue;
+    const bool is_name = size.node()->op == ir::ExprOp::kSymbol;
+    const ir::SymbolicScope* const scope = ir::SymbolicScope::current();
+    const bool is_known =
+        scope != nullptr && is_name && scope->examples().contains(size.node()->name);
+    if (!is_known) size = *following.sizes[axis].known;
+  }
+}
+
 base::Result<ir::Integers> OpaqueImport::shape_of(const ir::TensorType& type) {
   ir::Integers shape;
   for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
@@ -152,13 +167,15 @@ base::Result<std::vector<ir::Value>> OpaqueImport::import(const OnnxImportContex
     made.emplace_back();
     if (!node.outputs[i].valid()) continue;
     const std::string& name = context.program.value_names[node.outputs[i].index()];
-    const auto declared = declared_type(name);
+    auto declared = declared_type(name);
     ir::DType dtype = ir::DType::kF32;
     ir::Integers shape;
     bool typed = true;
-    if (!declared && !std::exchange(asked, true))
+    const bool says_all = declared && std::ranges::all_of(declared->dims, &ir::Index::is_constant);
+    if (!says_all && !std::exchange(asked, true))
       following = result_types(context, node, values, untyped_);
     if (declared) {
+      if (i < following.size() && following[i]) sharpen(*declared, *following[i]);
       dtype = declared->dtype;
       EGRET_ASSIGN_OR_RETURN(shape, shape_of(*declared));
     } else if (example_of_ && i < following.size() && following[i]) {

@@ -72,6 +72,7 @@ class OpaqueImport {
                                     const std::vector<ir::Value>& values,
                                     const std::vector<ir::Value>& made);
   std::optional<ir::TensorType> declared_type(const std::string& value) const;
+  static void sharpen(ir::TensorType& declared, const ResultType& following);
   void declare(std::string_view name, int axis);
   // The same with symbols of their own for the sizes that the type leaves open.
   base::Result<ir::Integers> shape_of(const ResultType& type, const std::string& value);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -254,6 +255,51 @@ ResultTypes window(const NodeView& node) {
   return dtype ? one(*dtype, unknown(1)) : ResultTypes();
 }
 
+// ---- Operators of com.microsoft, which ONNX Runtime's optimizers write
+
+// A product with a matrix of `columns`: the last axis has another size.
+ResultTypes product(const NodeView& node, std::optional<ir::Index> columns) {
+  const ir::TensorType* const x = node.type(0);
+  if (x == nullptr || x->rank() < 1) return {};
+  Sizes sizes = sizes_of(*x);
+  sizes.back() = {std::move(columns), {}};
+  return one(x->dtype, std::move(sizes));
+}
+
+// The matrix is packed; its size is an attribute.
+ResultTypes product_of_packed(const NodeView& node) {
+  const std::int64_t columns = node.integer("N", -1);
+  return product(node, columns > 0 ? std::optional<ir::Index>(columns) : std::nullopt);
+}
+
+// Of integers, which become reals by their scale.
+ResultTypes scaled_product(const NodeView& node) {
+  const ir::TensorType* const matrix = node.type(1);
+  if (matrix == nullptr || matrix->rank() < 1) return {};
+  ResultTypes types = product(node, matrix->dims.back());
+  if (!types.empty()) types[0]->dtype = ir::DType::kF32;
+  return types;
+}
+
+ResultTypes fused_convolution(const NodeView& node) {
+  const ir::TensorType* const x = node.type(0);
+  const ir::TensorType* const kernel = node.type(1);
+  if (x == nullptr || kernel == nullptr || x->rank() != kernel->rank() || x->rank() < 3) return {};
+  Sizes sizes = unknown(x->dims.size());
+  sizes[0].known = x->dims[0];
+  sizes[1].known = kernel->dims[0];
+  return one(x->dtype, std::move(sizes));
+}
+
+// The sum with the skip connection, and the inputs' sum as fourth output.
+ResultTypes skipping_norm(const NodeView& node) {
+  ResultTypes types = as_input(node);
+  if (types.empty()) return types;
+  types.resize(4);
+  types[3] = types[0];
+  return types;
+}
+
 // ---- Control flow
 
 // A type that a body declares of its result, with the sizes that are numbers.
@@ -383,6 +429,24 @@ constexpr Row kRows[] = {{"Attention", attended},
                          {"Unique", unique},
                          {"Upsample", resampled}};
 
+constexpr Row kMicrosoftRows[] = {{"BiasAdd", as_input},
+                                  {"BiasGelu", as_input},
+                                  {"DynamicQuantizeMatMul", scaled_product},
+                                  {"FastGelu", as_input},
+                                  {"FusedConv", fused_convolution},
+                                  {"Gelu", as_input},
+                                  {"MatMulBnb4", product_of_packed},
+                                  {"MatMulIntegerToFloat", scaled_product},
+                                  {"MatMulNBits", product_of_packed},
+                                  {"MultiHeadAttention", attended},
+                                  {"QGelu", as_input},
+                                  {"QLinearLeakyRelu", as_input},
+                                  {"QLinearSigmoid", as_input},
+                                  {"QuickGelu", as_input},
+                                  {"RotaryEmbedding", as_input},
+                                  {"SkipLayerNormalization", skipping_norm},
+                                  {"SkipSimplifiedLayerNormalization", skipping_norm}};
+
 // ---- Operators that need numbers
 
 std::optional<ir::TensorType> at_example(const ir::TensorType& type,
@@ -448,11 +512,14 @@ ResultTypes at_examples(const NodeView& node) {
 ResultTypes result_types(const OnnxImportContext& context, const OnnxProgramNode& node,
                          const std::vector<ir::Value>& values,
                          const std::set<ir::NodeId>& untyped) {
-  if (!canonical_domain(node.proto->domain()).empty()) return {};
+  const std::string domain = canonical_domain(node.proto->domain());
+  const bool standard = domain.empty();
+  if (!standard && domain != "com.microsoft") return {};
   const NodeView view(context, node, values, untyped);
-  const auto* row =
-      std::ranges::find(kRows, std::string_view(node.proto->op_type()), &Row::op_type);
-  return row != std::end(kRows) ? row->types(view) : at_examples(view);
+  const std::span<const Row> rows = standard ? std::span<const Row>(kRows) : kMicrosoftRows;
+  const auto row = std::ranges::find(rows, std::string_view(node.proto->op_type()), &Row::op_type);
+  if (row != rows.end()) return row->types(view);
+  return standard ? at_examples(view) : ResultTypes();
 }
 
 }  // namespace egret::frontends

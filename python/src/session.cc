@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "driver/engine/engine.h"
+#include "driver/load_in_engine.h"
 #include "driver/measure/backend_options.h"
 #include "driver/measure/model_comparison.h"
 #include "python/src/arrays.h"
@@ -174,7 +175,7 @@ base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const driver::Mo
                                                                 const CompareArguments& arguments) {
   const int threads = arguments.common.threads;
   EGRET_ASSIGN_OR_RETURN(const auto engine, driver::start_engine(arguments.engine));
-  if (engine != nullptr) return engine->load(source, graph, {.threads = threads});
+  if (engine != nullptr) return driver::load_in_engine(*engine, source, graph, threads);
   return driver::compile_plan(graph, arguments.backend, threads);
 }
 

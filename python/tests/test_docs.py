@@ -15,13 +15,13 @@ PAGE = next(
     )
     if path.is_file()
 )
-BLOCK = re.compile(r"^```python( torch)?\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^(<!-- needs torch -->\n)?^```python\n(.*?)^```$", re.M | re.S)
 
 
 def blocks():
     text = PAGE.read_text()
     for match in BLOCK.finditer(text):
-        line = text[: match.start()].count("\n") + 1
+        line = text[: match.start(2)].count("\n")
         yield match.group(1) is not None, "\n" * line + match.group(2)
 
 

@@ -58,7 +58,7 @@ TEST_P(PythonEngine, RefusesWhatIsNoModel) {
   if (python().empty()) GTEST_SKIP() << "no .venv (scripts/setup.sh)";
   const auto engine = Engine::start(GetParam(), {.python = python()});
   if (!engine.ok()) GTEST_SKIP() << engine.status().message();
-  const auto plan = (*engine)->load({.path = "/no/such/model.onnx"}, product(), {});
+  const auto plan = (*engine)->load("/no/such/model.onnx", product(), {});
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.status().code(), base::StatusCode::kUnsupported);
 }

@@ -18,6 +18,21 @@ OptimizeOptions quick() {
   return options;
 }
 
+TEST(QuickOptions, ShortenOnlyLimitsThatNobodySet) {
+  const OptimizeOptions short_limits = driver::quick(OptimizeOptions());
+  EXPECT_LT(short_limits.limit_time, 1);
+  EXPECT_EQ(short_limits.limit_nodes, 10'000);
+  OptimizeOptions own;
+  own.limit_time = 60;
+  own.limit_nodes = 500'000;
+  own.extract_time = 9;
+  const OptimizeOptions kept = driver::quick(own);
+  EXPECT_EQ(kept.limit_time, 60);
+  EXPECT_EQ(kept.limit_nodes, 500'000);
+  EXPECT_EQ(kept.extract_time, 9);
+  EXPECT_TRUE(kept.no_measure);
+}
+
 TEST(Optimize, FoldsBatchNormsAndChecksTheResult) {
   const auto graph = zoo::find_model("resnet18")->build({});
   ASSERT_TRUE(graph.ok());

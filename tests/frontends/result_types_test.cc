@@ -166,6 +166,21 @@ TEST_F(ResultTypes, OfForeignOperatorsAreUnknown) {
   EXPECT_EQ(types(), "untyped");
 }
 
+// A size that the model declares by a name of its own follows from the node's inputs.
+TEST_F(ResultTypes, OfOperatorsOfOnnxRuntimeFollowFromTheirInputs) {
+  model_.opset_import("com.microsoft", 1);
+  model_.node("MatMulNBits", {"x"}, {"packed"}).integer("K", 8).integer("N", 24);
+  model_.node("QuickGelu", {"packed"}, {"y"});
+  for (int node = 0; node < 2; ++node)
+    model_.graph().mutable_node(node)->set_domain("com.microsoft");
+  onnx::ValueInfoProto* value = model_.graph().add_value_info();
+  declare(value, "packed", kFloatCode, {-1, -1, -1});
+  for (int axis = 0; axis < 3; ++axis)
+    value->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(axis)->set_dim_param(
+        "unk__" + std::to_string(axis));
+  EXPECT_EQ(types(), "f32[n,s,24]");
+}
+
 // What reads such a result is no longer opaque.
 TEST_F(ResultTypes, LetOthersBeOptimized) {
   model_.node("NonZero", {"x"}, {"i"});

@@ -130,9 +130,7 @@ def apply_marked(copy: pathlib.Path, page: str) -> list[str]:
     return changed
 
 
-def make_copy(chosen: str, folder: pathlib.Path) -> tuple[pathlib.Path, list[str]]:
-    """A copy of the sources with the changes of the page, and the files that it changed."""
-    recipe = RECIPES[chosen]
+def copy_sources(recipe: Recipe, folder: pathlib.Path) -> pathlib.Path:
     copy = folder / "egret"
     copy.mkdir(parents=True, exist_ok=True)
     for needed in ["CMakeLists.txt", "cmake", *recipe.needed]:
@@ -141,17 +139,35 @@ def make_copy(chosen: str, folder: pathlib.Path) -> tuple[pathlib.Path, list[str
             shutil.copytree(source, copy / needed)
         else:
             shutil.copy2(source, copy / needed)
+    return copy
+
+
+def make_copy(chosen: str, folder: pathlib.Path) -> tuple[pathlib.Path, list[str]]:
+    """A copy of the sources with the changes of the page, and the files that it changed."""
+    recipe = RECIPES[chosen]
+    copy = copy_sources(recipe, folder)
     page = (ROOT / f"docs/{chosen}.md").read_text()
     if recipe.registration is not None:
         return copy, register(copy, recipe.registration, page)
     return copy, apply_marked(copy, page)
 
 
-def build_and_run(recipe: str, copy: pathlib.Path) -> None:
+def run_all(commands: list[list[str]], environment: dict[str, str]) -> None:
+    for command in commands:
+        done = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}\n{done.stdout[-4000:]}\nfailed ({done.returncode})")
+
+
+def environment_of(copy: pathlib.Path) -> dict[str, str]:
     # The folder, the flags and CCACHE_BASEDIR let ccache find what the usual build has compiled, if
     # that was given its root as CCACHE_BASEDIR.
+    return {**os.environ, "CCACHE_BASEDIR": str(copy)}
+
+
+def build_and_run(recipe: str, copy: pathlib.Path) -> None:
     build = copy / "build/release"
-    environment = {**os.environ, "CCACHE_BASEDIR": str(copy)}
     configure = [
         "cmake", "-G", "Ninja", "-S", str(ROOT / "tests/recipes/check"),
         "-B", str(build), f"-DEGRET_COPY={copy}", f"-DEGRET_RECIPE={recipe}",
@@ -161,12 +177,8 @@ def build_and_run(recipe: str, copy: pathlib.Path) -> None:
     if shutil.which("ccache"):
         configure.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
     jobs = str(min(2, os.cpu_count() or 1))
-    for command in (configure, ["cmake", "--build", str(build), "--target", "check", "-j", jobs],
-                    [str(build / "check")]):
-        done = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{' '.join(command)}\n{done.stdout[-4000:]}\nfailed ({done.returncode})")
+    run_all([configure, ["cmake", "--build", str(build), "--target", "check", "-j", jobs], [str(build / "check")]],
+            environment_of(copy))
 
 
 def main() -> None:

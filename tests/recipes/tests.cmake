@@ -9,6 +9,9 @@ if(Python3_FOUND)
              COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/recipes/follow_recipe.py ${recipe})
     set_tests_properties(recipes.${recipe} PROPERTIES LABELS slow TIMEOUT 1800)
   endforeach()
+  add_test(NAME recipes.operator_tutorial
+           COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/recipes/operator_tutorial.py)
+  set_tests_properties(recipes.operator_tutorial PROPERTIES LABELS slow TIMEOUT 1800)
   add_test(NAME recipes.adding_an_engine
            COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/recipes/adding_an_engine/check.py)
   set_tests_properties(recipes.adding_an_engine PROPERTIES LABELS slow TIMEOUT 300 SKIP_RETURN_CODE 77)

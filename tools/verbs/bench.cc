@@ -10,6 +10,7 @@
 #include "base/system/peak_memory.h"
 #include "cost/database.h"
 #include "driver/engine/engine.h"
+#include "driver/load_in_engine.h"
 #include "driver/measure/calibration.h"
 #include "driver/models/sized_runs.h"
 #include "tools/arguments/backend_arguments.h"
@@ -150,8 +151,8 @@ class Bench final : public Command {
       if (first) given = ir::given_by_position(model.graph, run.given);
       Racer& racer = racers.emplace_back();
       if (engine != nullptr) {
-        EGRET_ASSIGN_OR_RETURN(racer.plan,
-                               engine->load(file, model.graph, {.threads = threads(console)}));
+        EGRET_ASSIGN_OR_RETURN(
+            racer.plan, driver::load_in_engine(*engine, file, model.graph, threads(console)));
         continue;
       }
       ir::Graph handed_over = options_.kernels ? model.graph : std::move(model.graph);

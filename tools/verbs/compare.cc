@@ -2,6 +2,7 @@
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "driver/engine/engine.h"
+#include "driver/load_in_engine.h"
 #include "driver/measure/model_comparison.h"
 #include "driver/models/sized_runs.h"
 #include "tools/arguments/backend_arguments.h"
@@ -112,7 +113,7 @@ class Compare final : public Command {
     }
     const int threads = static_cast<int>(console.options().threads);
     EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(candidate_));
-    return engine->load(source, graph, {.threads = threads});
+    return driver::load_in_engine(*engine, source, graph, threads);
   }
 
   std::string reference_;
