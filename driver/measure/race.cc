@@ -11,12 +11,16 @@
 namespace egret::driver {
 namespace {
 
-// Kept beside a racer's time: its gain, with the wider half of the confidence interval. An entry
-// of the database has one deviation.
+// Kept beside a racer's time: its gain, with the wider side of the confidence interval. An entry
+// of the database has one deviation. Ratios vary by factors, so both ends are as many times away
+// from the ratio, and positive.
 std::string gain_key(const std::string& key) { return "gain in " + key; }
+backends::Gain gain_up_to(double ratio, double high) {
+  return {.ratio = ratio, .low = ratio * ratio / high, .high = high};
+}
 backends::Gain symmetric(const backends::Gain& gain) {
-  const double half = std::max(gain.ratio - gain.low, gain.high - gain.ratio);
-  return {.ratio = gain.ratio, .low = gain.ratio - half, .high = gain.ratio + half};
+  const double factor = std::max(gain.high / gain.ratio, gain.ratio / gain.low);
+  return gain_up_to(gain.ratio, gain.ratio * factor);
 }
 
 // A time is kept for this field of racers alone. Times of one race can be compared, those of two
@@ -52,9 +56,7 @@ base::Result<std::optional<std::vector<backends::Timing>>> recall(std::span<cons
                        .p90_s = entry->median_s + entry->deviation_s,
                        .mad_s = entry->deviation_s,
                        .runs = static_cast<int>(entry->runs),
-                       .gain = {.ratio = gain->median_s,
-                                .low = gain->median_s - gain->deviation_s,
-                                .high = gain->median_s + gain->deviation_s}});
+                       .gain = gain_up_to(gain->median_s, gain->median_s + gain->deviation_s)});
   }
   return std::optional(std::move(timings));
 }

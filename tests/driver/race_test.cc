@@ -55,6 +55,11 @@ TEST(Race, ARaceThatWasRunIsRemembered) {
   const auto again = race(racers, options);
   ASSERT_TRUE(first.ok() && again.ok());
   EXPECT_EQ(first->timings[1].median_s, again->timings[1].median_s);
+  const backends::Gain& gain = first->timings[1].gain;
+  EXPECT_GT(gain.low, 0);
+  EXPECT_LE(gain.low, gain.ratio);
+  EXPECT_LE(gain.ratio, gain.high);
+  EXPECT_NEAR(again->timings[1].gain.low, gain.low, 1e-9 * gain.low);
   EXPECT_EQ(first->winner, again->winner);
   const Racer unplanned[] = {{nullptr, racers[0].identity, 3}, {nullptr, racers[1].identity, 3}};
   const auto remembered = remembered_race(unplanned, options);
