@@ -43,7 +43,8 @@ SKIPPED = 77
 BLOCK = re.compile(r"(?:^<!-- (?P<mark>file|not run|exit|varies)(?:: (?P<value>[^\n]*?))? -->\n)?"
                    r"^```(?P<language>[\w+-]*)[^\n]*\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS = re.compile(r"<!-- needs: ([^\n]*?) -->")
-NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?x?|\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+DIGITS = r"\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?"  # a comma after a number is no part of it
+NUMBER = re.compile(rf"(?<![\w.])[-+]?{DIGITS}x?|{DIGITS}")
 UNIT = re.compile(r"# (?:ns|us|ms|s|min|h|B|KB|MB|GB|KiB|MiB|GiB)\b")
 
 

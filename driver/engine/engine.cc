@@ -74,8 +74,12 @@ class EngineProcess {
   // The answer to a request, of which "ok" is true. Errors: unsupported with the engine's reason
   // where it is false; unavailable for an answer that is none.
   Result<Json> ask(const Json& request, double seconds) {
-    EGRET_RETURN_IF_ERROR(child_->send(request.dump()));
-    EGRET_ASSIGN_OR_RETURN(const std::string line, child_->receive(seconds));
+    // The process may be a shell, which says nothing of the engine.
+    const std::string who = "engine " + name_;
+    if (const Status sent = child_->send(request.dump()); !sent.ok()) return sent.at(who);
+    const Result<std::string> received = child_->receive(seconds);
+    if (!received.ok()) return received.status().at(who);
+    const std::string& line = *received;
     auto answer = Json::parse(line);
     const Json* fine = answer.ok() ? answer->find("ok") : nullptr;
     if (fine == nullptr || !fine->is_bool()) {

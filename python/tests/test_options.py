@@ -18,7 +18,7 @@ FUNCTIONS = {
     "optimize": (_egret.optimize_options, {"in-place"}),
     "run": (_egret.session_options, {"at", "output-folder", "trace", "check"} | RANKS),
     "compare": (_egret.compare_options, {"at"}),
-    "plan": (_egret.plan_options, {"threads"}),
+    "plan": (_egret.plan_options, {"threads", "report"}),
     "train-step": (_egret.training_options, {"steps", "check"} | RANKS),
 }
 

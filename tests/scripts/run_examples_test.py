@@ -26,6 +26,9 @@ class Comparison(unittest.TestCase):
         self.expect_equal("model  -----\n12 ms  1.5e-3", "model     --------\n1,204.5 us  7")
         self.expect_equal("time 3 s", "time   0.25   ms")
 
+    def test_a_comma_after_a_number_is_no_part_of_it(self):
+        self.expect_equal("egret 0.1.0 (..., Release)", "egret 0.1.0 (b3d8863c37d5, Release)")
+
     def test_words_may_not_differ(self):
         self.expect_fault("status improved", "status unchanged")
         self.expect_fault("12 ms", "12 nodes")
