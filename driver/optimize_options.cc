@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include "backends/option_help.h"
 #include "cost/database.h"
 #include "cost/model.h"

@@ -215,17 +215,21 @@ Status write_graph(const ir::Graph& graph, const frontends::OnnxModelInfo& info,
   return exported.write(path);
 }
 
-Result<std::unique_ptr<EngineProcess>> loaded(const std::string& name,
-                                              const std::vector<std::string>& command,
-                                              const std::string& model, int threads,
-                                              double seconds) {
+// The plan of a model's file. `folder` holds the tensors, and perhaps the file.
+Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const std::string& name,
+                                                          const std::vector<std::string>& command,
+                                                          const EngineOptions& limits,
+                                                          std::unique_ptr<TemporaryFolder> folder,
+                                                          const std::string& model,
+                                                          const ir::Graph& graph, int threads) {
   EGRET_ASSIGN_OR_RETURN(auto process, EngineProcess::start(name, command));
   const Json load = Json::object()
                         .set("op", "load")
                         .set("model", model)
                         .set("threads", threads > 0 ? threads : backends::available_threads());
-  EGRET_RETURN_IF_ERROR(process->ask(load, seconds).status());
-  return process;
+  EGRET_RETURN_IF_ERROR(process->ask(load, limits.load_seconds).status());
+  return std::unique_ptr<backends::ExecutablePlan>(std::make_unique<EnginePlan>(
+      graph, std::move(process), std::move(folder), limits.run_seconds));
 }
 
 }  // namespace
@@ -277,21 +281,15 @@ Result<std::unique_ptr<backends::ExecutablePlan>> Engine::compile(
   EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
   const std::string model = folder->file("model.onnx");
   EGRET_RETURN_IF_ERROR(write_graph(graph, info_, *folder, model));
-  EGRET_ASSIGN_OR_RETURN(auto process,
-                         loaded(name_, command_, model, options.threads, options_.load_seconds));
-  return std::unique_ptr<backends::ExecutablePlan>(std::make_unique<EnginePlan>(
-      graph, std::move(process), std::move(folder), options_.run_seconds));
+  return plan_of(name_, command_, options_, std::move(folder), model, graph, options.threads);
 }
 
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load(
     const std::string& path, const ir::Graph& graph,
     const backends::CompileOptions& options) const {
   EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
-  EGRET_ASSIGN_OR_RETURN(auto process,
-                         loaded(name_, command_, std::filesystem::absolute(path).string(),
-                                options.threads, options_.load_seconds));
-  return std::unique_ptr<backends::ExecutablePlan>(std::make_unique<EnginePlan>(
-      graph, std::move(process), std::move(folder), options_.run_seconds));
+  return plan_of(name_, command_, options_, std::move(folder),
+                 std::filesystem::absolute(path).string(), graph, options.threads);
 }
 
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load_bytes(
@@ -299,10 +297,7 @@ Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load_bytes(
   EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
   const std::string path = folder->file("model.onnx");
   EGRET_RETURN_IF_ERROR(base::write_file(path, bytes));
-  EGRET_ASSIGN_OR_RETURN(auto process,
-                         loaded(name_, command_, path, options.threads, options_.load_seconds));
-  return std::unique_ptr<backends::ExecutablePlan>(std::make_unique<EnginePlan>(
-      graph, std::move(process), std::move(folder), options_.run_seconds));
+  return plan_of(name_, command_, options_, std::move(folder), path, graph, options.threads);
 }
 
 Result<std::unique_ptr<Engine>> start_engine(const EngineChoice& choice) {

@@ -131,18 +131,29 @@ std::optional<Contraction> find_contraction(const LoopNest& nest) {
   return found;
 }
 
+namespace {
+
+// Calls `look` with runs of the values of all elements.
+template <typename Look>
+void for_values(const Tensor& tensor, const Look& look) {
+  constexpr std::int64_t kRun = 1024;
+  double values[kRun];
+  for (std::int64_t i = 0; i < tensor.elements(); i += kRun) {
+    const std::int64_t n = std::min(kRun, tensor.elements() - i);
+    load_lanes(tensor.dtype(), tensor.data().data(), i, 1, n, values);
+    look(std::span<const double>(values, static_cast<std::size_t>(n)));
+  }
+}
+
+}  // namespace
+
 bool is_exact_in_f64(const Contraction& contraction, const LoopNest& nest,
                      std::span<const Tensor> inputs) {
   const auto largest = [&](const Contraction::Factor& factor) {
-    const Tensor& input = inputs[static_cast<std::size_t>(factor.input)];
-    constexpr std::int64_t kRun = 1024;
-    double values[kRun];
     double most = 0;
-    for (std::int64_t i = 0; i < input.elements(); i += kRun) {
-      const std::int64_t n = std::min(kRun, input.elements() - i);
-      load_lanes(input.dtype(), input.data().data(), i, 1, n, values);
-      for (std::int64_t k = 0; k < n; ++k) most = std::max(most, std::abs(values[k]));
-    }
+    for_values(inputs[static_cast<std::size_t>(factor.input)], [&](std::span<const double> values) {
+      for (const double value : values) most = std::max(most, std::abs(value));
+    });
     return most;
   };
   const auto terms = static_cast<double>(count(nest, contraction.reduced));
@@ -153,16 +164,11 @@ bool is_exact_in_f64(const Contraction& contraction, const LoopNest& nest,
 // is finite there. The test covers the whole tensor, in one pass.
 bool zeros_are_neutral(const Contraction& contraction, std::span<const Tensor> inputs) {
   const auto finite = [&](const Contraction::Factor& factor) {
-    const Tensor& input = inputs[static_cast<std::size_t>(factor.input)];
-    constexpr std::int64_t kRun = 1024;
-    double values[kRun];
     double sum = 0;  // of zeros, unless something is not finite
-    for (std::int64_t i = 0; i < input.elements(); i += kRun) {
-      const std::int64_t n = std::min(kRun, input.elements() - i);
-      load_lanes(input.dtype(), input.data().data(), i, 1, n, values);
+    for_values(inputs[static_cast<std::size_t>(factor.input)], [&](std::span<const double> values) {
       // A branch-free test: x * 0 is NaN exactly for infinities and NaN.
-      for (std::int64_t k = 0; k < n; ++k) sum += values[k] * 0.0;
-    }
+      for (const double value : values) sum += value * 0.0;
+    });
     return sum == 0;
   };
   return (contraction.rows.guards.empty() || finite(contraction.columns)) &&

@@ -23,10 +23,9 @@ class Plan:
     """Placements of all tensors of a model on the devices of a mesh. The fields of the plan file are
     attributes: placements, time_s, memory_bytes, communication, baselines, ..."""
 
-    def __init__(self, text: str, page: str = ""):
-        self._text = text
-        self._page = page
-        self._plan: dict[str, Any] = json.loads(text)
+    def __init__(self, planned: _egret.Planned):
+        self._planned = planned
+        self._plan: dict[str, Any] = json.loads(planned.text)
 
     def to_dict(self) -> dict[str, Any]:
         return dict(self._plan)
@@ -43,8 +42,7 @@ class Plan:
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes the plan as a page for a browser: one HTML file that loads nothing from elsewhere."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self._page)
+        self._planned.write_report(os.fspath(path))
 
     def __getattr__(self, name: str) -> Any:
         plan = self.__dict__.get("_plan", {})
@@ -94,4 +92,4 @@ def plan(
     if train is not False:
         chosen["train"] = True
     texts = option_texts("plan", _egret.plan_options, chosen)
-    return Plan(*_egret.plan(model_of(model, data_folder), texts, callback_of(progress)))
+    return Plan(_egret.plan(model_of(model, data_folder), texts, callback_of(progress)))

@@ -61,10 +61,17 @@ struct Arguments {
 // for when the result is saved.
 struct Optimized {
   frontends::ExportedModel model;
-  driver::OptimizeReport report;
-  std::string page;  // for a browser
+  // What a page shows. Most results get none, so it is made when it is asked for.
+  std::string name;
+  ir::Graph program;
+  driver::OptimizeResult result;
   std::vector<std::string> notes;
   bool interrupted = false;
+
+  base::Status write_page(const std::string& path) const {
+    return base::write_file(path, render(driver::optimize_page(
+                                      program, result, {.model = name, .version = EGRET_VERSION})));
+  }
 };
 
 base::Result<Optimized> optimized(const driver::ModelSource& source, const Arguments& arguments,
@@ -73,7 +80,7 @@ base::Result<Optimized> optimized(const driver::ModelSource& source, const Argum
   EGRET_ASSIGN_OR_RETURN(const driver::InputValues given,
                          values_for(source, arguments.optimize.given_inputs));
   EGRET_ASSIGN_OR_RETURN(
-      const frontends::ImportedModel model,
+      frontends::ImportedModel model,
       driver::read_open_model(source, arguments.model, arguments.sizes, given, open));
   if (arguments.output.strict) EGRET_RETURN_IF_ERROR(driver::check_defined(model.graph));
   driver::OptimizeOptions how = arguments.optimize;
@@ -85,16 +92,15 @@ base::Result<Optimized> optimized(const driver::ModelSource& source, const Argum
                                                           arguments.output.external_data));
   if (!arguments.output.report.empty())
     result.report.kernels = driver::kernels_of(model.graph, result, how, open ? &*open : nullptr);
-  all.report = result.report;
-  all.page = render(driver::optimize_page(
-      model.graph, result,
-      {.model = std::filesystem::path(source.path).filename().string(), .version = EGRET_VERSION}));
-  all.notes = model.notes;
+  all.name = std::filesystem::path(source.path).filename().string();
+  all.program = std::move(model.graph);
+  all.result = std::move(result);
+  all.notes = std::move(model.notes);
   if (!all.model.raised_for.empty())
     all.notes.push_back("the opset is raised for " + all.model.raised_for);
   if (arguments.output.report.empty()) return all;
   // The result is worth more than its page.
-  const base::Status written = base::write_file(arguments.output.report, all.page);
+  const base::Status written = all.write_page(arguments.output.report);
   if (!written.ok()) all.notes.push_back("the page was not written: " + written.message());
   return all;
 }
@@ -135,12 +141,12 @@ void bind_optimize(nb::module_& module) {
            })
       .def("write_report",
            [](const Optimized& o, const std::string& path) {
-             const base::Status status = base::write_file(path, o.page);
+             const base::Status status = o.write_page(path);
              if (!status.ok()) raise(status);
            })
-      .def_prop_ro("report", [](const Optimized& o) { return o.report.to_json().dump(); })
-      .def_prop_ro("summary", [](const Optimized& o) { return o.report.summary(); })
-      .def_prop_ro("warning", [](const Optimized& o) { return o.report.predicted.warning; })
+      .def_prop_ro("report", [](const Optimized& o) { return o.result.report.to_json().dump(); })
+      .def_prop_ro("summary", [](const Optimized& o) { return o.result.report.summary(); })
+      .def_prop_ro("warning", [](const Optimized& o) { return o.result.report.predicted.warning; })
       .def_ro("notes", &Optimized::notes)
       .def_ro("interrupted", &Optimized::interrupted);
   module.def("optimize", &optimize, nb::arg("model"), nb::arg("options"), nb::arg("inputs"),

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // egret.plan(): a model on a mesh of devices.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
 #include <utility>
 
+#include "base/system/file.h"
 #include "driver/plan_training.h"
 #include "driver/report/plan_page.h"
 #include "ir/autodiff/training_arguments.h"
@@ -46,8 +46,11 @@ struct Arguments {
   void fill(const OptionTexts& texts) { fill_options(texts, machine, model, plan, training); }
 };
 
-// The plan as `egret plan` writes it, and as a page.
-using Planned = std::pair<std::string, std::string>;
+struct Planned {
+  parallel::ParallelPlan plan;
+  parallel::PlanOrigin origin;
+  parallel::Cluster machine;
+};
 
 base::Result<Planned> planned(const driver::ModelSource& source, const Arguments& arguments,
                               base::ProgressSink* progress) {
@@ -62,13 +65,12 @@ base::Result<Planned> planned(const driver::ModelSource& source, const Arguments
   origin.model_hash = parallel::model_hash(graph);
   const bool trains = arguments.machine.train;
   EGRET_ASSIGN_OR_RETURN(
-      const parallel::ParallelPlan plan,
+      parallel::ParallelPlan plan,
       trains ? driver::plan_training(graph, arguments.training, machine, arguments.plan,
                                      source.path, progress)
              : parallel::make_plan(parallel::PlanTask{graph}, machine, arguments.plan, progress));
   if (trains) origin.training = ir::to_json(arguments.training);
-  return Planned{to_json(plan, origin).dump(1),
-                 render(driver::plan_page(plan, origin, machine, EGRET_VERSION))};
+  return Planned{std::move(plan), std::move(origin), machine};
 }
 
 Planned plan(const Model& model, const OptionTexts& options, const nb::object& progress) {
@@ -82,6 +84,13 @@ Planned plan(const Model& model, const OptionTexts& options, const nb::object& p
 }  // namespace
 
 void bind_plan(nb::module_& module) {
+  nb::class_<Planned>(module, "Planned")
+      .def_prop_ro("text", [](const Planned& p) { return to_json(p.plan, p.origin).dump(1); })
+      .def("write_report", [](const Planned& p, const std::string& path) {
+        const base::Status status = base::write_file(
+            path, render(driver::plan_page(p.plan, p.origin, p.machine, EGRET_VERSION)));
+        if (!status.ok()) raise(status);
+      });
   module.def("plan", &plan, nb::arg("model"), nb::arg("options"), nb::arg("progress").none());
   module.def("plan_options", [] {
     Arguments arguments;

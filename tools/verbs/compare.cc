@@ -57,11 +57,12 @@ class Compare final : public Command {
     ModelOptions bound = model_;
     bound.bind = run.bind;
     EGRET_ASSIGN_OR_RETURN(models.a, read_concrete_model(source, bound, console, names));
-    EGRET_ASSIGN_OR_RETURN(auto b, read_concrete_model(candidate_, bound, console, names));
+    EGRET_ASSIGN_OR_RETURN(const ModelSource candidate, source_of(candidate_));
+    EGRET_ASSIGN_OR_RETURN(auto b, read_concrete_model(candidate, bound, console, names));
     models.b = std::move(b.graph);
     EGRET_RETURN_IF_ERROR(driver::same_interface(models.a.graph, models.b));
-    EGRET_ASSIGN_OR_RETURN(models.plan,
-                           plan_of(models.b, models.engine.get(), !run.given.empty(), console));
+    EGRET_ASSIGN_OR_RETURN(models.plan, plan_of(candidate, models.b, models.engine.get(),
+                                                !run.given.empty(), console));
     models.sizes = run.sizes;
     return base::ok();
   }
@@ -102,7 +103,8 @@ class Compare final : public Command {
                   report.passed ? kept : ExitCode::kMismatch};
   }
 
-  base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const ir::Graph& graph,
+  base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const ModelSource& source,
+                                                                  const ir::Graph& graph,
                                                                   const driver::Engine* engine,
                                                                   bool given,
                                                                   Console& console) const {
@@ -112,7 +114,6 @@ class Compare final : public Command {
       return compile_plan(graph, backend, console);
     }
     const int threads = static_cast<int>(console.options().threads);
-    EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(candidate_));
     return driver::load_in_engine(*engine, source, graph, threads);
   }
 
