@@ -25,10 +25,11 @@ class Random {
     EGRET_DCHECK(bound > 0);
     return static_cast<std::uint64_t>((static_cast<Wide>(next()) * bound) >> 64);
   }
-  // Uniform in [low, high].
+  // Uniform in [low, high], which may hold all but one of the numbers of 64 bits.
   std::int64_t between(std::int64_t low, std::int64_t high) {
     EGRET_DCHECK(low <= high);
-    return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
+    const auto first = static_cast<std::uint64_t>(low);  // wraps, where signed numbers overflow
+    return static_cast<std::int64_t>(first + below(static_cast<std::uint64_t>(high) - first + 1));
   }
   // Uniform in [0, 1), 53 bits.
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference backend: the interpreter of the denotation, in f32. The oracle of the others.
 #include "backends/backend.h"
+#include "base/stop.h"
 #include "ir/evaluate/interpreter.h"
 
 namespace egret::backends {
@@ -28,8 +29,10 @@ class ReferencePlan : public ExecutablePlan {
 
  protected:
   base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) override {
-    EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> values,
-                           ir::interpret(graph_, inputs, {.precision = ir::Precision::kF32}));
+    EGRET_ASSIGN_OR_RETURN(
+        std::vector<ir::Tensor> values,
+        ir::interpret(graph_, inputs,
+                      {.precision = ir::Precision::kF32, .should_stop = base::stop_requested}));
     for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = std::move(values[i]);
     return base::ok();
   }

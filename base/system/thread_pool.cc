@@ -185,6 +185,8 @@ ThreadPool& shared_pool() {
 }
 
 void set_shared_threads(std::size_t threads) {
+  // A program may call several verbs with the same --threads.
+  if (shared_made && wanted_threads == threads) return;
   EGRET_CHECK(!shared_made, "set_shared_threads() after the pool was made");
   wanted_threads = threads;
 }

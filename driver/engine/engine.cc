@@ -32,8 +32,10 @@ struct RunnerRow {
   std::string_view name;
   std::string_view package;
 };
-constexpr RunnerRow kRunners[] = {
-    {"onnxruntime", "onnxruntime"}, {"openvino", "openvino"}, {"torch", "torch and onnx2torch"}};
+constexpr RunnerRow kRunners[] = {{"onnxruntime", "onnxruntime"},
+                                  {"openvino", "openvino"},
+                                  {"tensorrt", "numpy, and TensorRT's program trtexec in PATH,"},
+                                  {"torch", "torch and onnx2torch"}};
 
 // A folder for models and tensors, in memory where there is such a file system; goes with its
 // owner.
@@ -258,7 +260,7 @@ Result<std::unique_ptr<Engine>> Engine::start(std::string_view name, const Engin
     const auto* const row = std::ranges::find(kRunners, name, &RunnerRow::name);
     if (row == std::end(kRunners)) {
       return base::usage_error("unknown engine '" + std::string(name) + "'; known are " +
-                               "onnxruntime, openvino, torch and exec:COMMAND" +
+                               "onnxruntime, openvino, tensorrt, torch and exec:COMMAND" +
                                base::did_you_mean(name, engine_names()));
     }
     command = {options.python, "-u", "-c", std::string(engine_runner()), std::string(name)};

@@ -31,9 +31,10 @@ struct EngineOptions {
 std::vector<std::string> engine_names();
 // Help of options that set them.
 inline constexpr std::string_view kEngineHelp =
-    "Engine that runs the models: onnxruntime, openvino or torch of a Python, or exec:COMMAND for "
-    "a "
-    "program that answers the protocol of docs/engines.md (default: Egret's own backend)";
+    "Engine that runs the models: onnxruntime, openvino or torch of a Python, tensorrt by its "
+    "program "
+    "trtexec, or exec:COMMAND for a program that answers the protocol of docs/engines.md (default: "
+    "Egret's own backend)";
 inline constexpr std::string_view kEnginePythonHelp =
     "Python that has the engine's package: a path, or a name in PATH";
 

@@ -6,7 +6,11 @@ Each class below is an engine: it loads a model, takes inputs, runs, and gives o
 
 import json
 import os
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -117,7 +121,72 @@ class Torch:
         return {name: value.numpy() for name, value in zip(self.names, results)}
 
 
-ENGINES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "torch": Torch}
+class TensorRt:
+    """TensorRT on this machine's GPU, through its program trtexec.
+
+    trtexec needs seconds to start, so one call makes several runs; their times are given one by one.
+    A time is trtexec's latency: the copy of the inputs to the device, the computation, and the copy
+    of the outputs. trtexec writes values with six digits.
+    """
+
+    RUNS = 10  # of one call
+
+    def __init__(self):
+        found = shutil.which("trtexec") or shutil.which("trtexec", path="/usr/src/tensorrt/bin:/opt/tensorrt/bin")
+        if found is None:
+            raise FileNotFoundError("no program trtexec in PATH")
+        self.program = found
+        self.folder = tempfile.TemporaryDirectory(prefix="egret-tensorrt-")
+        banner = re.search(r"TensorRT v(\d+)", self.call(["--help"]))
+        self.version = dotted(int(banner.group(1))) if banner else "of unknown version"
+
+    def file(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def call(self, options):
+        done = subprocess.run([self.program, *options], capture_output=True, text=True, errors="replace", check=False)
+        if done.returncode != 0:
+            errors = [line for line in (done.stdout + done.stderr).splitlines() if "[E]" in line]
+            raise RuntimeError("\n".join(errors[:5]) or f"trtexec ended with {done.returncode}")
+        return done.stdout + done.stderr
+
+    def load(self, model, threads):
+        del threads  # the work is the GPU's
+        self.seconds = []
+        self.call([f"--onnx={model}", f"--saveEngine={self.file('engine')}", "--noTF32", "--skipInference"])
+
+    def set_inputs(self, arrays):
+        self.seconds = []
+        self.inputs = []
+        for index, (name, array) in enumerate(arrays.items()):
+            path = self.file(f"input{index}")
+            np.ascontiguousarray(array).tofile(path)
+            self.inputs.append(f"'{name}':{path}")
+
+    def run(self):
+        if not self.seconds:
+            inputs = ["--loadInputs=" + ",".join(self.inputs)] if self.inputs else []
+            self.call([f"--loadEngine={self.file('engine')}", *inputs, f"--iterations={self.RUNS}", "--duration=0",
+                       "--useSpinWait", f"--exportTimes={self.file('times')}", f"--exportOutput={self.file('outputs')}"])
+            with open(self.file("times"), encoding="utf-8") as times:
+                self.seconds = [run["latencyMs"] / 1000 for run in json.load(times)]
+        return self.seconds.pop()
+
+    def outputs(self):
+        with open(self.file("outputs"), encoding="utf-8") as file:
+            # C++ writes nan and inf, which JSON does not have.
+            text = re.sub(r"\binf\b", "Infinity", re.sub(r"-?\bnan\b", "NaN", file.read()))
+        return {output["name"]: output["values"] for output in json.loads(text)}
+
+
+def dotted(version):
+    """8601 is 8.6.1; since version 10 each part has two digits, so that 100300 is 10.3.0."""
+    if version < 10000:
+        return f"{version // 1000}.{version // 100 % 10}.{version % 100}"
+    return f"{version // 10000}.{version // 100 % 100}.{version % 100}"
+
+
+ENGINES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "tensorrt": TensorRt, "torch": Torch}
 
 
 def read(tensor):
@@ -146,12 +215,15 @@ def answer(engine, request):
         return {}
     if operation == "run":
         start = time.perf_counter()
-        engine.run()
-        return {"seconds": time.perf_counter() - start}
+        reported = engine.run()  # None where the engine has no clock of its own
+        return {"seconds": time.perf_counter() - start if reported is None else reported}
     if operation == "outputs":
         found = engine.outputs()
         for tensor in request["outputs"]:
-            write(tensor, found[tensor["name"]])
+            value = found[tensor["name"]]
+            if isinstance(value, list):
+                value = np.array(value, dtype=dtype_of(tensor["type"])).reshape(tensor["shape"])
+            write(tensor, value)
         return {}
     raise ValueError(f"unknown op {operation}")
 
@@ -160,9 +232,10 @@ def main():
     # What engines print belongs on standard error: standard output has the answers alone.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    engine = ENGINES[sys.argv[1]]()
+    engine = None
     for line in sys.stdin:
         try:
+            engine = engine or ENGINES[sys.argv[1]]()
             reply = {"ok": True, **answer(engine, json.loads(line))}
         except Exception as error:  # an engine may raise anything
             reply = {"ok": False, "error": f"{type(error).__name__}: {error}"}

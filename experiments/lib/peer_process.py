@@ -4,8 +4,9 @@ and an engine that runs out of memory is left out instead of ending the experime
 
     python -m lib.peer_process ENGINE MODEL THREADS [NAME=SIZE...]
 
-prints "ready" when the session is there, then answers lines of its input until that ends: "median SECONDS RUNS" with
-seconds, "outputs FILE" with nothing, when they are written.
+ENGINE may be "egret". Prints "ready" when the session is there, then answers lines of its input until that ends:
+"median SECONDS RUNS" with seconds, "total SECONDS" with the seconds and the number of the runs that began within that
+time, "outputs FILE" with nothing, when they are written.
 """
 import os
 import pathlib
@@ -49,6 +50,10 @@ class PeerProcess:
     def median(self, seconds, least_runs):
         return float(self._ask("median", seconds, least_runs))
 
+    def total(self, seconds):
+        spent, runs = self._ask("total", seconds).split()
+        return float(spent), int(runs)
+
     def outputs(self):
         import numpy
         with tempfile.TemporaryDirectory() as folder:
@@ -66,8 +71,9 @@ class PeerProcess:
 
 def main():
     engine, path, threads, *sizes = sys.argv[1:]
-    peers.version(engine)  # finds Debian's packages
-    session = peers.ENGINES[engine](path, int(threads))
+    if engine != "egret":
+        peers.version(engine)  # finds Debian's packages
+    session = (peers.Egret if engine == "egret" else peers.ENGINES[engine])(path, int(threads))
     bound = {name: int(size) for name, size in (text.rsplit("=", 1) for text in sizes)}
     session.bind(peers.random_inputs(session.inputs, bound))
     answers = os.fdopen(os.dup(1), "w")
@@ -77,6 +83,8 @@ def main():
         what, *words = line.split()
         if what == "median":
             print(peers.median(session, float(words[0]), int(words[1])), file=answers, flush=True)
+        elif what == "total":
+            print(*peers.total(session, float(words[0])), file=answers, flush=True)
         else:
             import numpy
             session.run()

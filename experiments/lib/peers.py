@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other engines, run on the same models: f32, so many threads, all their optimizations on."""
 import importlib
+import pathlib
 import statistics
 import sys
 import time
@@ -8,6 +9,7 @@ import warnings
 
 # Debian's packages, after those of the environment: its PyTorch is built for CPUs alone.
 DEBIAN_PACKAGES = "/usr/lib/python3/dist-packages"
+PYTHON_PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "build" / "release" / "python"
 PAUSE = 0.1  # seconds in which threads that wait for the next run give up and sleep
 
 
@@ -120,6 +122,25 @@ class Torch:
         return [output.numpy() for output in self.results]
 
 
+class Egret:
+    """A session of the built Python package, for comparisons in which both sides are run alike."""
+
+    def __init__(self, path, threads):
+        sys.path.insert(0, str(PYTHON_PACKAGE))
+        import egret
+        self.session = egret.Session(str(path), threads=threads)
+        self.inputs = [(i.name, list(i.shape), i.dtype.startswith("f")) for i in self.session.inputs]
+
+    def bind(self, given):
+        self.given = given
+
+    def run(self):
+        self.results = self.session.run(self.given)
+
+    def outputs(self):
+        return list(self.results.values())
+
+
 ENGINES = {engine.package: engine for engine in (OnnxRuntime, OpenVino, Torch)}
 
 
@@ -175,3 +196,16 @@ def median(session, seconds, least_runs=5):
         session.run()
         times.append(time.perf_counter() - start)
     return statistics.median(times)
+
+
+def total(session, seconds):
+    """Seconds and number of the runs that began within so many seconds, after a pause and one run. Inputs are bound."""
+    time.sleep(PAUSE)
+    session.run()
+    spent, runs = 0.0, 0
+    while spent < seconds:
+        start = time.perf_counter()
+        session.run()
+        spent += time.perf_counter() - start
+        runs += 1
+    return spent, runs

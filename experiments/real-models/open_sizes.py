@@ -24,7 +24,7 @@ import onnx
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from lib import egret  # noqa: E402
+from lib import deployed, egret  # noqa: E402
 import run  # noqa: E402
 
 COLUMNS = ("model", "symbols", "nodes", "open_nodes", "bound_nodes", "open_ms", "bound_ms", "undecided", "assumed",
@@ -68,20 +68,20 @@ def kinds(path):
 
 def compared(path, opened, model):
     """How many assignments were compared, and the largest errors of the result and of the original itself."""
-    before, same = run.session(path, "ORT_DISABLE_ALL"), run.session(path, "ORT_ENABLE_ALL")
-    after = run.session(opened, "ORT_DISABLE_ALL")
+    before, same = deployed.session(path, "ORT_DISABLE_ALL"), deployed.session(path, "ORT_ENABLE_ALL")
+    after = deployed.session(opened, "ORT_DISABLE_ALL")
     random = numpy.random.default_rng(47)
     agree, worst, own, draws = 0, 0.0, 0.0, 0
     while agree < ASSIGNMENTS and draws < MOST_DRAWS:
         draws += 1
         sizes = drawn_sizes(model["sizes"], random)
-        feed = run.inputs_of(before, sizes, model.get("draw", {}), draws)
+        feed = deployed.inputs_of(before, sizes, model.get("draw", {}), draws)
         try:
             expected = before.run(None, feed)
         except Exception:  # the original has no meaning at these sizes
             continue
-        worst = max(worst, run.error_between(expected, after.run(None, feed)))
-        own = max(own, run.error_between(expected, same.run(None, feed)))
+        worst = max(worst, deployed.error_between(expected, after.run(None, feed)))
+        own = max(own, deployed.error_between(expected, same.run(None, feed)))
         agree += 1
     return agree, worst, own
 
@@ -113,7 +113,7 @@ def compared_with_bound(model, path, folder, how):
     is_right = agree == ASSIGNMENTS and worst <= tolerance
     is_sensitive = agree == ASSIGNMENTS and worst <= own
     verdict = "ok" if is_right else "sensitive" if is_sensitive else "differs"
-    return {"symbols": len(at), "nodes": run.node_count(path), "open_nodes": sum(first.values()),
+    return {"symbols": len(at), "nodes": deployed.node_count(path), "open_nodes": sum(first.values()),
             "bound_nodes": sum(second.values()), "open_ms": f"{1e3 * answer['predicted_after_s']:.3f}",
             "bound_ms": f"{1e3 * gained['predicted_after_s']:.3f}", "undecided": answer.get("rules_undecided", 0),
             "assumed": len(answer.get("sizes_assumed", [])), "checked": agree, "largest_error": f"{worst:.1e}",

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/formats/units.h"
+#include "base/stop.h"
 #include "ir/evaluate/interpreter.h"
 #include "parallel/laws/laws.h"
 
@@ -135,6 +136,9 @@ base::Status check(const PlacedGraph& graph) {
 
 namespace {
 
+// Reports limit_hit on base::stop_requested().
+ir::InterpretOptions until_stopped() { return {.should_stop = base::stop_requested}; }
+
 // `held` are the inputs' parts, by input and rank.
 // Runs a ring for each rank in turn, by the same program and driver that the ranks use.
 base::Result<std::vector<ir::Tensor>> interpret_ring(
@@ -142,7 +146,7 @@ base::Result<std::vector<ir::Tensor>> interpret_ring(
     std::span<const std::vector<ir::Tensor>* const> held) {
   EGRET_ASSIGN_OR_RETURN(const RingProgram program, ring_program(graph, node));
   const auto run = [&](bool finish, std::span<const ir::Tensor> inputs) {
-    return ir::interpret(finish ? program.finish : program.step, inputs);
+    return ir::interpret(finish ? program.finish : program.step, inputs, until_stopped());
   };
   std::vector<ir::Tensor> results;
   for (std::int64_t rank = 0; rank < graph.mesh.ranks(); ++rank) {
@@ -184,6 +188,7 @@ base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
   for (const auto& output : graph.outputs) last_use[output.node] = graph.nodes.size();
   std::size_t next_input = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (base::stop_requested()) return base::limit_hit("stopped");
     const PlacedNode& node = graph.nodes[i];
     switch (node.kind) {
       case Kind::kInput:
@@ -205,7 +210,8 @@ base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
         for (std::size_t rank = 0; rank < ranks; ++rank) {
           std::vector<ir::Tensor> own;
           for (const std::size_t input : node.inputs) own.push_back(held[input][rank]);
-          EGRET_ASSIGN_OR_RETURN(ir::Tensor result, ir::evaluate(*node.op, node.part_attrs, own));
+          EGRET_ASSIGN_OR_RETURN(ir::Tensor result,
+                                 ir::evaluate(*node.op, node.part_attrs, own, until_stopped()));
           held[i].push_back(std::move(result));
         }
         break;
@@ -246,7 +252,7 @@ base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequentia
   for (const PlacedNode& node : placed.nodes) {
     if (node.kind == Kind::kInput) own.push_back(by_name[node.name]);
   }
-  EGRET_ASSIGN_OR_RETURN(const auto expected, ir::interpret(sequential, inputs));
+  EGRET_ASSIGN_OR_RETURN(const auto expected, ir::interpret(sequential, inputs, until_stopped()));
   EGRET_ASSIGN_OR_RETURN(const auto found, interpret(placed, own));
   if (found.size() != expected.size())
     return base::mismatch("the outputs of the plan differ from the model's");

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _egret
+from ._errors import Unavailable
 from ._extensions import CostModelLike, ExtractorLike, Scheduler, checked_scheduler
 from ._models import ModelLike, model_of
 from ._options import option_texts
@@ -40,9 +41,14 @@ class Result:
 
     @functools.cached_property
     def model(self) -> onnx.ModelProto:
-        """The model as an onnx.ModelProto; needs the package onnx."""
-        import onnx
-
+        """The model as an onnx.ModelProto. Unavailable without the package onnx."""
+        try:
+            import onnx
+        except ImportError as error:
+            raise Unavailable(
+                "result.model needs the package onnx (pip install onnx); "
+                "result.model_bytes and result.save() do without it"
+            ) from error
         return onnx.load_model_from_string(self.model_bytes)
 
     def save(self, path: str | os.PathLike[str]) -> None:

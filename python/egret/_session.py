@@ -33,8 +33,8 @@ class Session:
 
     Arrays are NumPy's, or any that export DLPack from the CPU. They are not copied where they are
     contiguous, aligned to 16 bytes and a multiple of 64 bytes long; outputs never are. A model with
-    open sizes is planned anew for each combination of sizes, when that is first run, and keeps its plans. May be used from several
-    threads; runs of one plan take turns.
+    open sizes is planned anew for each combination of sizes, when that is first run. The plans of the
+    last 16 combinations are kept. May be used from several threads; runs of one plan take turns.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Session:
 
     @property
     def plan_count(self) -> int:
-        """How many combinations of sizes were planned."""
+        """How many combinations of sizes have a plan now; at most 16."""
         return self._session.plan_count
 
     def run(self, feeds: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -8,15 +8,17 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <map>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "driver/engine/engine.h"
 #include "driver/load_in_engine.h"
 #include "driver/measure/backend_options.h"
 #include "driver/measure/model_comparison.h"
+#include "driver/sized_plans.h"
 #include "python/src/arrays.h"
 #include "python/src/bindings.h"
 #include "python/src/call.h"
@@ -34,7 +36,8 @@ struct SessionArguments {
   void fill(const OptionTexts& texts) { fill_options(texts, common, model, backend); }
 };
 
-// One plan for each combination of open sizes that was run.
+// One plan for each combination of open sizes that was run; the one that was used the longest time
+// ago goes first.
 class Session {
  public:
   struct Planned {
@@ -81,7 +84,7 @@ class Session {
   base::Result<Outputs> run(const ir::GivenInputs& given) {
     EGRET_ASSIGN_OR_RETURN(const driver::InputValues values, driver::fit_inputs(declared_, given));
     EGRET_ASSIGN_OR_RETURN(const auto bind, driver::bind_given(arguments_.model.bind, values));
-    EGRET_ASSIGN_OR_RETURN(Planned* const planned, this->planned(bind));
+    EGRET_ASSIGN_OR_RETURN(const std::shared_ptr<Planned> planned, this->planned(bind));
     std::vector<ir::Tensor> inputs;
     for (const std::string& name : planned->inputs) {
       const auto value = values.values.find(name);
@@ -99,27 +102,28 @@ class Session {
   }
 
  private:
-  base::Result<Planned*> planned(const std::vector<std::string>& bind) {
+  // A run that is in progress keeps a plan that others displace.
+  base::Result<std::shared_ptr<Planned>> planned(const std::vector<std::string>& bind) {
     const std::scoped_lock lock(mutex_);
-    std::unique_ptr<Planned>& known = plans_[bind];
-    if (known != nullptr) return known.get();
+    const auto known = std::ranges::find(plans_, bind, &Kept::first);
+    if (known != plans_.end()) {
+      plans_.splice(plans_.begin(), plans_, known);
+      return known->second;
+    }
+    if (plans_.size() >= driver::SizedPlanOptions().most_plans)
+      plans_.pop_back();  // before another takes memory
     driver::ModelOptions options = arguments_.model;
     options.bind = bind;
     EGRET_ASSIGN_OR_RETURN(driver::ConcreteModel read,
                            driver::read_concrete_model(source_, options));
-    auto made = std::make_unique<Planned>();
+    auto made = std::make_shared<Planned>();
     const ir::Graph& graph = read.model.graph;
     for (const ir::NodeId id : graph.inputs()) made->inputs.push_back(graph.node(id).name);
     for (const auto& output : graph.outputs()) made->outputs.push_back(output.name);
-    auto plan = driver::compile_plan(std::move(read.model.graph), arguments_.backend,
-                                     arguments_.common.threads);
-    if (!plan.ok()) {
-      plans_.erase(bind);
-      return plan.status();
-    }
-    made->plan = *std::move(plan);
-    known = std::move(made);
-    return known.get();
+    EGRET_ASSIGN_OR_RETURN(made->plan,
+                           driver::compile_plan(std::move(read.model.graph), arguments_.backend,
+                                                arguments_.common.threads));
+    return plans_.emplace_front(bind, std::move(made)).second;
   }
 
   driver::ModelSource source_;
@@ -127,7 +131,8 @@ class Session {
   std::vector<frontends::DeclaredInput> declared_;
   std::vector<frontends::OpenSize> open_;
   mutable std::mutex mutex_;
-  std::map<std::vector<std::string>, std::unique_ptr<Planned>> plans_;  // by --bind
+  using Kept = std::pair<std::vector<std::string>, std::shared_ptr<Planned>>;  // by --bind
+  std::list<Kept> plans_;  // the last used one first
 };
 
 // (name, element type, sizes: numbers, or the names of open ones)

@@ -81,6 +81,14 @@ def test_a_result_is_saved(wasteful, tmp_path):
         result.save(tmp_path / "no-such-folder" / "out.onnx")
 
 
+def test_without_the_package_onnx_a_result_says_what_to_do(mlp, monkeypatch):
+    result = egret.optimize(mlp, quick=True)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert result.model_bytes
+    with pytest.raises(egret.Unavailable, match="pip install onnx"):
+        result.model
+
+
 def test_open_sizes_stay_open(open_batch):
     result = egret.optimize(open_batch, quick=True, at={"batch": 8}, range={"batch": (1, 64)})
     assert result.model.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"

@@ -171,6 +171,15 @@ def test_scalars_and_empty_arrays():
     assert y.shape == () and y == 3
 
 
+def test_the_plans_of_the_last_sixteen_sizes_are_kept(open_batch):
+    session = egret.Session(open_batch)
+    for batch in range(1, 21):
+        session.run({"x": np.ones((batch, 16), np.float32)})
+    assert session.plan_count == 16
+    x = np.ones((1, 16), np.float32)  # displaced, and planned again
+    np.testing.assert_allclose(session.run({"x": x})["y"], expected(open_batch, {"x": x})[0], rtol=1e-4, atol=1e-5)
+
+
 def test_open_sizes_are_planned_when_they_come(open_batch):
     session = egret.Session(open_batch)
     assert session.open_sizes == ["batch"]

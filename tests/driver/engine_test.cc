@@ -4,9 +4,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 
 #include "backends/timing/measure.h"
 #include "base/system/file.h"
@@ -65,6 +69,64 @@ TEST_P(PythonEngine, RefusesWhatIsNoModel) {
 
 INSTANTIATE_TEST_SUITE_P(All, PythonEngine, testing::ValuesIn(engine_names()),
                          [](const auto& one) { return one.param; });
+
+// A folder with a program trtexec, in front of PATH while the object lives.
+class StandInTrtexec {
+ public:
+  StandInTrtexec() : folder_(testing::TempDir() + "egret-trtexec-" + std::to_string(::getpid())) {
+    std::filesystem::create_directories(folder_);
+    const std::string program = folder_ + "/trtexec";
+    const base::Status written = base::write_file(
+        program, "#!/bin/sh\nexec '" + python() +
+                     "' '" EGRET_SOURCE_DIR "/tests/driver/stand_in_trtexec.py' \"$@\"\n");
+    EXPECT_TRUE(written.ok());
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    ::setenv("PATH", (folder_ + ":" + before_).c_str(), 1);
+  }
+  ~StandInTrtexec() {
+    ::setenv("PATH", before_.c_str(), 1);
+    std::filesystem::remove_all(folder_);
+  }
+
+ private:
+  std::string folder_;
+  std::string before_ = std::getenv("PATH");
+};
+
+TEST(TensorRtEngine, RunsByTrtexec) {
+  if (python().empty()) GTEST_SKIP() << "no .venv (scripts/setup.sh)";
+  const StandInTrtexec trtexec;
+  const auto engine = Engine::start("tensorrt", {.python = python()});
+  ASSERT_TRUE(engine.ok()) << engine.status().message();
+  EXPECT_EQ((*engine)->version(), "tensorrt 10.3.0");
+  ir::GraphBuilder b;
+  const ir::Value x = b.input("x:0", {ir::DType::kF32, {2, 2}});
+  b.output("y", b.add("relu", {x}));
+  b.output("z", b.add("log", {x}));
+  const ir::Graph graph = b.finish().value();
+  const auto plan = (*engine)->compile(graph, {.threads = 1});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const ir::Tensor values = ir::Tensor::of(ir::DType::kF32, std::array<std::int64_t, 2>{2, 2},
+                                           std::array{0.5, -1.0, 0.0, 3.0});
+  const auto outputs = (*plan)->run(std::span(&values, 1));
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  EXPECT_DOUBLE_EQ((*plan)->last_device_s(), 0.75e-3);
+  EXPECT_THAT((*outputs)[0].as<float>(), testing::ElementsAre(0.5F, 0.0F, 0.0F, 3.0F));
+  const auto logs = (*outputs)[1].as<float>();
+  EXPECT_NEAR(logs[0], -0.693147, 1e-5);
+  EXPECT_TRUE(std::isnan(logs[1]));
+  EXPECT_EQ(logs[2], -std::numeric_limits<float>::infinity());
+}
+
+TEST(TensorRtEngine, GivesTrtexecsErrors) {
+  if (python().empty()) GTEST_SKIP() << "no .venv (scripts/setup.sh)";
+  const StandInTrtexec trtexec;
+  const auto engine = Engine::start("tensorrt", {.python = python()});
+  ASSERT_TRUE(engine.ok()) << engine.status().message();
+  const auto plan = (*engine)->load("/no/such/model.onnx", product(), {});
+  EXPECT_EQ(plan.status().code(), base::StatusCode::kUnsupported);
+  EXPECT_THAT(plan.status().message(), HasSubstr("[E]"));
+}
 
 TEST(Engine, ThatIsUnknownIsAUsageError) {
   const auto engine = Engine::start("onnxrutime");

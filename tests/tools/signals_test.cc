@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include "base/stop.h"
 
@@ -23,15 +25,28 @@ TEST(Signals, ASignalAsksForAStopAndDecidesTheExitCode) {
   base::request_stop(0);
 }
 
-TEST(Signals, ASecondSignalEndsTheProgramAtOnce) {
+TEST(Signals, ALaterSignalEndsTheProgramAtOnce) {
   EXPECT_EXIT(
       {
         install_signal_handlers();
         std::raise(SIGINT);
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
         std::raise(SIGTERM);
         std::exit(0);
       },
       testing::ExitedWithCode(143), "");
+}
+
+// timeout(1) signals its child and then the group of processes that the child belongs to.
+TEST(Signals, OneRequestMayArriveTwice) {
+  EXPECT_EXIT(
+      {
+        install_signal_handlers();
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

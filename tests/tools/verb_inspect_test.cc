@@ -7,6 +7,7 @@
 #include "base/system/file.h"
 #include "frontends/onnx.h"
 #include "ir/graph/builder.h"
+#include "tests/paths.h"
 #include "tests/tools/folder_test.h"
 
 namespace egret::tools {
@@ -33,35 +34,48 @@ class InspectVerb : public FolderTest {
   }
 };
 
-TEST_F(InspectVerb, SaysWhatTheFileSaysWhereItCannotBeImported) {
+TEST_F(InspectVerb, ListsOperatorsThatStayAsTheyAre) {
   write("Nope");
+  const ProgramRun run = run_program("inspect " + path("m.onnx"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, ContainsRegex("Nope +2 +not defined; stays as it is"));
+}
+
+TEST_F(InspectVerb, TakesOpenSizesAndKeepsThem) {
+  const ProgramRun run =
+      run_program("inspect " EGRET_SOURCE_DIR "/experiments/data/ppocr_cls.onnx");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, ContainsRegex("input +x +f32\\[\"?p2o.DynamicDimension.0\"?,3,"));
+  EXPECT_THAT(run.out, ContainsRegex("conv +35 +open sizes"));
+}
+
+// A convolution needs a kernel.
+TEST_F(InspectVerb, SaysWhatTheFileSaysWhereItCannotBeImported) {
+  write("Conv");
   for (const std::string& from : {path("m.onnx"), "- < " + path("m.onnx")}) {
     const ProgramRun run = run_program("inspect " + from);
-    EXPECT_EQ(run.code, 4);
-    EXPECT_THAT(run.err, HasSubstr("unsupported operator: Nope (2 nodes)"));
+    EXPECT_EQ(run.code, 3);
+    EXPECT_THAT(run.err, HasSubstr("Conv"));
     EXPECT_THAT(run.out, ContainsRegex("input +x  f32\\[2,3\\]"));
     EXPECT_THAT(run.out, ContainsRegex("weights +1 tensor, 6 elements"));
     EXPECT_THAT(run.out, ContainsRegex("nodes +3"));
     EXPECT_THAT(run.out, ContainsRegex("opset +17"));
     EXPECT_THAT(run.out, ContainsRegex("producer +a test"));
-    EXPECT_THAT(run.out, ContainsRegex("Nope +2 +unsupported"));
-    EXPECT_THAT(run.out, Not(ContainsRegex("Add +1 +unsupported")));
+    EXPECT_THAT(run.out, ContainsRegex("Conv +2"));
   }
 }
 
 TEST_F(InspectVerb, FailsWithOneDocument) {
-  write("Nope");
+  write("Conv");
   const ProgramRun run = run_program("inspect --json " + path("m.onnx"));
-  EXPECT_EQ(run.code, 4);
+  EXPECT_EQ(run.code, 3);
   const auto json = base::Json::parse(run.out);
   ASSERT_TRUE(json.ok()) << run.out;
-  EXPECT_EQ(*json->find("error")->find("code")->as_integer(), 4);
+  EXPECT_EQ(*json->find("error")->find("code")->as_integer(), 3);
   const base::Json& summary = *json->find("summary");
   EXPECT_EQ(*summary.find("producer")->as_string(), "a test");
   EXPECT_EQ(*summary.find("opsets")->find("ai.onnx")->as_integer(), 17);
-  const base::Json& op = summary.find("operators")->items()[1];
-  EXPECT_EQ(*op.find("name")->as_string(), "Nope");
-  EXPECT_FALSE(*op.find("supported")->as_bool());
+  EXPECT_EQ(*summary.find("operators")->items()[1].find("name")->as_string(), "Conv");
 }
 
 TEST_F(InspectVerb, SaysNothingOfWhatIsNoModel) {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/formats/units.h"
+#include "base/stop.h"
 #include "driver/models/training_inputs.h"
 #include "ir/autodiff/training_arguments.h"
 #include "ir/evaluate/interpreter.h"
@@ -35,7 +36,8 @@ std::string count(std::size_t n, std::string_view what) {
 // One run on random inputs with the parameters of the model.
 base::Result<double> loss_of_one_step(const ir::TrainingGraph& step) {
   EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> inputs, driver::first_inputs(step));
-  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, ir::interpret(step.graph, inputs));
+  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs,
+                         ir::interpret(step.graph, inputs, {.should_stop = base::stop_requested}));
   return outputs[0].f64_at(0);
 }
 

@@ -4,11 +4,13 @@
 
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "driver/models/open_model.h"
 #include "driver/report/graph_picture.h"
 #include "frontends/onnx_summary.h"
 #include "ir/graph/graph_dot.h"
 #include "ir/graph/graph_text.h"
 #include "ir/nest/work.h"
+#include "ir/ops/opaque.h"
 #include "tools/arguments/model_file.h"
 #include "tools/frame/verb.h"
 
@@ -36,15 +38,18 @@ struct InspectOptions {
 struct Totals {
   int operators = 0;
   double flops = 0;
-  bool known = true;  // all sizes are
+  bool known = true;    // all sizes are
+  bool defined = true;  // in Egret; others stay as they are
 };
 
 std::map<std::string, Totals> totals_by_operator(const ir::Graph& graph) {
   std::map<std::string, Totals> totals;
   for (const ir::Node& node : graph.nodes()) {
-    if (node.kind != ir::NodeKind::kOperator) continue;
-    Totals& entry = totals[node.op->name()];
+    if (node.kind != ir::NodeKind::kOperator || node.op == &ir::opaque_output()) continue;
+    const bool opaque = node.op == &ir::opaque_operator();
+    Totals& entry = totals[opaque ? node.attrs.text("type") : node.op->name()];
     ++entry.operators;
+    entry.defined = entry.defined && (!opaque || ir::body_of(graph, node) != nullptr);
     const auto work = ir::work_of(graph, node);
     entry.known = entry.known && work.ok();
     if (work.ok()) entry.flops += work->flops;
@@ -64,11 +69,14 @@ class Inspect final : public Command {
     if (console.options().json && options_.show != Show::kSummary)
       return base::usage_error("--json cannot be combined with --show text, dot or svg");
     EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(path_));
-    const auto model = read_model(source, model_, console);
+    // As `optimize` reads it: open sizes and operators that Egret lacks stay.
+    std::optional<rules::OpenSizes> open;
+    const auto model = driver::read_open_model(source, model_, {}, {}, open);
     if (!model.ok()) {
       if (options_.show == Show::kSummary) summarize_file(source, console);
       return model.status();
     }
+    report_notes(*model, console);
     switch (options_.show) {
       case Show::kText: console.data(ir::to_text(model->graph)); break;
       case Show::kDot: console.data(ir::to_dot(model->graph)); break;
@@ -177,10 +185,16 @@ class Inspect final : public Command {
         {{"operator"}, {"number", base::Align::kRight}, {"FLOP", base::Align::kRight}});
     base::Json operators = base::Json::array();
     for (const auto& [name, entry] : totals_by_operator(graph)) {
+      const bool counted = entry.known && entry.defined;
       table.row({name, std::to_string(entry.operators),
-                 entry.known ? base::format_short(entry.flops) : "open sizes"});
-      base::Json item = base::Json::object().set("name", name).set("count", entry.operators);
-      if (entry.known) item.set("flops", entry.flops);
+                 counted         ? base::format_short(entry.flops)
+                 : entry.defined ? "open sizes"
+                                 : "not defined; stays as it is"});
+      base::Json item = base::Json::object()
+                            .set("name", name)
+                            .set("count", entry.operators)
+                            .set("defined", entry.defined);
+      if (counted) item.set("flops", entry.flops);
       operators.push(std::move(item));
     }
     json.set("inputs", std::move(inputs)).set("outputs", std::move(outputs));

@@ -55,23 +55,25 @@ struct Part {
   std::int64_t offset;
 };
 
-// Computes the first so many parts inside the whole: those that fill a buffer together, most first,
-// or the first alone, reordered. 0 where it has to be copied.
+// Computes the first so many parts inside the whole: those that fill a buffer together, or the
+// first alone, reordered. 0 where it has to be copied.
 std::size_t place_run(PlanBuilder& builder, std::span<const Part> parts, const Operand& whole) {
   std::vector<Operand> values;
   for (const Part& part : parts) {
     const Operand* home = builder.find_home(part.input, part.layout);
-    if (home == nullptr) break;
+    if (home == nullptr || !builder.follows(values.empty() ? nullptr : &values.back(), *home))
+      break;
     values.push_back(*home);
   }
-  for (; !values.empty(); values.pop_back()) {
-    if (builder.place_inside(values, whole, parts[0].offset)) return values.size();
+  if (!values.empty()) {
+    const std::size_t placed = builder.place_inside(values, whole, parts[0].offset);
+    if (placed > 0) return placed;
   }
   const Part& first = parts[0];
   if (builder.is_constant(first.input) || builder.find_home(first.input, first.layout) != nullptr)
     return 0;
   const Operand reordered = builder.in_layout(first.input, first.layout);
-  return builder.place_inside(std::span(&reordered, 1), whole, first.offset) ? 1 : 0;
+  return builder.place_inside(std::span(&reordered, 1), whole, first.offset);
 }
 
 // Straight from wherever it lies, whatever the layout.

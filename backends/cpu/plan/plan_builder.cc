@@ -27,6 +27,12 @@ std::vector<ir::NodeId> outside_inputs(const ir::Graph& graph, const Group& grou
   return inputs;
 }
 
+// From the first byte of an operand behind its last.
+std::int64_t byte_span(const Operand& operand) {
+  return span_elements(operand.layout, operand.shape()) *
+         static_cast<std::int64_t>(ir::byte_size(operand.type.dtype));
+}
+
 // "conv{..}(f32[1,3,8,8], f32[4,3,3,3] const) relu(%0)".
 std::string text_of(const ir::Graph& graph, const Group& group) {
   std::string text;
@@ -347,21 +353,29 @@ std::int64_t PlanBuilder::offset_in_outermost(const Operand& operand) const {
   return offset;
 }
 
+bool PlanBuilder::follows(const Operand* before, const Operand& part) const {
+  if (before == nullptr) return offset_in_outermost(part) == 0;
+  return outermost(part.buffer) == outermost(before->buffer) &&
+         offset_in_outermost(part) == offset_in_outermost(*before) + byte_span(*before);
+}
+
 // Makes the parts' buffer a range of the outer one, so that their kernels write there and nothing
-// is copied. False where that is impossible.
-bool PlanBuilder::place_inside(std::span<const Operand> parts, const Operand& outer,
-                               std::int64_t offset) {
-  // The parts must cover their buffer completely, in order: nothing else can then lie in it.
+// is copied.
+std::size_t PlanBuilder::place_inside(std::span<const Operand> parts, const Operand& outer,
+                                      std::int64_t offset) {
   const BufferId id = outermost(parts.front().buffer);
-  std::int64_t end = 0;
-  for (const Operand& part : parts) {
-    if (outermost(part.buffer) != id || offset_in_outermost(part) != end) return false;
-    end += span_elements(part.layout, part.shape()) *
-           static_cast<std::int64_t>(ir::byte_size(part.type.dtype));
-  }
   Buffer& inner = buffers_[id.index()];
   Buffer& root = buffers_[outermost(outer.buffer).index()];
-  if (inner.kind != BufferKind::kArena || inner.bytes != end || &inner == &root) return false;
+  if (inner.kind != BufferKind::kArena || &inner == &root) return 0;
+  // The parts must cover their buffer completely, in order: nothing else can then lie in it.
+  std::int64_t end = 0;
+  std::size_t count = 0;
+  for (; count < parts.size() && end < inner.bytes; ++count) {
+    const Operand& part = parts[count];
+    if (!follows(count > 0 ? &parts[count - 1] : nullptr, part)) return 0;
+    end += byte_span(part);
+  }
+  if (end != inner.bytes) return 0;
   inner.outer = outer.buffer;
   inner.offset = outer.offset + offset;
   // Lifetimes and pending reads move to the outermost buffer (invariant 3).
@@ -369,7 +383,7 @@ bool PlanBuilder::place_inside(std::span<const Operand> parts, const Operand& ou
   if (inner.first >= 0)
     root.first = root.first < 0 ? inner.first : std::min(root.first, inner.first);
   root.last = std::max(root.last, inner.last);
-  return true;
+  return count;
 }
 
 // The lifetime of a buffer: the steps from the first to the last that touches it.

@@ -117,9 +117,14 @@ class PlanBuilder {
   // The packed forms of constants, by source and name of the form.
   const Operand* find_packed(const Operand& source, const std::string& form) const;
   void remember_packed(const Operand& source, const std::string& form, const Operand& packed);
-  // Makes the buffer that consists of `parts` in sequence a part of `outer` at `offset` bytes.
-  // False if the buffer holds other things or is not an arena buffer of its own.
-  bool place_inside(std::span<const Operand> parts, const Operand& outer, std::int64_t offset);
+  // Whether `part` lies directly behind `before` in one outermost buffer, or, where `before` is
+  // null, begins its outermost buffer.
+  bool follows(const Operand* before, const Operand& part) const;
+  // Makes the buffer that the first of `parts` fill in sequence a part of `outer` at `offset`
+  // bytes, and returns how many parts fill it. 0 if it holds other things or is not an arena buffer
+  // of its own.
+  std::size_t place_inside(std::span<const Operand> parts, const Operand& outer,
+                           std::int64_t offset);
 
   // Steps. `touched` are all operands it reads or writes.
   void add(std::unique_ptr<Step> step, std::span<const Operand> touched, std::string name,

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `egret optimize --engine onnxruntime` writes, in ONNX Runtime: compared and timed at several sizes, beside the files
+of onnxsim and OnnxSlim. One row for each model, for tables with COLUMNS."""
+import importlib.util
+import subprocess
+import sys
+import time
+
+import numpy
+import onnx
+import onnxruntime
+
+from lib import egret
+
+LEVELS = ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"]
+COLUMNS = ["model", "domain", "verdict", "nodes", "egret_nodes", "onnxsim_nodes", "onnxslim_nodes", "egret_s",
+           "onnxsim_s", "onnxslim_s", "sizes", "largest_error", "before_ms", "ratio", "worst_ratio", "onnxsim_ratio",
+           "onnxslim_ratio", "note"]
+TYPES = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16, "tensor(double)": numpy.float64,
+         "tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32, "tensor(bool)": numpy.bool_,
+         "tensor(uint8)": numpy.uint8, "tensor(int8)": numpy.int8, "tensor(int16)": numpy.int16}
+
+
+def session(path, level="ORT_ENABLE_ALL", threads=1):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = threads
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def inputs_of(opened, sizes, draw, seed):
+    random = numpy.random.default_rng(seed)
+    feed = {}
+    for value in opened.get_inputs():
+        named = lambda axis, size: sizes.get(f"{value.name}_{axis}" if size is None else size, 1)
+        shape = [size if isinstance(size, int) else named(axis, size) for axis, size in enumerate(value.shape)]
+        dtype = TYPES[value.type]
+        low, high = draw.get(value.name, (0, 1) if dtype != numpy.float32 else (-1, 1))
+        if numpy.issubdtype(dtype, numpy.floating):
+            feed[value.name] = random.uniform(low, high, shape).astype(dtype)
+        else:
+            feed[value.name] = random.integers(low, high, shape, endpoint=True).astype(dtype)
+    return feed
+
+
+def error_between(expected, got):
+    """The largest difference, in proportion to the largest element or to 0.001 (probabilities are exact to 1e-7);
+    infinite for other shapes or types."""
+    worst = 0.0
+    for a, b in zip(expected, got, strict=True):
+        if not isinstance(a, numpy.ndarray):
+            continue
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return float("inf")
+        if a.size == 0 or a.dtype.kind not in "fiub":
+            continue
+        a, b = a.astype(numpy.float64), b.astype(numpy.float64)
+        if not numpy.array_equal(numpy.isfinite(a), numpy.isfinite(b)):
+            return float("inf")
+        a, b = a[numpy.isfinite(a)], b[numpy.isfinite(b)]
+        if a.size:
+            worst = max(worst, float(numpy.abs(a - b).max() / max(numpy.abs(a).max(), 1e-3)))
+    return worst
+
+
+def times(sessions, feed, seconds, rounds):
+    """Of each session the least median of the rounds, which take turns."""
+    best = {name: float("inf") for name in sessions}
+    for opened in sessions.values():
+        opened.run(None, feed)
+    for _ in range(rounds):
+        for name, opened in sessions.items():
+            taken = []
+            end = time.perf_counter() + seconds / rounds
+            while time.perf_counter() < end or len(taken) < 3:
+                start = time.perf_counter()
+                opened.run(None, feed)
+                taken.append(time.perf_counter() - start)
+            best[name] = min(best[name], float(numpy.median(taken)))
+    return best
+
+
+def node_count(path):
+    return len(onnx.load(path, load_external_data=False).graph.node)
+
+
+def peer(name, source, target):
+    """The peer's file and its time; None where it is not installed or fails."""
+    if importlib.util.find_spec(name) is None:
+        return None
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, "-m", name, str(source), str(target)], capture_output=True, text=True,
+                          timeout=900, check=False)
+    if done.returncode != 0 or not target.exists():
+        return None
+    return time.perf_counter() - start
+
+
+def row_of(model, path, folder, config):
+    files = {"before": path, "egret": folder / "egret.onnx"}
+    row = {"nodes": node_count(path), "verdict": "ok"}
+    start = time.perf_counter()
+    try:
+        answer = egret.call("optimize", path, "-o", files["egret"], "--threads", config["threads"],
+                             "--engine", "onnxruntime", "--engine-python", sys.executable)
+    except Exception as error:  # the message is the row's
+        return {**row, "verdict": "refused", "note": str(error)[-200:].replace("\n", " ")}
+    row.update(egret_s=f"{time.perf_counter() - start:.1f}", egret_nodes=node_count(files["egret"]),
+               note=answer.get("status", ""))
+    for name in ("onnxsim", "onnxslim"):
+        seconds = peer(name, path, folder / f"{name}.onnx")
+        if seconds is not None:
+            files[name] = folder / f"{name}.onnx"
+            row.update({f"{name}_s": f"{seconds:.1f}", f"{name}_nodes": node_count(files[name])})
+    for level in LEVELS:
+        try:
+            session(files["egret"], level)
+        except Exception as error:
+            return {**row, "verdict": f"not loaded at {level}", "note": str(error)[:200].replace("\n", " ")}
+    sessions = {}
+    for name, file in files.items():
+        try:
+            sessions[name] = session(file, threads=config["threads"])
+        except Exception:  # a peer's file
+            row[f"{name}_nodes"] = "not loaded"
+    ratios = {name: [] for name in sessions}
+    errors, before = [], []
+    for seed, sizes in enumerate(model["sizes"]):
+        feed = inputs_of(sessions["before"], sizes, model.get("draw", {}), seed)
+        try:
+            expected = sessions["before"].run(None, feed)
+        except Exception as error:
+            return {**row, "verdict": "the original does not run", "note": str(error)[:200].replace("\n", " ")}
+        errors.append(error_between(expected, sessions["egret"].run(None, feed)))
+        measured = times(sessions, feed, config["seconds"], config["rounds"])
+        before.append(measured["before"])
+        for name in sessions:
+            ratios[name].append(measured[name] / measured["before"])
+    geomean = lambda values: float(numpy.exp(numpy.mean(numpy.log(values))))
+    row.update(sizes=len(model["sizes"]), largest_error=f"{max(errors):.1e}", before_ms=f"{1e3 * before[0]:.3f}",
+               ratio=f"{geomean(ratios['egret']):.3f}", worst_ratio=f"{max(ratios['egret']):.3f}")
+    for name in ("onnxsim", "onnxslim"):
+        if name in ratios:
+            row[f"{name}_ratio"] = f"{geomean(ratios[name]):.3f}"
+    return row
