@@ -4,8 +4,10 @@
 #include "runtime/rank_watch.h"
 #include "tools/console/signals.h"
 #include "tools/frame/command_line.h"
+#include "tools/frame/short_spins.h"
 
 int main(int argc, char** argv) {
+  egret::tools::shorten_spins(argv);
   egret::runtime::watch_rank([](const std::string& message) {
     std::cerr << "egret: error: " + message + "\n" << std::flush;
   });

@@ -18,6 +18,13 @@ Options are keyword arguments with the names of the command line's flags ("_" fo
 describes the package.
 """
 
+import os as _os
+
+# libgomp reads the environment once, when it is loaded: its threads then sleep after 2,000 spins, which
+# is better beside other processes (experiments/busy-machine).
+_spins = "GOMP_SPINCOUNT" not in _os.environ and "OMP_WAIT_POLICY" not in _os.environ
+if _spins:
+    _os.environ["GOMP_SPINCOUNT"] = "2000"
 try:
     from . import _egret
 except ImportError as error:
@@ -27,6 +34,9 @@ except ImportError as error:
         f"{error}. Egret needs libraries of the system; on Debian 12: apt install coinor-libcbc3 "
         "libboost-json1.81.0 libcvc5-1 libdnnl2 libprotobuf-lite32 libsqlite3-0 libz3-4 libzip4"
     ) from error
+finally:
+    if _spins:
+        del _os.environ["GOMP_SPINCOUNT"]
 
 from . import rules
 from ._egraph import EGraph, Extracted, Run

@@ -34,8 +34,9 @@ class OptimizeOptions(TypedDict, total=False):
     cost_machine: str
     # Backend that compiles and runs the operators: cpu, cuda, codegen or reference
     backend: str
-    # Engine that runs the models: onnxruntime, openvino or torch of a Python, or exec:COMMAND
-    # for a program that answers the protocol of docs/engines.md (default: Egret's own backend)
+    # Engine that runs the models: onnxruntime, openvino or torch of a Python, tensorrt by its
+    # program trtexec, or exec:COMMAND for a program that answers the protocol of
+    # docs/engines.md (default: Egret's own backend)
     engine: str
     # Python that has the engine's package: a path, or a name in PATH
     engine_python: str
@@ -141,8 +142,9 @@ class CompareOptions(TypedDict, total=False):
     without: Union[Sequence[str], str]
     # Sets of random inputs
     samples: int
-    # Engine that runs the models: onnxruntime, openvino or torch of a Python, or exec:COMMAND
-    # for a program that answers the protocol of docs/engines.md (default: Egret's own backend)
+    # Engine that runs the models: onnxruntime, openvino or torch of a Python, tensorrt by its
+    # program trtexec, or exec:COMMAND for a program that answers the protocol of
+    # docs/engines.md (default: Egret's own backend)
     engine: str
     # Python that has the engine's package: a path, or a name in PATH
     engine_python: str

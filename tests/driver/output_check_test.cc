@@ -182,6 +182,27 @@ TEST(OutputCheck, SaysSoWhereOutputsShowNothing) {
   EXPECT_EQ(compare(product(0), product(0))->vacuous, "y");
 }
 
+// A convolution by Winograd's algorithm subtracts the infinities of a model that overflowed before.
+TEST(OutputCheck, DoesNotTellNonFiniteValuesApartWhereAllAre) {
+  const auto graph = [](const char* last) {
+    ir::GraphBuilder b;
+    const Value x = b.input("x", {DType::kF32, {4}});
+    const Value large = b.add(
+        "exp",
+        {b.add("exp", {b.add("exp", {b.add("exp", {b.add("add", {b.add("abs", {x}),
+                                                                 b.scalar(DType::kF32, 2)})})})})});
+    b.output("y", last == std::string("inf")   ? large
+                  : last == std::string("nan") ? b.add("sub", {large, large})
+                                               : b.add("relu", {x}));
+    return *b.finish();
+  };
+  const auto same = compare(graph("inf"), graph("nan"));
+  ASSERT_TRUE(same.ok()) << same.status().message();
+  EXPECT_TRUE(same->passed) << to_string(*same);
+  EXPECT_EQ(same->vacuous, "y");
+  EXPECT_FALSE(compare(graph("inf"), graph("finite"))->passed);
+}
+
 TEST(OutputCheck, EndsWhenItIsAskedTo) {
   base::request_stop(SIGINT);
   const auto stopped = OutputCheck::of(product(1), CheckOptions{});

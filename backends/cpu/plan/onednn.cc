@@ -5,7 +5,6 @@
 
 #include <new>
 
-#include "backends/cpu/loops/short_spin.h"
 #include "backends/cpu/plan/plan_builder.h"
 
 namespace egret::backends::cpu {
@@ -29,7 +28,6 @@ std::string onednn_version() {
 }
 
 ThreadScope::ThreadScope(int threads) : before_(omp_get_max_threads()) {
-  if (threads > 1) keep_spins_short();
   omp_set_num_threads(threads);
 }
 ThreadScope::~ThreadScope() { omp_set_num_threads(before_); }
