@@ -34,21 +34,11 @@ def main():
             elif not path.exists():
                 print(f"{name}: {path} is not there; left out")
                 continue
-            with tempfile.TemporaryDirectory() as results_folder:
-                row = deployed.row_of({"sizes": [{}]}, path, pathlib.Path(results_folder), config)
-            table.add(model=name, domain=source, **row)
-            print(f"{name}: {row}", flush=True)
+            deployed.add_row(table, name, source, {"sizes": [{}]}, path, config)
             if source == "zoo":
                 for part in path.parent.glob(f"{path.name}*"):  # the weights of large models are beside it
                     part.unlink()
-    table.finish()
-    table.print()
-    rows = [row for row in table.rows if row["verdict"] == "ok"]
-    return results.judge(HERE / "expected.json", mode, {
-        "not_ok": len(table.rows) - len(rows),
-        "largest_error": max((float(row["largest_error"]) for row in rows), default=0),
-        "slower": sum(float(row["worst_ratio"]) > config["least_ratio"] for row in rows),
-        "models": len(table.rows)})
+    return deployed.judge(table, HERE / "expected.json", mode, config)
 
 
 if __name__ == "__main__":

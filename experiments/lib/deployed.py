@@ -2,15 +2,17 @@
 """What `egret optimize --engine onnxruntime` writes, in ONNX Runtime: compared and timed at several sizes, beside the files
 of onnxsim and OnnxSlim. One row for each model, for tables with COLUMNS."""
 import importlib.util
+import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy
 import onnx
 import onnxruntime
 
-from lib import egret
+from lib import egret, results
 
 LEVELS = ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"]
 COLUMNS = ["model", "domain", "verdict", "nodes", "egret_nodes", "onnxsim_nodes", "onnxslim_nodes", "egret_s",
@@ -144,3 +146,22 @@ def row_of(model, path, folder, config):
         if name in ratios:
             row[f"{name}_ratio"] = f"{geomean(ratios[name]):.3f}"
     return row
+
+
+def add_row(table, name, domain, model, path, config):
+    with tempfile.TemporaryDirectory() as folder:
+        row = row_of(model, path, pathlib.Path(folder), config)
+    table.add(model=name, domain=domain, **row)
+    print(f"{name}: {row}", flush=True)
+
+
+def judge(table, expected, mode, config):
+    """Ends and prints the table; the experiment's exit code."""
+    table.finish()
+    table.print()
+    rows = [row for row in table.rows if row["verdict"] == "ok"]
+    return results.judge(expected, mode, {
+        "not_ok": len(table.rows) - len(rows),
+        "largest_error": max((float(row["largest_error"]) for row in rows), default=0),
+        "slower": sum(float(row["worst_ratio"]) > config["least_ratio"] for row in rows),
+        "models": len(table.rows)})

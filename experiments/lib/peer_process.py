@@ -71,9 +71,8 @@ class PeerProcess:
 
 def main():
     engine, path, threads, *sizes = sys.argv[1:]
-    if engine != "egret":
-        peers.version(engine)  # finds Debian's packages
-    session = (peers.Egret if engine == "egret" else peers.ENGINES[engine])(path, int(threads))
+    peers.version(engine)  # finds Debian's packages
+    session = peers.SESSIONS[engine](path, int(threads))
     bound = {name: int(size) for name, size in (text.rsplit("=", 1) for text in sizes)}
     session.bind(peers.random_inputs(session.inputs, bound))
     answers = os.fdopen(os.dup(1), "w")
@@ -84,7 +83,8 @@ def main():
         if what == "median":
             print(peers.median(session, float(words[0]), int(words[1])), file=answers, flush=True)
         elif what == "total":
-            print(*peers.total(session, float(words[0])), file=answers, flush=True)
+            taken = peers.times(session, float(words[0]))
+            print(sum(taken), len(taken), file=answers, flush=True)
         else:
             import numpy
             session.run()

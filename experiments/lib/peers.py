@@ -142,6 +142,7 @@ class Egret:
 
 
 ENGINES = {engine.package: engine for engine in (OnnxRuntime, OpenVino, Torch)}
+SESSIONS = {**ENGINES, "egret": Egret}
 
 
 def version(package):
@@ -181,31 +182,22 @@ def disagreement(outputs, others):
     return largest
 
 
-def median(session, seconds, least_runs=5):
-    """Median seconds of a run, after a pause and one run. Inputs are bound.
+def times(session, seconds, least_runs=1):
+    """Seconds of each run within so much time, after a pause and one run. Inputs are bound.
 
     Engines are timed one after the other and do not take turns run by run: threads of one that wait for its next run
     in a loop take the processors from the engine whose turn it is.
     """
     time.sleep(PAUSE)
     session.run()
-    times = []
+    taken = []
     end = time.monotonic() + seconds
-    while len(times) < least_runs or time.monotonic() < end:
+    while len(taken) < least_runs or time.monotonic() < end:
         start = time.perf_counter()
         session.run()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+        taken.append(time.perf_counter() - start)
+    return taken
 
 
-def total(session, seconds):
-    """Seconds and number of the runs that began within so many seconds, after a pause and one run. Inputs are bound."""
-    time.sleep(PAUSE)
-    session.run()
-    spent, runs = 0.0, 0
-    while spent < seconds:
-        start = time.perf_counter()
-        session.run()
-        spent += time.perf_counter() - start
-        runs += 1
-    return spent, runs
+def median(session, seconds, least_runs=5):
+    return statistics.median(times(session, seconds, least_runs))

@@ -84,6 +84,20 @@ def dots(axes, labels, series, reference=1.0, log=False):
     finish(axes, reference, log, len(series))
 
 
+def beside_optimizers(rows):
+    """Times of a table of lib/deployed.py: of Egret's files, and of those of onnxsim and OnnxSlim."""
+    rows = [row for row in rows if row["verdict"] == "ok"]
+
+    def known(column):
+        return [row[column] if isinstance(row[column], float) else None for row in rows]
+
+    drawn, axes = figure(height=0.8 + 0.2 * len(rows))
+    dots(axes, [short(row["model"]) for row in rows],
+         {"Egret": known("ratio"), "onnxsim": known("onnxsim_ratio"), "OnnxSlim": known("onnxslim_ratio")})
+    axes.set_xlabel("time in ONNX Runtime relative to the original's")
+    return drawn
+
+
 def bars(axes, labels, series, reference=None, log=False):
     """Bars side by side, a group for each label."""
     thickness = 0.8 / len(series)
@@ -132,8 +146,12 @@ def cumulative(axes, series):
 
 
 def thinned(svg):
-    """The picture without the version of the program that made it, and with two decimals."""
+    """The picture without the version of the program that made it, and with two decimals. Its names of parts are
+    numbers: matplotlib's are hashes of all decimals, and the last one differs between processors."""
     svg = "\n".join(line.rstrip() for line in svg.splitlines() if "<dc:title>" not in line) + "\n"
+    names = dict.fromkeys(re.findall(r'id="([a-zA-Z][0-9a-f]{10})"', svg))
+    numbers = {name: f"part{i}" for i, name in enumerate(names)}
+    svg = re.sub(r"\b[a-zA-Z][0-9a-f]{10}\b", lambda found: numbers.get(found[0], found[0]), svg)
     return re.sub(r"(\d\.\d\d)\d+", r"\1", svg)
 
 

@@ -4,17 +4,7 @@ from lib import plots
 
 
 def figures():
-    rows = [row for row in plots.table("real-models", "full.intel-xeon") if row["verdict"] == "ok"]
-    labels = [plots.short(row["model"]) for row in rows]
-
-    def known(column):
-        return [row[column] if isinstance(row[column], float) else None for row in rows]
-
-    drawn, axes = plots.figure(height=0.8 + 0.2 * len(rows))
-    plots.dots(axes, labels, {"Egret": known("ratio"), "onnxsim": known("onnxsim_ratio"),
-                              "OnnxSlim": known("onnxslim_ratio")})
-    axes.set_xlabel("time in ONNX Runtime relative to the original's")
-    yield "full.intel-xeon", drawn
+    yield "full.intel-xeon", plots.beside_optimizers(plots.table("real-models", "full.intel-xeon"))
 
     rows = plots.table("real-models", "open_sizes")
     drawn, axes = plots.figure(height=0.8 + 0.2 * len(rows))

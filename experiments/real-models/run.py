@@ -7,7 +7,6 @@ import pathlib
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zipfile
 
 import onnxruntime
@@ -70,18 +69,8 @@ def main():
         if path is None:
             print(f"{name}: the package cannot be downloaded; left out")
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            row = deployed.row_of(model, path, pathlib.Path(folder), config)
-        table.add(model=name, domain=model["domain"], **row)
-        print(f"{name}: {row}", flush=True)
-    table.finish()
-    table.print()
-    rows = [row for row in table.rows if row["verdict"] == "ok"]
-    return results.judge(HERE / "expected.json", mode, {
-        "not_ok": len(table.rows) - len(rows),
-        "largest_error": max((float(row["largest_error"]) for row in rows), default=0),
-        "slower": sum(float(row["worst_ratio"]) > config["least_ratio"] for row in rows),
-        "models": len(table.rows)})
+        deployed.add_row(table, name, model["domain"], model, path, config)
+    return deployed.judge(table, HERE / "expected.json", mode, config)
 
 
 if __name__ == "__main__":
