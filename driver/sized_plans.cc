@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/sized_plans.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "backends/prepare.h"
@@ -47,9 +46,7 @@ base::Result<SizedPlans> plans_of(std::vector<frontends::DeclaredInput> inputs, 
 
 SizedPlans::SizedPlans(std::vector<frontends::DeclaredInput> inputs, Maker maker,
                        std::size_t most_plans)
-    : inputs_(std::move(inputs)),
-      maker_(std::move(maker)),
-      most_plans_(std::max<std::size_t>(1, most_plans)) {}
+    : inputs_(std::move(inputs)), maker_(std::move(maker)), plans_(most_plans) {}
 
 base::Result<SizedPlans> SizedPlans::of_file(const std::string& path, SizedPlanOptions options) {
   EGRET_ASSIGN_OR_RETURN(auto inputs, frontends::read_declared_inputs(path));
@@ -107,16 +104,11 @@ base::Result<ir::SymbolValues> SizedPlans::sizes_of(std::span<const ir::Tensor> 
 }
 
 base::Result<Plan*> SizedPlans::at(const ir::SymbolValues& sizes) {
-  const auto known = std::ranges::find(plans_, sizes, &Plan::sizes);
-  if (known != plans_.end()) {
-    plans_.splice(plans_.begin(), plans_, known);
-    return &plans_.front();
-  }
-  if (plans_.size() >= most_plans_) plans_.pop_back();  // before another takes memory
+  if (Plan* const known = plans_.find(sizes)) return known;
+  plans_.make_room();  // before another takes memory
   EGRET_ASSIGN_OR_RETURN(Plan made, maker_(sizes));
-  plans_.push_front(std::move(made));
   ++made_;
-  return &plans_.front();
+  return &plans_.add(sizes, std::move(made));
 }
 
 base::Result<std::vector<ir::Tensor>> SizedPlans::run(std::span<const ir::Tensor> inputs) {

@@ -8,13 +8,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "backends/backend.h"
+#include "base/recently_used.h"
 #include "base/status.h"
 #include "frontends/onnx.h"
 #include "ir/core/symbol_values.h"
@@ -69,8 +69,7 @@ class SizedPlans {
  private:
   std::vector<frontends::DeclaredInput> inputs_;
   Maker maker_;
-  std::size_t most_plans_;
-  std::list<Plan> plans_;  // the last used one first
+  base::RecentlyUsed<ir::SymbolValues, Plan> plans_;
   std::int64_t made_ = 0;
 };
 

@@ -54,7 +54,8 @@ std::size_t default_threads();
 // threads is taken from set_shared_threads() or default_threads(). Global because threads are a
 // resource of the process.
 ThreadPool& shared_pool();
-// Before the first use of shared_pool() (checked); 0 means default_threads().
+// Before the first use of shared_pool() (checked), or the same number again; 0 means
+// default_threads().
 void set_shared_threads(std::size_t threads);
 
 }  // namespace egret::base

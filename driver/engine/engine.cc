@@ -34,7 +34,7 @@ struct RunnerRow {
 };
 constexpr RunnerRow kRunners[] = {{"onnxruntime", "onnxruntime"},
                                   {"openvino", "openvino"},
-                                  {"tensorrt", "numpy, and TensorRT's program trtexec in PATH,"},
+                                  {"tensorrt", "trtexec in PATH, and numpy"},
                                   {"torch", "torch and onnx2torch"}};
 
 // A folder for models and tensors, in memory where there is such a file system; goes with its
@@ -259,9 +259,10 @@ Result<std::unique_ptr<Engine>> Engine::start(std::string_view name, const Engin
   } else {
     const auto* const row = std::ranges::find(kRunners, name, &RunnerRow::name);
     if (row == std::end(kRunners)) {
-      return base::usage_error("unknown engine '" + std::string(name) + "'; known are " +
-                               "onnxruntime, openvino, tensorrt, torch and exec:COMMAND" +
-                               base::did_you_mean(name, engine_names()));
+      std::string known;
+      for (const std::string& each : engine_names()) known += each + ", ";
+      return base::usage_error("unknown engine '" + std::string(name) + "'; known are " + known +
+                               "and exec:COMMAND" + base::did_you_mean(name, engine_names()));
     }
     command = {options.python, "-u", "-c", std::string(engine_runner()), std::string(name)};
     remedy = "; it needs " + std::string(row->package) +

@@ -175,7 +175,9 @@ class TensorRt:
     def outputs(self):
         with open(self.file("outputs"), encoding="utf-8") as file:
             # C++ writes nan and inf, which JSON does not have.
-            text = re.sub(r"\binf\b", "Infinity", re.sub(r"-?\bnan\b", "NaN", file.read()))
+            # Names are in quotes, and stay.
+            text = re.sub(r"([\[,]\s*)-?nan\b", r"\1NaN", file.read())
+            text = re.sub(r"([\[,]\s*-?)inf\b", r"\1Infinity", text)
         return {output["name"]: output["values"] for output in json.loads(text)}
 
 
@@ -196,6 +198,8 @@ def read(tensor):
 
 def write(tensor, array):
     expected = dtype_of(tensor["type"])
+    if isinstance(array, list):  # numbers without a type or shape of their own
+        array = np.array(array, dtype=expected).reshape(tensor["shape"])
     if array.dtype != expected:
         raise TypeError(f"output {tensor['name']} is {array.dtype}, not {expected}")
     if list(array.shape) != tensor["shape"]:
@@ -220,10 +224,7 @@ def answer(engine, request):
     if operation == "outputs":
         found = engine.outputs()
         for tensor in request["outputs"]:
-            value = found[tensor["name"]]
-            if isinstance(value, list):
-                value = np.array(value, dtype=dtype_of(tensor["type"])).reshape(tensor["shape"])
-            write(tensor, value)
+            write(tensor, found[tensor["name"]])
         return {}
     raise ValueError(f"unknown op {operation}")
 

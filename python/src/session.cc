@@ -8,12 +8,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <utility>
 
+#include "base/recently_used.h"
 #include "driver/engine/engine.h"
 #include "driver/load_in_engine.h"
 #include "driver/measure/backend_options.h"
@@ -105,13 +104,8 @@ class Session {
   // A run that is in progress keeps a plan that others displace.
   base::Result<std::shared_ptr<Planned>> planned(const std::vector<std::string>& bind) {
     const std::scoped_lock lock(mutex_);
-    const auto known = std::ranges::find(plans_, bind, &Kept::first);
-    if (known != plans_.end()) {
-      plans_.splice(plans_.begin(), plans_, known);
-      return known->second;
-    }
-    if (plans_.size() >= driver::SizedPlanOptions().most_plans)
-      plans_.pop_back();  // before another takes memory
+    if (const std::shared_ptr<Planned>* const known = plans_.find(bind)) return *known;
+    plans_.make_room();  // before another takes memory
     driver::ModelOptions options = arguments_.model;
     options.bind = bind;
     EGRET_ASSIGN_OR_RETURN(driver::ConcreteModel read,
@@ -123,7 +117,7 @@ class Session {
     EGRET_ASSIGN_OR_RETURN(made->plan,
                            driver::compile_plan(std::move(read.model.graph), arguments_.backend,
                                                 arguments_.common.threads));
-    return plans_.emplace_front(bind, std::move(made)).second;
+    return plans_.add(bind, std::move(made));
   }
 
   driver::ModelSource source_;
@@ -131,8 +125,8 @@ class Session {
   std::vector<frontends::DeclaredInput> declared_;
   std::vector<frontends::OpenSize> open_;
   mutable std::mutex mutex_;
-  using Kept = std::pair<std::vector<std::string>, std::shared_ptr<Planned>>;  // by --bind
-  std::list<Kept> plans_;  // the last used one first
+  base::RecentlyUsed<std::vector<std::string>, std::shared_ptr<Planned>> plans_{
+      driver::SizedPlanOptions().most_plans};  // by --bind
 };
 
 // (name, element type, sizes: numbers, or the names of open ones)

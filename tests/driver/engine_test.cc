@@ -102,7 +102,7 @@ TEST(TensorRtEngine, RunsByTrtexec) {
   ir::GraphBuilder b;
   const ir::Value x = b.input("x:0", {ir::DType::kF32, {2, 2}});
   b.output("y", b.add("relu", {x}));
-  b.output("z", b.add("log", {x}));
+  b.output("inf/z", b.add("log", {x}));
   const ir::Graph graph = b.finish().value();
   const auto plan = (*engine)->compile(graph, {.threads = 1});
   ASSERT_TRUE(plan.ok()) << plan.status().message();

@@ -65,6 +65,21 @@ TEST_F(InspectVerb, SaysWhatTheFileSaysWhereItCannotBeImported) {
   }
 }
 
+// The model has no size n, so that it is not imported.
+TEST_F(InspectVerb, MarksUnsupportedOperatorsWhereItCannotBeImported) {
+  write("Nope");
+  const ProgramRun run = run_program("inspect --bind n=3 " + path("m.onnx"));
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.out, ContainsRegex("Nope +2 +unsupported"));
+  EXPECT_THAT(run.out, Not(ContainsRegex("Add +1 +unsupported")));
+  const ProgramRun document = run_program("inspect --json --bind n=3 " + path("m.onnx"));
+  const auto json = base::Json::parse(document.out);
+  ASSERT_TRUE(json.ok()) << document.out;
+  const base::Json& op = json->find("summary")->find("operators")->items()[1];
+  EXPECT_EQ(*op.find("name")->as_string(), "Nope");
+  EXPECT_FALSE(*op.find("supported")->as_bool());
+}
+
 TEST_F(InspectVerb, FailsWithOneDocument) {
   write("Conv");
   const ProgramRun run = run_program("inspect --json " + path("m.onnx"));

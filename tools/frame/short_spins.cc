@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kSpins = "GOMP_SPINCOUNT";
 constexpr const char* kRestarted = "EGRET_RESTARTED";
-// Starting again takes 15 ms, which only runs of models are worth.
+// Starting again takes about 6 ms, which only runs of models are worth.
 constexpr std::array<std::string_view, 6> kVerbs = {"bench",    "compare", "costs",
                                                     "optimize", "run",     "train-step"};
 

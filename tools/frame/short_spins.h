@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long OpenMP's threads wait in a loop before they sleep.
 //
-// libgomp lets a waiting thread spin 300,000 times, about 10 ms. Beside another busy process that
-// time is lost, because the spinning thread holds the processor that the awaited thread needs.
-// After 2,000 spins, longer than the time between two kernels, it costs nothing on an idle machine
-// (experiments/busy-machine). libgomp reads the number from the environment before main() begins.
+// libgomp lets a waiting thread spin 300,000 times, which takes milliseconds. Beside another busy
+// process that time is lost: the spinning thread holds the processor that the awaited thread needs.
+// Sleeping after 2,000 spins, longer than the time between two kernels, costs nothing on an idle
+// machine (experiments/busy-machine). libgomp reads the number from the environment before main()
+// begins.
 #pragma once
 
 namespace egret::tools {
