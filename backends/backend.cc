@@ -57,6 +57,11 @@ int available_threads() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
+base::Result<Division> Backend::divide(const ir::Graph& /*graph*/,
+                                       const CompileOptions& /*options*/) const {
+  return base::unsupported("the backend '" + std::string(name()) + "' divides graphs by itself");
+}
+
 std::string node_label(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   if (!node.name.empty()) return node.name;

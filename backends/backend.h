@@ -35,6 +35,10 @@ enum class Emission : std::uint8_t {
   kAll,
 };
 
+// The nodes of each kernel of a plan, ascending. Others read the value of its last node alone. A node
+// may be in several kernels: each of them then computes it.
+using Division = std::vector<std::vector<ir::NodeId>>;
+
 struct CompileOptions {
   int threads = 0;       // 0: as many as the process may use
   bool profile = false;  // time each kernel of each run (PlanReport::Kernel::seconds)
@@ -55,6 +59,8 @@ struct CompileOptions {
   // On the CPU, a run fails where an index of a gather lies outside of its axis. Otherwise it
   // counts modulo the size of the axis, as in the operator's definition, which random indices need.
   bool checked_indices = false;
+  // The division into kernels, in the place of the backend's own; empty: its own.
+  Division division{};
   // For tests of kernels, on the CPU: each value has memory of its own between inaccessible pages.
   // A run that writes beyond a value fails, a run that reads far beyond one ends the program.
   bool guarded_memory = false;
@@ -78,6 +84,7 @@ struct PlanReport {
     // Only with CompileOptions::profile: operators, implementation, types and layouts. Kernels of
     // equal signatures do equal work. Empty where a backend does not report it.
     std::string signature{};
+    int part = -1;           // of CompileOptions::division, that the kernel belongs to; -1: none
     double seconds = 0;       // mean of a run, over all slices
     double last_start_s = 0;  // start in the last run's last slice, from the first kernel
     double last_s = 0;        // its duration there
@@ -168,6 +175,12 @@ class Backend {
       ir::Graph graph, const CompileOptions& options) const {
     return compile(graph, options);
   }
+  // The kernels into which compile() would divide the operators of a graph, without making them. A
+  // node that becomes several kernels occurs in each of them. Nodes are those of the given graph,
+  // whose constants are taken as they are: nothing is folded. O(nodes). Errors: those of compile();
+  // unsupported where the backend takes no division.
+  virtual base::Result<Division> divide(const ir::Graph& graph,
+                                        const CompileOptions& options) const;
   // A hint: the caller will compile these graphs one after the other. The slow parts are prepared
   // now, on all processors. Nothing else changes; errors show in compile().
   virtual void make_ready(std::span<const ir::Graph> /*graphs*/,

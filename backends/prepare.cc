@@ -132,6 +132,7 @@ base::Result<PreparedGraph> fold_constants(const Backend& backend, const Prepare
   CompileOptions once = options;
   once.fold = false;
   once.profile = once.report_only = false;
+  once.division.clear();
   once.search = false;  // it runs once
   once.streams = 1;
   once.slices = 1;                   // the same constants for all of them

@@ -2,17 +2,19 @@
 #include "driver/decide.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <span>
 #include <utility>
 
+#include "backends/division.h"
 #include "backends/timing/measure.h"
 #include "base/stop.h"
-#include "driver/measure/batch_plan.h"
 #include "driver/measure/interference.h"
 #include "driver/measure/race.h"
 #include "driver/measure/size_check.h"
 #include "driver/select/kernel_costs.h"
+#include "driver/track.h"
 #include "frontends/onnx.h"
 
 namespace egret::driver {
@@ -47,13 +49,15 @@ void take(Candidate& candidate, Decision& decision) {
   decision.chosen = &candidate;
   if (candidate.plan != nullptr) decision.arena_after = candidate.plan->report().arena_bytes;
   decision.graph = std::move(candidate.graph);
+  // Whoever reads the result compiles the kernels that were chosen.
+  if (!candidate.division.empty()) backends::store_division(decision.graph, candidate.division);
   decision.plan = std::move(candidate.plan);
 }
 
 // Without a plan of the original, nothing can be checked. An unchecked result is only written where
 // the user asked for that.
 base::Status decide_without_running(const ir::Graph& original, Candidate& cheapest,
-                                    const Setup& setup, const OptimizeOptions& options,
+                                    const Track& track, const Setup& setup, const OptimizeOptions& options,
                                     Decision& decision) {
   if (!options.no_check && setup.forbidden.any_in(original))
     return base::limit_hit(decision.notes.back());
@@ -63,7 +67,7 @@ base::Status decide_without_running(const ir::Graph& original, Candidate& cheape
     keep_original(original, nullptr, decision);
     return base::ok();
   }
-  const base::Status compiled = compile(cheapest, setup.track(), setup.plan);
+  const base::Status compiled = track.compile(cheapest);
   if (!compiled.ok() && compiled.code() != base::StatusCode::kLimit) return compiled;
   take(cheapest, decision);
   return base::ok();
@@ -102,14 +106,14 @@ RaceOptions race_options(const Setup& setup, const OptimizeOptions& options) {
 // Compiles the candidates and returns the positions of those that run. All of them do on a backend;
 // an engine may refuse a candidate, crash or hang.
 base::Result<std::vector<std::size_t>> compile_usable(std::vector<Candidate>& candidates,
-                                                      const Setup& setup,
+                                                      const Track& track, const Setup& setup,
                                                       const OptimizeOptions& options,
                                                       Decision& decision) {
   const base::Random random(static_cast<std::uint64_t>(options.seed));
   std::vector<std::size_t> usable;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     Candidate& candidate = candidates[i];
-    base::Status status = compile(candidate, setup.track(), setup.plan);
+    base::Status status = track.compile(candidate);
     if (status.ok() && setup.engine != nullptr)
       status = candidate.plan->run(backends::random_inputs(*candidate.plan, random)).status();
     if (status.ok()) {
@@ -124,15 +128,21 @@ base::Result<std::vector<std::size_t>> compile_usable(std::vector<Candidate>& ca
   return usable;
 }
 
+// A file as it was given may run otherwise than the same graph as Egret writes it.
+std::string name_of_original(const ir::Graph& original, const Track& track) {
+  return identity_of(original) + (track.runs_given_file() ? " as given" : "");
+}
+
 // A plan of a large model takes seconds to compile, so a race that the database remembers is not
 // run again and compiles none.
 base::Result<RaceResult> race_against(const ir::Graph& original, ExecutablePlan& plan,
-                                      std::vector<Candidate>& candidates, const Setup& setup,
+                                      std::vector<Candidate>& candidates, const Track& track,
+                                      const Setup& setup,
                                       const OptimizeOptions& options, Decision& decision) {
   RaceOptions racing = race_options(setup, options);
   racing.measure.given = ir::given_by_position(original, options.given_inputs);
   std::vector<Racer> racers{
-      {&plan, identity_of(original), operator_count(decision.operators_before)}};
+      {&plan, name_of_original(original, track), operator_count(decision.operators_before)}};
   for (const Candidate& candidate : candidates)
     racers.push_back({nullptr, candidate.identity, operator_count(candidate.operators)});
   if (!setup.predicts_by_kernels) {
@@ -140,7 +150,7 @@ base::Result<RaceResult> race_against(const ir::Graph& original, ExecutablePlan&
     if (remembered) return *std::move(remembered);
   }
   EGRET_ASSIGN_OR_RETURN(const std::vector<std::size_t> usable,
-                         compile_usable(candidates, setup, options, decision));
+                         compile_usable(candidates, track, setup, options, decision));
   EGRET_RETURN_IF_ERROR(predict_by_kernels(plan, candidates, setup, decision));
   std::vector<Racer> ready{racers.front()};
   for (const std::size_t i : usable) {
@@ -159,12 +169,28 @@ base::Result<RaceResult> race_against(const ir::Graph& original, ExecutablePlan&
   return result;
 }
 
+// The program and a result at one profile. Inputs are given where they fit.
+base::Result<ProfileTimes> times_at(const rules::SizeProfile& profile, const ir::Graph& program,
+                                    const ir::Graph& result, const Track& track,
+                                    RaceOptions racing, const ir::GivenInputs& given) {
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph before, rules::at_sizes(program, profile.sizes));
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph after, rules::at_sizes(result, profile.sizes));
+  EGRET_ASSIGN_OR_RETURN(const PlanPointer plan_before, track.original_at(profile.sizes));
+  EGRET_ASSIGN_OR_RETURN(const PlanPointer plan_after, track.result_at(result, profile.sizes));
+  racing.measure.given = ir::given_by_position(before, given);
+  const std::array<Racer, 2> racers{
+      Racer{plan_before.get(), name_of_original(before, track),
+            static_cast<int>(program.operator_count())},
+      Racer{plan_after.get(), identity_of(after), static_cast<int>(result.operator_count())}};
+  return race_at(profile, racers, racing);
+}
+
 // With several profiles: the fastest candidate that is no slower than the program at any of them,
 // or 0, the original.
 base::Result<std::size_t> winner_at_profiles(const ir::Graph& program, const rules::OpenSizes& open,
                                              const std::vector<Candidate>& candidates,
-                                             const Setup& setup, const OptimizeOptions& options,
-                                             Decision& decision) {
+                                             const Track& track, const Setup& setup,
+                                             const OptimizeOptions& options, Decision& decision) {
   const std::vector<rules::SizeProfile>& profiles = open.profiles();
   std::vector<std::size_t> order;
   for (std::size_t i = 1; i < decision.timings.size(); ++i) {
@@ -180,8 +206,8 @@ base::Result<std::size_t> winner_at_profiles(const ir::Graph& program, const rul
     for (std::size_t k = 1; k < profiles.size() && is_no_slower(times); ++k) {
       EGRET_ASSIGN_OR_RETURN(
           ProfileTimes one,
-          race_at(profiles[k], program, candidate.written, setup.track(), setup.plan,
-                  race_options(setup, options), options.given_inputs));
+          times_at(profiles[k], program, candidate.written, track, race_options(setup, options),
+                   options.given_inputs));
       times.push_back(std::move(one));
     }
     if (!is_no_slower(times)) continue;
@@ -192,10 +218,10 @@ base::Result<std::size_t> winner_at_profiles(const ir::Graph& program, const rul
 }
 
 base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original, PlanPointer plan,
-                            std::vector<Candidate>& candidates, const Setup& setup,
-                            const OptimizeOptions& options, const rules::OpenSizes* open,
-                            Decision& decision) {
-  auto raced = race_against(original, *plan, candidates, setup, options, decision);
+                            std::vector<Candidate>& candidates, const Track& track,
+                            const Setup& setup, const OptimizeOptions& options,
+                            const rules::OpenSizes* open, Decision& decision) {
+  auto raced = race_against(original, *plan, candidates, track, setup, options, decision);
   if (is_interrupted(raced.status())) {
     EGRET_RETURN_IF_ERROR(keep_what_is_known(original, setup, raced.status(), decision));
     decision.plan = std::move(plan);
@@ -215,9 +241,11 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
   if (decision.winner != 0 && !options.allow_slower && open != nullptr &&
       open->profiles().size() > 1) {
     EGRET_ASSIGN_OR_RETURN(
-        decision.winner, winner_at_profiles(program, *open, candidates, setup, options, decision));
+        decision.winner, winner_at_profiles(program, *open, candidates, track, setup, options, decision));
   }
-  if (decision.winner != 0 &&
+  // The same graph may be faster as Egret writes it than as it was given.
+  const bool gains = track.runs_given_file() && is_faster(decision.timings[decision.winner].gain);
+  if (decision.winner != 0 && !gains &&
       is_the_original(original, candidates[decision.winner - 1], decision)) {
     decision.winner = 0;
   }
@@ -235,14 +263,14 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
     return base::ok();
   }
   // The winner's plan may need its memory. After an interruption there is only time for the quick
-  // check against it.
-  if (base::stop_requested()) {
+  // check against it; an engine's own errors are those of the original in it.
+  if (base::stop_requested() || setup.engine != nullptr) {
     decision.plan_before = std::move(plan);
   } else {
     plan.reset();
   }
   Candidate& winner = candidates[decision.winner - 1];
-  EGRET_RETURN_IF_ERROR(compile(winner, setup.track(), setup.plan));
+  EGRET_RETURN_IF_ERROR(track.compile(winner));
   take(winner, decision);
   return base::ok();
 }
@@ -273,12 +301,14 @@ base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& origina
                               const rules::OpenSizes* open) {
   Decision decision;
   EGRET_ASSIGN_OR_RETURN(decision.operators_before, frontends::count_onnx_operators(program));
-  auto compiled = compile_batch(setup.track(), original, setup.plan);
+  const Track track(program, setup, options, open);
+  decision.keeps_undefined = track.keeps_undefined();
+  auto compiled = track.original();
   if (compiled.status().code() == base::StatusCode::kLimit) {
     decision.out_of_memory = true;
     decision.notes.push_back("not measured and not checked: " + compiled.status().message());
     EGRET_RETURN_IF_ERROR(
-        decide_without_running(original, candidates.front(), setup, options, decision));
+        decide_without_running(original, candidates.front(), track, setup, options, decision));
     return decision;
   }
   EGRET_ASSIGN_OR_RETURN(PlanPointer plan, std::move(compiled));
@@ -288,14 +318,14 @@ base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& origina
       keep_original(original, std::move(plan), decision);
       return decision;
     }
-    EGRET_RETURN_IF_ERROR(compile(candidates.front(), setup.track(), setup.plan));
+    EGRET_RETURN_IF_ERROR(track.compile(candidates.front()));
     take(candidates.front(), decision);
     if (options.quick) decision.plan_before = std::move(plan);
     return decision;
   }
   const base::Progress measuring(progress, "measure");
-  EGRET_RETURN_IF_ERROR(decide_by_race(program, original, std::move(plan), candidates, setup,
-                                       options, open, decision));
+  EGRET_RETURN_IF_ERROR(decide_by_race(program, original, std::move(plan), candidates, track,
+                                       setup, options, open, decision));
   return decision;
 }
 

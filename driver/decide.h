@@ -23,7 +23,9 @@ namespace egret::driver {
 struct Decision {
   ir::Graph graph;
   std::unique_ptr<backends::ExecutablePlan> plan;  // of the graph; null: it cannot be run here
-  std::unique_ptr<backends::ExecutablePlan> plan_before;  // of the original, with --quick
+  // Of the original, with --quick and in an engine.
+  std::unique_ptr<backends::ExecutablePlan> plan_before;
+  bool keeps_undefined = false;  // Track::keeps_undefined() of the plans
   const Candidate* chosen = nullptr;      // of the candidates given, moved from; null: the original
   bool measured = false;                  // the times below are
   std::vector<backends::Timing> timings;  // the original's, then one a candidate

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "cost/database.h"
 #include "cost/model.h"
+#include "driver/models/read_model.h"
 #include "driver/optimize_report.h"
 #include "driver/select/rule_marks.h"
 #include "extract/core/extractor.h"
@@ -37,6 +38,7 @@ struct OptimizeOptions {
   std::string backend = "cpu";
   std::string engine;                     // where candidates are raced and checked; empty: backend
   std::string engine_python = "python3";  // EngineOptions::python
+  std::string kernels_from = "backend";  // who divides the result into kernels; or "egraph"
   std::string precision = "f32";  // of plans that are measured and checked (backends/precision.h)
   std::int64_t threads = 0;  // of backend and search, 0: all; a common option, so not in the table
   std::int64_t seed = 1;
@@ -67,6 +69,9 @@ struct OptimizeOptions {
   // Names, opsets and the like of the model, with which the engine's files are written as the
   // result will be; no option of the table.
   std::shared_ptr<const frontends::OnnxModelInfo> written_like{};
+  // What the graph was read from, if nothing was fixed in it (--bind). An engine runs it as the
+  // original; no option of the table.
+  std::shared_ptr<const ModelSource> model_file{};
   // Given by a program in place of what `rules`, `extractor` and `cost` name; those are then names
   // in the report. No options of the table.
   std::shared_ptr<const rules::AdmittedRules> own_rules{};

@@ -42,6 +42,10 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
        {"backend", &O::backend, backends::kBackendHelp},
        {"engine", &O::engine, std::string(kEngineHelp)},
        {"engine-python", &O::engine_python, std::string(kEnginePythonHelp)},
+       {"kernels-from", &O::kernels_from,
+        "Who divides the graph into kernels: the backend, after the graph is chosen, or the "
+        "extraction, together with it",
+        base::one_of({"backend", "egraph"})},
        {"precision", &O::precision, backends::kPrecisionHelp,
         base::one_of(backends::precision_names())},
        {"seed", &O::seed, "Seed of random numbers", base::range(0)},

@@ -72,6 +72,9 @@ ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
           .seed = static_cast<std::uint64_t>(options.seed),
           .only_cheapest = options.no_measure || options.allow_slower,
           .only_clear_gains = options.quick,
+          .kernels_from_egraph = options.kernels_from == "egraph",
+          .machine = setup.machine,
+          .kernel_seconds = setup.costs.profiled != nullptr ? options.profile_time : 0,
           .alternatives = options.alternatives,
           .alternative_spread = options.alternative_spread,
           .alternative_kept = options.alternative_kept,
@@ -120,6 +123,10 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   if (setup.search != nullptr && (open != nullptr || ir::has_undefined(program))) {
     return base::usage_error("--extractor " + options.extractor +
                              " needs known sizes (--bind) and operators");
+  }
+  if (options.kernels_from == "egraph" && (open != nullptr || ir::has_opaque(program))) {
+    return base::usage_error(
+        "--kernels-from egraph needs known sizes (--bind) and operators that Egret defines");
   }
   times.end("prepare");
 

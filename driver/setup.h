@@ -33,11 +33,6 @@ struct Setup {
   backends::CompileOptions plan;
   bool predicts_by_kernels =
       false;  // candidates are also predicted from the kernels of their plans
-
-  // Runs the candidates of a race and their check.
-  const backends::Backend& track() const {
-    return engine != nullptr ? static_cast<const backends::Backend&>(*engine) : *backend;
-  }
 };
 
 // Errors: usage_error for names that do not exist, options that exclude each other, and rules that

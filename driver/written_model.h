@@ -6,16 +6,20 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "driver/models/read_model.h"
 #include "driver/optimize.h"
 #include "frontends/onnx.h"
 
 namespace egret::driver {
 
-// The model with the report's manifest in its metadata. `info` is that of the model that was read;
-// weights that do not fit go to `external_data_path` ("": such a model is refused). Errors: those
-// of frontends::export_onnx().
+// The model with the report's manifest in its metadata. `read` is what was read; weights that do
+// not fit go to `external_data_path` ("": such a model is refused). Where the original won a race in
+// an engine as the file that it is (`as_given`, or null), the result is that file, byte for byte,
+// unless it has weights in other files. Errors: those of frontends::export_onnx(), and of reading
+// the file.
 base::Result<frontends::ExportedModel> written_model(const OptimizeResult& result,
-                                                     const frontends::OnnxModelInfo& info,
+                                                     const frontends::ImportedModel& read,
+                                                     const ModelSource* as_given,
                                                      std::string_view egret_version,
                                                      const std::string& external_data_path);
 

@@ -16,6 +16,7 @@
 #include "backends/cpu/plan/group_order.h"
 #include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/plan/plan_builder.h"
+#include "backends/division.h"
 #include "backends/prepare.h"
 
 namespace egret::backends {
@@ -101,7 +102,10 @@ void build_group(PlanBuilder& builder, const Group& group) {
                              : anchored                           ? split_epilogue(group)
                                                                   : single_nodes(group);
   builder.recount(group, parts);
-  for (const Group& part : parts) build_group(builder, part);
+  for (Group& part : parts) {
+    part.part = group.part;
+    build_group(builder, part);
+  }
 }
 
 // The preferred layout of the graph. Blocked channels suit Winograd kernels. Channels-last suits
@@ -139,6 +143,40 @@ constexpr int kPlans = 9;
 // Increasing sacrifices of time for less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };
 
+// The backend's own division.
+std::vector<Group> own_groups(const PreparedGraph& prepared, const CompileOptions& options,
+                              Thrift thrift) {
+  // A region needs all of its inputs in memory at once.
+  const Fusion fusion = !options.fuse                   ? Fusion::kNone
+                        : thrift == Thrift::kAndRegions ? Fusion::kEpilogues
+                                                        : Fusion::kAll;
+  return find_groups(prepared.graph, fusion, options.emission, options.precision);
+}
+
+// The division that was asked for, or that was kept with the graph, or the backend's own. With the
+// least memory it is always the latter.
+base::Result<std::vector<Group>> groups_of(const ir::Graph& original, const PreparedGraph& prepared,
+                                           const CompileOptions& options, Thrift thrift) {
+  const bool asked = !options.division.empty();
+  if (thrift == Thrift::kAndRegions) return own_groups(prepared, options, thrift);
+  if (!asked && !options.fuse) return own_groups(prepared, options, thrift);
+  const Division division = asked ? options.division : stored_division(original);
+  if (division.empty()) return own_groups(prepared, options, thrift);
+  auto made = prepared_parts(prepared, division);
+  // A model's metadata may be about what the model once was.
+  if (!made.ok() && !asked) return own_groups(prepared, options, thrift);
+  EGRET_ASSIGN_OR_RETURN(std::vector<PreparedPart> parts, std::move(made));
+  std::vector<Group> groups;
+  for (PreparedPart& part : parts) {
+    const bool emitted = part.nodes.size() > 1 &&
+                         !std::ranges::all_of(part.nodes, [&](ir::NodeId id) {
+                           return has_kernel(prepared.graph, id);
+                         });
+    groups.push_back({.nodes = std::move(part.nodes), .emitted = emitted, .part = part.part});
+  }
+  return groups;
+}
+
 // `constants` are the prepared graph's; constants with another owner stay alive.
 base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& original,
                                                         const PreparedGraph& prepared,
@@ -146,12 +184,7 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
                                                         const CompileOptions& options, int threads,
                                                         Thrift thrift) {
   PlanBuilder builder(prepared.graph, std::move(constants), options, threads);
-  // A region needs all of its inputs in memory at once.
-  const Fusion fusion = !options.fuse                   ? Fusion::kNone
-                        : thrift == Thrift::kAndRegions ? Fusion::kEpilogues
-                                                        : Fusion::kAll;
-  std::vector<Group> groups =
-      find_groups(prepared.graph, fusion, options.emission, options.precision);
+  EGRET_ASSIGN_OR_RETURN(std::vector<Group> groups, groups_of(original, prepared, options, thrift));
   if (thrift != Thrift::kNone) groups = in_frugal_order(prepared.graph, std::move(groups));
   std::unique_ptr<ExecutablePlan> plan;
   EGRET_RETURN_IF_ERROR(guarded([&] {
@@ -192,6 +225,17 @@ class CpuBackend : public Backend {
     return row != nullptr && row->epilogue == Epilogue::kPointwise;
   }
 
+  base::Result<Division> divide(const ir::Graph& graph,
+                                const CompileOptions& options) const override {
+    CompileOptions unfolded = options;
+    unfolded.fold = false;
+    EGRET_ASSIGN_OR_RETURN(
+        const PreparedGraph prepared,
+        prepare(*this, graph, unfolded, taken_with(options.emission, options.precision)));
+    Division division;
+    for (const Group& group : own_groups(prepared, options, Thrift::kNone)) division.push_back(given_nodes(prepared, group.nodes));
+    return division;
+  }
   base::Result<std::unique_ptr<ExecutablePlan>> compile(
       const ir::Graph& graph, const CompileOptions& options) const override {
     EGRET_RETURN_IF_ERROR(takes_precision(options.precision));

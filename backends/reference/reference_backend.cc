@@ -49,6 +49,16 @@ class ReferenceBackend : public Backend {
   }
   std::string version() const override { return "interpreter"; }
   base::Status availability() const override { return base::ok(); }
+  // The interpreter computes one operator after the other, whatever the division.
+  base::Result<Division> divide(const ir::Graph& graph,
+                                const CompileOptions& /*options*/) const override {
+    Division division;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+      if (graph.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator)
+        division.push_back({ir::NodeId(i)});
+    }
+    return division;
+  }
 
   base::Result<std::unique_ptr<ExecutablePlan>> compile(
       const ir::Graph& graph, const CompileOptions& /*options*/) const override {

@@ -48,7 +48,8 @@ bool fits(const backends::ExecutablePlan& plan, const backends::CompileOptions& 
 base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_batch(
     const backends::Backend& backend, ir::Graph graph, const backends::CompileOptions& options) {
   std::optional<parallel::BatchSlices> slices;
-  if (options.slice && backend.runs_slices()) slices = parallel::batch_slices(graph);
+  if (options.slice && backend.runs_slices() && options.division.empty())
+    slices = parallel::batch_slices(graph);
   if (slices && !is_worth_trying(graph)) slices.reset();  // and what it shares of the weights
   if (!slices) return backend.compile_consuming(std::move(graph), options);
 

@@ -3,14 +3,18 @@
 
 #include <utility>
 
+#include "backends/timing/cache_state.h"
 #include "backends/timing/measure.h"
 #include "base/stop.h"
+#include "base/timer.h"
 #include "driver/measure/batch_plan.h"
 
 namespace egret::driver {
 namespace {
 
+constexpr int kWarmUpRuns = 2;
 constexpr int kLeastRuns = 10;
+constexpr int kFewestRuns = 3;  // of slow graphs
 constexpr double kLeastSeconds = 0.3;
 constexpr double kMostSeconds = 2;
 
@@ -38,6 +42,36 @@ base::Result<std::vector<KernelTime>> time_kernels(const backends::Backend& back
                      .seconds = kernel.seconds});
   }
   if (seconds <= 0) return base::unsupported("the backend does not time its kernels");
+  return times;
+}
+
+base::Result<PartTimes> time_parts(const backends::Backend& backend, const ir::Graph& graph,
+                                   backends::CompileOptions options) {
+  options.profile = true;
+  EGRET_ASSIGN_OR_RETURN(const auto plan, compile_batch(backend, graph, options));
+  const std::vector<ir::Tensor> inputs = backends::random_inputs(*plan, base::Random(1));
+  std::vector<ir::Tensor> outputs = plan->make_outputs();
+  const std::size_t count = options.division.size();
+  std::vector<std::vector<double>> samples(count + 1);  // the last: of the rest
+  double seconds = 0;
+  for (int run = -kWarmUpRuns; run < kLeastRuns || seconds < kLeastSeconds; ++run) {
+    if (base::stop_requested()) return base::limit_hit("interrupted");
+    backends::sweep_caches();
+    const base::Stopwatch watch;
+    EGRET_RETURN_IF_ERROR(plan->run_into(inputs, outputs));
+    if (run < 0) continue;
+    seconds += watch.seconds();
+    std::vector<double> of_run(count + 1, 0);
+    for (const backends::PlanReport::Kernel& kernel : plan->report().kernels)
+      of_run[kernel.part >= 0 ? static_cast<std::size_t>(kernel.part) : count] += kernel.last_s;
+    for (std::size_t i = 0; i <= count; ++i) samples[i].push_back(of_run[i]);
+    if (seconds > kMostSeconds && run >= kFewestRuns) break;
+  }
+  PartTimes times{.runs = static_cast<std::int64_t>(samples[count].size())};
+  times.rest = backends::summarize(std::move(samples.back())).median_s;
+  samples.pop_back();
+  for (std::vector<double>& part : samples)
+    times.parts.push_back(backends::summarize(std::move(part)).median_s);
   return times;
 }
 

@@ -2,6 +2,7 @@
 // The times of a plan's kernels one by one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,19 @@ base::Result<std::vector<KernelTime>> time_kernels(const backends::Backend& back
                                                    const ir::Graph& graph,
                                                    backends::CompileOptions options,
                                                    const ir::GivenInputs& given);
+
+// The times of the parts of CompileOptions::division, which is not empty: medians over runs that find
+// the caches full of other data, as in a graph whose weights do not fit into them. `rest` is the
+// time of kernels that belong to no part, such as copies of outputs.
+struct PartTimes {
+  std::vector<double> parts;
+  double rest = 0;
+  std::int64_t runs = 0;
+};
+
+// Errors: those of the plan; unsupported where the backend has no clock for kernels; limit_hit where
+// a stop was requested.
+base::Result<PartTimes> time_parts(const backends::Backend& backend, const ir::Graph& graph,
+                                   backends::CompileOptions options);
 
 }  // namespace egret::driver

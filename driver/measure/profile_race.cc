@@ -4,9 +4,7 @@
 #include <algorithm>
 
 #include "base/formats/units.h"
-#include "driver/measure/batch_plan.h"
 #include "driver/measure/size_check.h"
-#include "ir/ops/opaque.h"
 
 namespace egret::driver {
 
@@ -16,21 +14,8 @@ std::string to_string(const ProfileTimes& times) {
          base::format_seconds(times.after_s);
 }
 
-base::Result<ProfileTimes> race_at(const rules::SizeProfile& profile, const ir::Graph& program,
-                                   const ir::Graph& result, const backends::Backend& backend,
-                                   const backends::CompileOptions& plan, RaceOptions racing,
-                                   const ir::GivenInputs& given) {
-  std::vector<std::unique_ptr<backends::ExecutablePlan>> plans;
-  std::vector<Racer> racers;
-  for (const ir::Graph* graph : {&program, &result}) {
-    EGRET_ASSIGN_OR_RETURN(const ir::Graph bound, rules::at_sizes(*graph, profile.sizes));
-    const ir::Graph cut = ir::cut_at_opaque(bound);
-    EGRET_ASSIGN_OR_RETURN(auto compiled, compile_batch(backend, cut, plan));
-    racing.measure.given = ir::given_by_position(cut, given);
-    plans.push_back(std::move(compiled));
-    racers.push_back(
-        {plans.back().get(), identity_of(cut), static_cast<int>(graph->operator_count())});
-  }
+base::Result<ProfileTimes> race_at(const rules::SizeProfile& profile,
+                                   const std::array<Racer, 2>& racers, const RaceOptions& racing) {
   EGRET_ASSIGN_OR_RETURN(const RaceResult raced, race(racers, racing));
   return ProfileTimes{.sizes = to_string(profile.sizes),
                       .weight = profile.weight,

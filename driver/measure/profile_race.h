@@ -2,14 +2,12 @@
 // With open sizes: whether a result is no slower than the original at every profile.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
 #include "base/status.h"
 #include "driver/measure/race.h"
-#include "ir/evaluate/given_inputs.h"
-#include "ir/graph/graph.h"
 #include "rules/tensors/open_sizes.h"
 
 namespace egret::driver {
@@ -24,12 +22,10 @@ struct ProfileTimes {
 // "batch=8, seq=128 (weight 0.3): 1.20 ms -> 980 us".
 std::string to_string(const ProfileTimes& times);
 
-// Runs the program and the result in turns at these sizes, on the given inputs where they fit.
-// Errors: those of compiling and running.
-base::Result<ProfileTimes> race_at(const rules::SizeProfile& profile, const ir::Graph& program,
-                                   const ir::Graph& result, const backends::Backend& backend,
-                                   const backends::CompileOptions& plan, RaceOptions racing,
-                                   const ir::GivenInputs& given = {});
+// Runs the plans of the program and of the result for these sizes in turns. Errors: those of
+// running.
+base::Result<ProfileTimes> race_at(const rules::SizeProfile& profile,
+                                   const std::array<Racer, 2>& racers, const RaceOptions& racing);
 
 // Whether the result is at no profile slower, beyond the noise of measurements, and not in the
 // weighted sum.

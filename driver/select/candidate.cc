@@ -4,12 +4,26 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/division.h"
 #include "driver/measure/batch_plan.h"
 #include "driver/measure/race.h"
 #include "frontends/onnx.h"
 #include "ir/ops/opaque.h"
 
 namespace egret::driver {
+namespace {
+
+// " divided 0 1,2 3": part of a candidate's identity.
+std::string identity_of(const backends::Division& division) {
+  std::string text = " divided";
+  for (const std::vector<ir::NodeId>& kernel : division) {
+    for (std::size_t i = 0; i < kernel.size(); ++i)
+      text += (i == 0 ? " " : ",") + std::to_string(kernel[i].index());
+  }
+  return text;
+}
+
+}  // namespace
 
 base::Result<ir::Graph> runnable(const ir::Graph& graph, const rules::OpenSizes* open) {
   if (open == nullptr) return ir::cut_at_opaque(graph);
@@ -28,6 +42,8 @@ int operator_count(const std::map<std::string, int>& by_type) {
 base::Status CandidatePool::add(Candidate candidate, const ir::Graph& graph) {
   EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(graph, {.known = &folded_}));
   if (forbidden_.any_in(candidate.graph)) return base::ok();
+  // The division of the program that was given is not that of another graph.
+  candidate.graph.metadata.erase(std::string(backends::kKernelsKey));
   candidate.made_by = carried_over(candidate.made_by, graph, candidate.graph);
   EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
   if (open_ != nullptr || ir::has_opaque(candidate.graph)) {
@@ -42,10 +58,21 @@ base::Status CandidatePool::add(Candidate candidate, const ir::Graph& graph) {
   return base::ok();
 }
 
+base::Status CandidatePool::add_divided(Candidate candidate) {
+  EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
+  candidate.graph.metadata.erase(std::string(backends::kKernelsKey));
+  candidate.identity = identity_of(candidate.graph) + identity_of(candidate.division);
+  // It goes first: of all candidates, it alone was chosen by what runs.
+  candidates_.insert(candidates_.begin(), std::move(candidate));
+  return base::ok();
+}
+
 base::Status compile(Candidate& candidate, const backends::Backend& backend,
                      const backends::CompileOptions& options) {
   if (candidate.plan != nullptr) return base::ok();
-  EGRET_ASSIGN_OR_RETURN(candidate.plan, compile_batch(backend, candidate.graph, options));
+  backends::CompileOptions divided = options;
+  divided.division = candidate.division;
+  EGRET_ASSIGN_OR_RETURN(candidate.plan, compile_batch(backend, candidate.graph, divided));
   return base::ok();
 }
 

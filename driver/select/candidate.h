@@ -24,10 +24,12 @@
 namespace egret::driver {
 
 struct Candidate {
-  std::string name;        // "cheapest", "conservative", "simplified", "alternative 1", "fitting"
+  // "cheapest", "conservative", "simplified", "alternative 1", "fitting", "kernels"
+  std::string name;
   ir::Graph graph{};       // as it is run: runnable() of the following
   ir::Graph written{};     // empty if it is the same
   std::string identity{};  // of the graph; see identity_of()
+  backends::Division division{};  // of `graph` into kernels; empty: the backend's own
   std::unique_ptr<backends::ExecutablePlan> plan{};  // null until it is compiled
   Prediction prediction{};
   KernelPrediction kernels{};              // where alternatives were asked for
@@ -56,6 +58,8 @@ class CandidatePool {
   // Folds what depends on constants alone, then prices the graph. The candidate's marks are those
   // of `graph`.
   base::Status add(Candidate candidate, const ir::Graph& graph);
+  // A candidate whose graph is folded, divided and predicted already.
+  base::Status add_divided(Candidate candidate);
   std::vector<Candidate>& candidates() { return candidates_; }
 
  private:

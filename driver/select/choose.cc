@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/random.h"
+#include "driver/select/kernel_choice.h"
 #include "driver/select/memory_fit.h"
 
 namespace egret::driver {
@@ -54,6 +55,7 @@ class Chooser {
       EGRET_RETURN_IF_ERROR(add("alternative " + std::to_string(i), alternative(i)));
     if (pool_.candidates().empty() && forbidden_.empty()) EGRET_RETURN_IF_ERROR(add_original());
     if (pool_.candidates().empty()) return nothing_without_forbidden();
+    if (options_.kernels_from_egraph) EGRET_RETURN_IF_ERROR(add_by_kernels());
     if (options_.plan.limit_arena > 0) EGRET_RETURN_IF_ERROR(keep_to_arena());
     return std::move(pool_.candidates());
   }
@@ -94,6 +96,19 @@ class Chooser {
     std::vector<egraph::NodeId> origins;
     EGRET_ASSIGN_OR_RETURN(const ir::Graph extracted,
                            tensors().to_graph(nodes, tensors().roots(), &origins));
+    mark(candidate, origins, nodes);
+    candidate.solution = selected.solution;
+    candidate.estimated = selected.estimated;
+    const std::size_t before = pool_.candidates().size();
+    EGRET_RETURN_IF_ERROR(add_to_pool(std::move(candidate), extracted));
+    if (options_.kernels_from_egraph && pool_.candidates().size() > before)
+      programs_.push_back(with_origins(pool_.candidates().back().graph, extracted, origins));
+    return base::ok();
+  }
+
+  // The rules that made the nodes of a candidate's graph.
+  void mark(Candidate& candidate, const std::vector<egraph::NodeId>& origins,
+            const rules::Selection& nodes) const {
     for (std::size_t i = 0; i < origins.size(); ++i) {
       if (!origins[i].valid()) continue;
       const std::uint32_t rule = tensors().creator(origins[i]);
@@ -102,9 +117,44 @@ class Chooser {
     }
     for (const rules::RuleUse& use : rules::rules_used(tensors(), saturated_.rules, nodes))
       candidate.rules_used.push_back(rule_count(rules_, use.name, use.applied));
-    candidate.solution = selected.solution;
-    candidate.estimated = selected.estimated;
-    return add_to_pool(std::move(candidate), extracted);
+  }
+
+  static GivenProgram with_origins(const ir::Graph& folded, const ir::Graph& extracted,
+                                   const std::vector<egraph::NodeId>& origins) {
+    GivenProgram program{.graph = folded};
+    for (const ir::NodeId source : counterparts(extracted, folded))
+      program.origins.push_back(source.valid() ? origins[source.index()] : egraph::NodeId());
+    return program;
+  }
+
+  base::Status add_by_kernels() {
+    KernelChoiceOptions choosing{.extractor = options_.extractor,
+                                 .extraction = selection_.extraction,
+                                 .factors = selection_.factors,
+                                 .backend = options_.backend,
+                                 .plan = options_.plan,
+                                 .machine = options_.machine,
+                                 .seconds = options_.kernel_seconds};
+    if (options_.keep_answers) choosing.database = costs_.database.get();
+    choosing.extraction.seed = options_.seed;
+    EGRET_ASSIGN_OR_RETURN(KernelChoice chosen,
+                           choose_kernels(tensors(), view_, *costs_.model, programs_, choosing,
+                                          options_.progress));
+    Candidate candidate{.name = "kernels"};
+    rules::Selection nodes;
+    nodes.node_of.resize(tensors().egraph().id_count());
+    for (const egraph::NodeId node : chosen.program.origins) {
+      if (node.valid()) nodes.node_of[tensors().egraph().class_of(node).index()] = node;
+    }
+    mark(candidate, chosen.program.origins, nodes);
+    candidate.graph = std::move(chosen.program.graph);
+    candidate.division = std::move(chosen.program.division);
+    candidate.prediction.seconds = chosen.seconds;
+    candidate.prediction.estimated = chosen.measured ? 0 : std::ssize(chosen.kernels);
+    candidate.prediction.operators = std::move(chosen.kernels);
+    candidate.solution = std::move(chosen.solution);
+    candidate.estimated = candidate.prediction.estimated;
+    return pool_.add_divided(std::move(candidate));
   }
 
   // A graph that cannot be written as ONNX, such as one that needs a size which no value has where
@@ -172,6 +222,7 @@ class Chooser {
   const egraph::EGraphView view_;
   SelectionOptions selection_;  // without what differs between candidates
   CandidatePool pool_;
+  std::vector<GivenProgram> programs_;  // candidates that the backend divides by itself
 };
 
 }  // namespace

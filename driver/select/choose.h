@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "backends/backend.h"
@@ -30,6 +31,10 @@ struct ChooseOptions {
   bool only_cheapest = false;  // no conservative and no simplified candidate
   bool only_clear_gains =
       false;  // the cheapest candidate has those rewrites alone that gain clearly
+  // A candidate whose kernels are chosen with it (driver/select/kernel_choice.h). It is the first.
+  bool kernels_from_egraph = false;
+  std::string machine{};       // whose times of kernels are kept
+  double kernel_seconds = 20;  // of measuring kernels
   std::int64_t alternatives = 0;
   double alternative_spread = 1.1;  // SelectionOptions::spread and ::kept of alternatives
   double alternative_kept = 0;

@@ -85,10 +85,13 @@ base::Result<Optimized> optimized(const driver::ModelSource& source, const Argum
   if (arguments.output.strict) EGRET_RETURN_IF_ERROR(driver::check_defined(model.graph));
   driver::OptimizeOptions how = arguments.optimize;
   how.written_like = std::make_shared<const frontends::OnnxModelInfo>(model.info);
+  if (arguments.model.bind.empty())
+    how.model_file = std::make_shared<const driver::ModelSource>(source);
   EGRET_ASSIGN_OR_RETURN(driver::OptimizeResult result,
                          driver::optimize(model.graph, how, progress, open ? &*open : nullptr));
   Optimized all;
-  EGRET_ASSIGN_OR_RETURN(all.model, driver::written_model(result, model.info, EGRET_VERSION,
+  EGRET_ASSIGN_OR_RETURN(all.model, driver::written_model(result, model, how.model_file.get(),
+                                                          EGRET_VERSION,
                                                           arguments.output.external_data));
   if (!arguments.output.report.empty())
     result.report.kernels = driver::kernels_of(model.graph, result, how, open ? &*open : nullptr);

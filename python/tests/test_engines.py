@@ -38,6 +38,60 @@ def test_an_engine_with_open_sizes(open_batch):
     assert outputs(result.model, feeds)[0].shape == (7, 32)
 
 
+def model_of(nodes, inputs, outputs, initializers=(), opset=17):
+    graph = onnx.helper.make_graph(
+        nodes,
+        "g",
+        [onnx.helper.make_tensor_value_info(*one) for one in inputs],
+        [onnx.helper.make_tensor_value_info(*one) for one in outputs],
+        [onnx.numpy_helper.from_array(value, name) for name, value in initializers],
+    )
+    opsets = [onnx.helper.make_opsetid("", opset), onnx.helper.make_opsetid("com.microsoft", 1)]
+    return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def test_operators_without_kernels_for_their_parts_are_raced_as_they_are():
+    # What ConvInteger means is a convolution of integers, which ONNX Runtime lacks.
+    weights = np.random.default_rng(1).integers(-9, 9, (4, 3, 3, 3)).astype(np.int8)
+    f32, u8 = onnx.TensorProto.FLOAT, onnx.TensorProto.UINT8
+    model = model_of(
+        [
+            onnx.helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "scale", "zero"]),
+            onnx.helper.make_node("ConvInteger", ["q", "w", "zero"], ["c"]),
+            onnx.helper.make_node("Cast", ["c"], ["f"], to=f32),
+            onnx.helper.make_node("Mul", ["f", "scale"], ["m"]),
+            onnx.helper.make_node("Identity", ["m"], ["i"]),
+            onnx.helper.make_node("Relu", ["i"], ["y"]),
+        ],
+        [("x", f32, ("batch", 3, 8, 8))],
+        [("y", f32, ("batch", 4, 6, 6))],
+        [("w", weights)],
+    )
+    result = egret.optimize(model, engine="onnxruntime", measure_time=0.05, threads=1)
+    assert result.engine
+    feeds = {"x": np.random.default_rng(2).standard_normal((2, 3, 8, 8)).astype(np.float32)}
+    for got, expected in zip(outputs(result.model, feeds), outputs(model, feeds)):
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4)
+    assert {"ConvInteger", "DynamicQuantizeLinear"} <= {n.op_type for n in result.model.graph.node}
+
+
+def test_operators_that_only_the_engine_knows_run_in_its_race():
+    f32 = onnx.TensorProto.FLOAT
+    model = model_of(
+        [
+            onnx.helper.make_node("Identity", ["x"], ["i"]),
+            onnx.helper.make_node("QuickGelu", ["i"], ["g"], domain="com.microsoft", alpha=1.7),
+            onnx.helper.make_node("Mul", ["g", "one"], ["y"]),
+        ],
+        [("x", f32, (4, 16))],
+        [("y", f32, (4, 16))],
+        [("one", np.ones((), np.float32))],
+    )
+    result = egret.optimize(model, engine="onnxruntime", measure_time=0.05, threads=1)
+    feeds = {"x": np.random.default_rng(2).standard_normal((4, 16)).astype(np.float32)}
+    np.testing.assert_allclose(outputs(result.model, feeds)[0], outputs(model, feeds)[0], rtol=1e-5)
+
+
 def test_a_model_is_compared_in_the_engine(wasteful, tmp_path):
     result = egret.optimize(wasteful, quick=True)
     assert egret.compare(wasteful, result.model, engine="onnxruntime")
@@ -74,6 +128,23 @@ def own_engine(tmp_path, operations, action):
     path = tmp_path / "engine.py"
     path.write_text(ENGINE % (operations, action))
     return f"exec:{sys.executable} {path}"
+
+
+def test_the_original_file_is_the_result_where_it_wins(tmp_path):
+    # All models take the same time in this engine.
+    zeros = (
+        "[open(one['file'], 'wb').write(bytes(4 * 64)) for one in request['outputs']]"
+    )
+    engine = own_engine(tmp_path, ("outputs",), zeros)
+    f32 = onnx.TensorProto.FLOAT
+    nodes = [onnx.helper.make_node("Relu", ["x"], ["y"], name="keeps its name")]
+    model = model_of(nodes, [("x", f32, (4, 16))], [("y", f32, (4, 16))])
+    path, saved = tmp_path / "model.onnx", tmp_path / "result.onnx"
+    onnx.save(model, path)
+    result = egret.optimize(path, engine=engine, measure_time=0.05, threads=1)
+    assert result.status == "unchanged"
+    result.save(saved)
+    assert saved.read_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize("operations", [("run",), ("outputs",)])

@@ -164,46 +164,76 @@ Result<ir::Node> TensorEGraph::to_node(NodeId node) const {
   return result;
 }
 
-Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection,
-                                         std::span<const ClassId> outputs,
-                                         std::vector<NodeId>* origins) const {
+Result<ir::Graph> TensorEGraph::to_graph(std::span<const Term> terms,
+                                         std::span<const std::uint32_t> outputs,
+                                         std::vector<ir::NodeId>* places) const {
+  EGRET_CHECK(outputs.size() == outputs_.size(), "a term for each output");
   ir::Graph graph;
   graph.name = name_;
   graph.metadata = metadata_;
   graph.bodies = bodies_;
-  std::vector<ir::NodeId> built(egraph_->id_count());
+  std::map<ClassId, ir::NodeId> inputs;
   for (const OpId op : inputs_) {
-    const ClassId id = egraph_->find(egraph_->lookup(op));
     ir::Node node{.kind = ir::NodeKind::kInput,
                   .type = language_.input_type(op),
                   .name = language_.leaf_name(op)};
-    built[id.index()] = graph.append(std::move(node));
+    inputs[egraph_->find(egraph_->lookup(op))] = graph.append(std::move(node));
   }
+  std::map<ClassId, std::string> names = value_names();
+  std::vector<ir::NodeId> built;
+  for (const Term& term : terms) {
+    const ClassId of = egraph_->class_of(term.node);
+    // A class with an input is that input, whatever its other nodes are.
+    if (const auto input = inputs.find(of); input != inputs.end()) {
+      built.push_back(input->second);
+      continue;
+    }
+    EGRET_ASSIGN_OR_RETURN(ir::Node node, to_node(term.node));
+    if (node.kind == ir::NodeKind::kInput)
+      return base::internal_error("an input outside of the program");
+    for (const std::uint32_t operand : term.operands) node.inputs.push_back(built.at(operand));
+    // The first term of a class has the name of the program's value.
+    if (node.kind == ir::NodeKind::kOperator) {
+      if (auto name = names.extract(of)) node.name = std::move(name.mapped());
+    }
+    built.push_back(graph.append(std::move(node)));
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    graph.add_output(outputs_[i].name, built.at(outputs[i]));
+  if (places != nullptr) *places = std::move(built);
+  return graph;
+}
+
+Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection,
+                                         std::span<const ClassId> outputs,
+                                         std::vector<NodeId>* origins) const {
+  std::vector<Term> terms;
+  std::vector<bool> is_input(egraph_->id_count(), false);
+  for (const OpId op : inputs_) is_input[egraph_->find(egraph_->lookup(op)).index()] = true;
 
   // Depth-first with an explicit stack: a class is built when it is reached again after its
   // children. Meeting an open class means a cycle.
   enum class Mark : std::uint8_t { kNew, kOpen, kDone };
   std::vector<Mark> marks(egraph_->id_count(), Mark::kNew);
-  const std::map<ClassId, std::string> names = value_names();
-  EGRET_CHECK(outputs.size() == outputs_.size(), "a class for each output");
+  std::vector<std::uint32_t> term_of(egraph_->id_count());
   std::vector<ClassId> stack(outputs.rbegin(), outputs.rend());
   while (!stack.empty()) {
     const ClassId id = stack.back();
-    if (built[id.index()].valid()) {
+    if (marks[id.index()] == Mark::kDone) {
       stack.pop_back();
       continue;
     }
     const NodeId chosen =
         id.index() < selection.node_of.size() ? selection.node_of[id.index()] : NodeId();
-    if (!chosen.valid() || egraph_->class_of(chosen) != id) {
+    if (!is_input[id.index()] && (!chosen.valid() || egraph_->class_of(chosen) != id)) {
       return base::internal_error("the selection has no node for class " +
                                   std::to_string(id.index()));
     }
-    const auto children = egraph_->children(chosen);
+    const auto children = is_input[id.index()] ? std::span<const ClassId>() : egraph_->children(chosen);
     if (marks[id.index()] == Mark::kNew) {
       marks[id.index()] = Mark::kOpen;
       for (auto child = children.rbegin(); child != children.rend(); ++child) {
-        if (built[child->index()].valid()) continue;
+        if (marks[child->index()] == Mark::kDone) continue;
         if (marks[child->index()] == Mark::kOpen) {
           return base::internal_error("the selection is cyclic at class " +
                                       std::to_string(child->index()));
@@ -213,23 +243,23 @@ Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection,
       continue;
     }
     stack.pop_back();
-    EGRET_ASSIGN_OR_RETURN(ir::Node node, to_node(chosen));
-    if (node.kind == ir::NodeKind::kInput)
-      return base::internal_error("an input outside of the program");
-    for (const ClassId child : children) node.inputs.push_back(built[child.index()]);
-    if (const auto name = names.find(id);
-        name != names.end() && node.kind == ir::NodeKind::kOperator) {
-      node.name = name->second;
-    }
-    built[id.index()] = graph.append(std::move(node));
-    if (origins != nullptr) {
-      origins->resize(graph.size());
-      origins->back() = chosen;
-    }
+    Term term{.node = is_input[id.index()] ? egraph_->nodes(id).front() : chosen};
+    for (const ClassId child : children) term.operands.push_back(term_of[child.index()]);
+    term_of[id.index()] = static_cast<std::uint32_t>(terms.size());
+    terms.push_back(std::move(term));
     marks[id.index()] = Mark::kDone;
   }
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    graph.add_output(outputs_[i].name, built[outputs[i].index()]);
+  std::vector<std::uint32_t> output_terms;
+  for (const ClassId id : outputs) output_terms.push_back(term_of[id.index()]);
+  std::vector<ir::NodeId> places;
+  EGRET_ASSIGN_OR_RETURN(ir::Graph graph, to_graph(terms, output_terms, &places));
+  if (origins != nullptr) {
+    origins->assign(graph.size(), NodeId());
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      if (graph.node(places[i]).kind != ir::NodeKind::kInput)
+        (*origins)[places[i].index()] = terms[i].node;
+    }
+  }
   return graph;
 }
 

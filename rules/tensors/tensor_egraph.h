@@ -84,6 +84,18 @@ class TensorEGraph {
   base::Result<ir::Graph> to_graph(const Selection& selection,
                                    std::span<const egraph::ClassId> outputs,
                                    std::vector<egraph::NodeId>* origins = nullptr) const;
+  // A node with its operands, which are places in a list of terms.
+  struct Term {
+    egraph::NodeId node;
+    std::vector<std::uint32_t> operands;
+  };
+  // The program made of these terms, operands first: one node a term, save inputs. `outputs` and
+  // `places`: the terms of the outputs, and the node of each term. A class may have several terms.
+  base::Result<ir::Graph> to_graph(std::span<const Term> terms,
+                                   std::span<const std::uint32_t> outputs,
+                                   std::vector<ir::NodeId>* places = nullptr) const;
+  // The node without its inputs, and without a name unless it is a constant.
+  base::Result<ir::Node> to_node(egraph::NodeId node) const;
   // The original program, as far as rewriting has not hidden its nodes: the oldest node of each
   // class.
   Selection original() const;
@@ -119,7 +131,6 @@ class TensorEGraph {
                                          std::span<const egraph::ClassId> children);
   base::Status add_body(const ir::Graph& body, std::int64_t output,
                         std::span<const egraph::ClassId> operands, egraph::ClassId whole);
-  base::Result<ir::Node> to_node(egraph::NodeId node) const;
   std::map<egraph::ClassId, std::string> value_names() const;
 
   struct Named {

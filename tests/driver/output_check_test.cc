@@ -44,6 +44,28 @@ TEST(OutputCheck, AcceptsRoundingAndRefusesSmallErrors) {
   EXPECT_GT(different->outputs[0].wrong, 0);
 }
 
+// Some engines compute functions with an absolute error: a sigmoid of 1e-6 is wrong by 1e-7 there.
+TEST(OutputCheck, AllowsTwiceTheErrorsThatAnEngineMakesInTheOriginal) {
+  const ir::Graph graph = product(1);
+  const auto expected = OutputCheck::of(graph, CheckOptions{});
+  ASSERT_TRUE(expected.ok());
+  const auto wrong_by = [&](float error) {
+    return [&graph, error](std::span<const ir::Tensor> inputs) {
+      auto outputs = ir::interpret(graph, inputs, {.precision = ir::Precision::kF32});
+      for (float& value : (*outputs)[0].mutable_as<float>()) value += error;
+      return outputs;
+    };
+  };
+  EXPECT_FALSE(expected->check(wrong_by(3e-3F))->passed);
+  EXPECT_TRUE(expected->check(wrong_by(3e-3F), wrong_by(2e-3F))->passed);
+  EXPECT_FALSE(expected->check(wrong_by(5e-3F), wrong_by(2e-3F))->passed);
+  const auto broken = [](std::span<const ir::Tensor>) {
+    return base::Result<std::vector<ir::Tensor>>(base::unavailable("gone"));
+  };
+  EXPECT_FALSE(expected->check(wrong_by(3e-3F), broken)->passed);
+  EXPECT_TRUE(expected->check(wrong_by(0), broken)->passed);
+}
+
 TEST(OutputCheck, IntegersMustBeEqualUnlessRoundingDecidesThem) {
   const auto graph = [](bool largest) {
     ir::GraphBuilder b;

@@ -88,6 +88,8 @@ class Optimize final : public Command {
                            driver::read_open_model(source, model_, sizes_, given, open));
     report_notes(model, console);
     options_.written_like = std::make_shared<const frontends::OnnxModelInfo>(model.info);
+    if (model_.bind.empty())
+      options_.model_file = std::make_shared<const driver::ModelSource>(source);
     if (output_.strict) EGRET_RETURN_IF_ERROR(driver::check_defined(model.graph));
     EGRET_RETURN_IF_ERROR(check_weights_stay(output_.output, external, path_, model));
     for (const std::string& file : model.data_files)
@@ -99,7 +101,8 @@ class Optimize final : public Command {
     if (keeps_earlier_file(console, output_.output)) return ExitCode::kLimit;
     EGRET_ASSIGN_OR_RETURN(
         frontends::ExportedModel exported,
-        driver::written_model(result, model.info, build_info().version, external));
+        driver::written_model(result, model, options_.model_file.get(), build_info().version,
+                              external));
     if (!exported.raised_for.empty())
       console.note("the opset is raised for " + exported.raised_for);
     EGRET_RETURN_IF_ERROR(write_model(console, output_.output, exported));

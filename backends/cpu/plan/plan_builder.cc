@@ -403,6 +403,7 @@ void PlanBuilder::add(std::unique_ptr<Step> step, std::span<const Operand> touch
   if (!touched.empty()) note.layout = to_string(touched.back().layout, touched.back().shape());
   const bool moves = current_ == nullptr || note.name == "reorder";
   if (!moves) note.ids = current_->nodes;
+  if (current_ != nullptr) note.part = current_->part;
   if (options_.profile) {
     note.signature = note.name + " by " + note.implementation +
                      (moves ? "" : ", " + text_of(graph_, *current_)) + ", on" + text_of(touched);

@@ -36,6 +36,7 @@ struct Group {
   ir::NodeId anchor() const { return nodes.front(); }
   ir::NodeId root() const { return nodes.back(); }
   bool emitted = false;  // no node has a kernel: one is emitted from their definitions
+  int part = -1;         // PlanReport::Kernel::part
 };
 
 enum class BufferKind : std::uint8_t { kArena, kWeights, kInput, kOutput };

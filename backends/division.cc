@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/division.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/formats/json.h"
+
+namespace egret::backends {
+namespace {
+
+bool is_operator(const ir::Graph& graph, ir::NodeId id) {
+  return graph.node(id).kind == ir::NodeKind::kOperator;
+}
+
+// The parts that each node of the given graph belongs to.
+std::vector<std::vector<std::size_t>> parts_by_node(const PreparedGraph& prepared,
+                                                    const Division& division) {
+  std::vector<std::vector<std::size_t>> parts;
+  for (const ir::NodeId origin : prepared.origin) {
+    if (origin.valid()) parts.resize(std::max(parts.size(), origin.index() + 1));
+  }
+  for (std::size_t part = 0; part < division.size(); ++part) {
+    for (const ir::NodeId id : division[part]) {
+      if (id.index() < parts.size()) parts[id.index()].push_back(part);
+    }
+  }
+  return parts;
+}
+
+// Every value that is read outside of the parts that contain it must be the last of some part.
+base::Status check_stored(const PreparedGraph& prepared, std::span<const PreparedPart> parts) {
+  const ir::Graph& graph = prepared.graph;
+  std::vector<bool> stored(graph.size(), false);
+  for (const PreparedPart& part : parts) stored[part.nodes.back().index()] = true;
+  const auto check = [&](ir::NodeId read) {
+    if (!is_operator(graph, read) || stored[read.index()]) return base::ok();
+    return base::bad_input("the division into kernels stores no value of " +
+                           node_label(graph, read) + ", which another kernel reads");
+  };
+  for (const PreparedPart& part : parts) {
+    for (const ir::NodeId id : part.nodes) {
+      for (const ir::NodeId input : graph.node(id).inputs) {
+        if (!std::ranges::binary_search(part.nodes, input)) EGRET_RETURN_IF_ERROR(check(input));
+      }
+    }
+  }
+  for (const auto& output : graph.outputs()) EGRET_RETURN_IF_ERROR(check(output.node));
+  return base::ok();
+}
+
+// The names of operators' values; an output has the name under which it leaves the graph.
+std::vector<std::string> names_of(const ir::Graph& graph) {
+  std::vector<std::string> names;
+  for (const ir::Node& node : graph.nodes())
+    names.push_back(node.kind == ir::NodeKind::kOperator ? node.name : "");
+  for (const auto& output : graph.outputs()) {
+    if (is_operator(graph, output.node)) names[output.node.index()] = output.name;
+  }
+  return names;
+}
+
+// Kernels by the names of their nodes; nothing for text that is not such a list.
+std::optional<std::vector<std::vector<std::string>>> kernels_in(std::string_view text) {
+  const auto parsed = base::Json::parse(text);
+  if (!parsed.ok() || !parsed->is_array()) return std::nullopt;
+  std::vector<std::vector<std::string>> kernels;
+  for (const base::Json& kernel : parsed->items()) {
+    if (!kernel.is_array()) return std::nullopt;
+    std::vector<std::string>& names = kernels.emplace_back();
+    for (const base::Json& name : kernel.items()) names.push_back(name.scalar_text());
+  }
+  return kernels;
+}
+
+// Nodes without a name join the one kernel that reads them. Readers come first, since they have
+// higher numbers.
+void adopt_unnamed(const ir::Graph& graph, const std::vector<std::string>& names,
+                   Division& division) {
+  std::vector<std::set<std::size_t>> kernels_of(graph.size());
+  for (std::size_t kernel = 0; kernel < division.size(); ++kernel) {
+    for (const ir::NodeId id : division[kernel]) kernels_of[id.index()].insert(kernel);
+  }
+  std::vector<std::set<std::size_t>> readers(graph.size());
+  std::vector<bool> read_apart(graph.size(), false);  // by a kernel of one operator
+  for (std::size_t i = graph.size(); i-- > 0;) {
+    if (!is_operator(graph, ir::NodeId(i))) continue;
+    const bool alone = names[i].empty() && !read_apart[i] && readers[i].size() == 1;
+    if (alone) {
+      kernels_of[i] = readers[i];
+      division[*readers[i].begin()].emplace_back(i);
+    }
+    for (const ir::NodeId input : graph.node(ir::NodeId(i)).inputs) {
+      readers[input.index()].insert(kernels_of[i].begin(), kernels_of[i].end());
+      if (kernels_of[i].empty()) read_apart[input.index()] = true;
+    }
+  }
+}
+
+}  // namespace
+
+void store_division(ir::Graph& graph, const Division& division) {
+  std::set<std::string> taken;
+  for (const ir::Node& node : graph.nodes()) taken.insert(node.name);
+  for (const auto& output : graph.outputs()) taken.insert(output.name);
+  std::vector<std::string> names = names_of(graph);
+  base::Json kernels = base::Json::array();
+  for (const std::vector<ir::NodeId>& kernel : division) {
+    if (kernel.size() < 2) continue;
+    base::Json members = base::Json::array();
+    for (const ir::NodeId id : kernel) {
+      std::string& name = names[id.index()];
+      for (int number = 0; name.empty(); ++number) {
+        const std::string free = graph.node(id).op->name() + "_" + std::to_string(id.index()) +
+                                 (number > 0 ? "_" + std::to_string(number) : "");
+        if (taken.insert(free).second) name = free;
+      }
+      if (graph.node(id).name.empty()) graph.rename(id, name);
+      members.push(name);
+    }
+    kernels.push(std::move(members));
+  }
+  graph.metadata[std::string(kKernelsKey)] = kernels.dump();
+}
+
+Division stored_division(const ir::Graph& graph) {
+  const auto text = graph.metadata.find(std::string(kKernelsKey));
+  if (text == graph.metadata.end()) return {};
+  const auto kernels = kernels_in(text->second);
+  if (!kernels) return {};
+  const std::vector<std::string> names = names_of(graph);
+  std::map<std::string, ir::NodeId> nodes;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].empty()) nodes.emplace(names[i], i);
+  }
+  Division division;
+  for (const std::vector<std::string>& kernel : *kernels) {
+    std::vector<ir::NodeId>& members = division.emplace_back();
+    for (const std::string& name : kernel) {
+      if (const auto found = nodes.find(name); found != nodes.end())
+        members.push_back(found->second);
+    }
+  }
+  adopt_unnamed(graph, names, division);
+  std::vector<bool> covered(graph.size(), false);
+  for (std::vector<ir::NodeId>& kernel : division) {
+    std::ranges::sort(kernel);
+    for (const ir::NodeId id : kernel) covered[id.index()] = true;
+  }
+  std::erase_if(division, [](const auto& kernel) { return kernel.empty(); });
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (!covered[i] && is_operator(graph, ir::NodeId(i))) division.push_back({ir::NodeId(i)});
+  }
+  return division;
+}
+
+base::Result<std::vector<PreparedPart>> prepared_parts(const PreparedGraph& prepared,
+                                                       const Division& division) {
+  const auto parts_of = parts_by_node(prepared, division);
+  std::vector<PreparedPart> parts(division.size());
+  for (std::size_t i = 0; i < prepared.graph.size(); ++i) {
+    const ir::NodeId id(i);
+    if (!is_operator(prepared.graph, id)) continue;
+    const ir::NodeId origin = prepared.origin[i];
+    if (!origin.valid() || parts_of[origin.index()].empty()) {
+      parts.push_back({.nodes = {id}});
+      continue;
+    }
+    for (const std::size_t part : parts_of[origin.index()]) {
+      parts[part].nodes.push_back(id);
+      parts[part].part = static_cast<int>(part);
+    }
+  }
+  std::erase_if(parts, [](const PreparedPart& part) { return part.nodes.empty(); });
+  std::ranges::stable_sort(parts, {}, [](const PreparedPart& part) { return part.nodes.back(); });
+  EGRET_RETURN_IF_ERROR(check_stored(prepared, parts));
+  return parts;
+}
+
+std::vector<ir::NodeId> given_nodes(const PreparedGraph& prepared,
+                                    std::span<const ir::NodeId> nodes) {
+  std::vector<ir::NodeId> given;
+  for (const ir::NodeId id : nodes) {
+    const ir::NodeId origin = prepared.origin[id.index()];
+    if (origin.valid()) given.push_back(origin);
+  }
+  std::ranges::sort(given);
+  const auto repeated = std::ranges::unique(given);
+  given.erase(repeated.begin(), repeated.end());
+  return given;
+}
+
+}  // namespace egret::backends

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/select/kernel_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "backends/timing/measure.h"
+#include "base/stop.h"
+#include "base/timer.h"
+#include "driver/select/selection.h"
+#include "rules/tensors/constant_folding.h"
+
+namespace egret::driver {
+namespace {
+
+using extract::ClassIndex;
+using extract::NodeIndex;
+using extract::Piece;
+
+inline constexpr base::ProgressColumn kKernels{
+    "kernels", "kernels", base::ProgressColumn::Unit::kCount, "kernels measured in this run"};
+
+// What is known of a kernel, by its text.
+struct Known {
+  std::vector<double> measured;  // one time for each program that ran it
+  double seconds() const {
+    std::vector<double> sorted = measured;
+    return backends::summarize(std::move(sorted)).median_s;
+  }
+};
+
+class Search {
+ public:
+  Search(const rules::TensorEGraph& tensors, const egraph::EGraphView& view, cost::Model& model,
+         const KernelChoiceOptions& options, base::ProgressSink* sink)
+      : tensors_(tensors),
+        view_(view),
+        model_(model),
+        options_(options),
+        progress_(sink, "kernels"),
+        leaves_(leaves_of(tensors, view)) {}
+
+  base::Result<KernelChoice> run(std::span<const GivenProgram> given) {
+    EGRET_ASSIGN_OR_RETURN(costs_, price_nodes(tensors_, view_, model_));
+    for (std::size_t i = 0; i < options_.factors.size(); ++i) {
+      // What costs nothing stays free, unless it is forbidden.
+      costs_[i] = std::isinf(options_.factors[i]) ? options_.factors[i]
+                                                  : costs_[i] * options_.factors[i];
+    }
+    // Asked once, so that a backend without divisions is found before any work.
+    EGRET_RETURN_IF_ERROR(options_.backend->divide(ir::Graph(), options_.plan).status());
+    find();
+    for (const GivenProgram& program : given) EGRET_RETURN_IF_ERROR(add(program));
+    kernels_ = extract::kernel_graph(view_, leaves_, pieces_);
+    prices_.resize(pieces_.all.size());
+    texts_.resize(pieces_.all.size());
+    for (const std::vector<std::size_t>& division : given_) {
+      if (may_measure()) EGRET_RETURN_IF_ERROR(try_choice(choice_of(division)).status());
+    }
+    EGRET_RETURN_IF_ERROR(search());
+    best_->pieces = static_cast<std::int64_t>(pieces_.all.size());
+    best_->dropped = pieces_.dropped;
+    best_->newly_measured = newly_measured_;
+    best_->rounds = rounds_;
+    return *std::move(best_);
+  }
+
+ private:
+  bool may_measure() const {
+    return watch_.seconds() < options_.seconds && !base::stop_requested();
+  }
+
+  // The dearest operator: a kernel takes at least about as long as any part of it.
+  double estimate(const Piece& piece) const {
+    double dearest = 0;
+    for (const NodeIndex node : piece.nodes) dearest = std::max(dearest, costs_[node]);
+    return dearest;
+  }
+
+  void find() {
+    std::unordered_map<std::string, bool> known;
+    extract::PieceOptions finding;
+    finding.price = [&](const Piece& piece) { return estimate(piece); };
+    finding.is_kernel = [&](const Piece& piece) {
+      const auto graph = graph_of(tensors_, view_, piece);
+      if (!graph.ok()) return false;
+      const auto [entry, is_new] = known.emplace(text_of(*graph), false);
+      if (is_new) {
+        const auto division = options_.backend->divide(*graph, options_.plan);
+        entry->second = division.ok() && division->size() == 1;
+      }
+      return entry->second;
+    };
+    finding.should_stop = base::stop_requested;
+    pieces_ = extract::find_pieces({view_, costs_}, leaves_, finding);
+  }
+
+  std::optional<NodeIndex> view_node(egraph::NodeId node) const {
+    const egraph::ClassId of = tensors_.egraph().class_of(node);
+    const auto found = std::ranges::lower_bound(view_.class_id, of);
+    if (found == view_.class_id.end() || *found != of) return std::nullopt;
+    const auto c = static_cast<std::size_t>(found - view_.class_id.begin());
+    const auto nodes = tensors_.egraph().nodes(of);
+    const auto place = std::ranges::find(nodes, node);
+    if (place == nodes.end()) return std::nullopt;
+    return view_.class_begin[c] + static_cast<NodeIndex>(place - nodes.begin());
+  }
+
+  // The kernels that the backend makes of a program become pieces, and a choice to be tried.
+  base::Status add(const GivenProgram& program) {
+    EGRET_ASSIGN_OR_RETURN(const backends::Division division,
+                           options_.backend->divide(program.graph, options_.plan));
+    std::vector<Piece> added;
+    for (const std::vector<ir::NodeId>& kernel : division) {
+      std::vector<NodeIndex> nodes;
+      for (auto id = kernel.rbegin(); id != kernel.rend(); ++id) {
+        const egraph::NodeId origin = program.origins[id->index()];
+        const auto node = origin.valid() ? view_node(origin) : std::nullopt;
+        if (!node) return base::ok();  // the program is not one of this view
+        if (!leaves_[view_.node_class[*node]]) nodes.push_back(*node);
+      }
+      if (nodes.empty()) continue;
+      Piece piece = extract::piece_of(view_, leaves_, nodes);
+      // Several operators of one class, of which one is an operand of the other: no piece.
+      if (piece.nodes.size() != nodes.size()) return base::ok();
+      added.push_back(std::move(piece));
+    }
+    // Pieces are kept in the order of classes.
+    std::vector<std::size_t> choice(view_.class_count(), kNone);
+    for (Piece& piece : added) {
+      const ClassIndex root = view_.node_class[piece.root()];
+      const auto begin = pieces_.all.begin() + static_cast<std::ptrdiff_t>(pieces_.begin[root]);
+      const auto end = pieces_.all.begin() + static_cast<std::ptrdiff_t>(pieces_.begin[root + 1]);
+      auto same = std::find_if(begin, end, [&](const Piece& one) {
+        return std::ranges::is_permutation(one.nodes, piece.nodes);
+      });
+      const auto offset = static_cast<std::size_t>(same - begin);
+      if (same == end) {
+        pieces_.all.insert(end, std::move(piece));
+        for (std::size_t c = root + 1; c < pieces_.begin.size(); ++c) ++pieces_.begin[c];
+      }
+      choice[root] = offset;  // relative, because pieces of other classes may still be inserted
+    }
+    given_.push_back(std::move(choice));
+    return base::ok();
+  }
+
+  // A choice of pieces, relative to the first of its class, as nodes of the e-graph of kernels.
+  std::vector<NodeIndex> choice_of(const std::vector<std::size_t>& division) const {
+    std::vector<NodeIndex> choice(view_.class_count(), extract::kNoNode);
+    for (ClassIndex c = 0; c < view_.class_count(); ++c) {
+      const NodeIndex first = kernels_.graph.class_begin[c];
+      if (leaves_[c]) choice[c] = first;
+      if (division[c] != kNone) choice[c] = first + static_cast<NodeIndex>(division[c]);
+    }
+    return choice;
+  }
+
+  const std::string& text(std::size_t piece) {
+    if (texts_[piece].empty()) {
+      const auto graph = graph_of(tensors_, view_, pieces_.all[piece]);
+      texts_[piece] = graph.ok() ? text_of(*graph) : "?";
+    }
+    return texts_[piece];
+  }
+
+  base::Status update_prices() {
+    for (std::size_t i = 0; i < prices_.size(); ++i) {
+      EGRET_ASSIGN_OR_RETURN(const Known* known, known_of(text(i)));
+      prices_[i] = known->measured.empty() ? estimate(pieces_.all[i]) : known->seconds();
+    }
+    return base::ok();
+  }
+
+  base::Result<Known*> known_of(const std::string& text) {
+    const auto [entry, is_new] = known_.try_emplace(text);
+    if (is_new && options_.database != nullptr) {
+      EGRET_ASSIGN_OR_RETURN(const auto stored,
+                             options_.database->find(options_.machine, "piece " + text));
+      if (stored) entry->second.measured.push_back(stored->median_s);
+    }
+    return &entry->second;
+  }
+
+  base::Status search() {
+    std::set<std::vector<NodeIndex>> tried;
+    while (true) {
+      EGRET_RETURN_IF_ERROR(update_prices());
+      const std::vector<double> costs = kernels_.costs(prices_);
+      const extract::Problem problem{kernels_.graph, costs};
+      EGRET_ASSIGN_OR_RETURN(const extract::Solution solution,
+                             options_.extractor->extract(problem, options_.extraction));
+      EGRET_RETURN_IF_ERROR(extract::check_solution(problem, solution));
+      ++rounds_;
+      progress_.report({{base::kIteration, rounds_},
+                        {base::kBestCost, solution.dag_cost},
+                        {kKernels, newly_measured_}});
+      const bool is_new = tried.insert(solution.choice).second;
+      if (is_new || !best_) {
+        EGRET_ASSIGN_OR_RETURN(const bool learned, try_choice(solution));
+        if (learned && rounds_ < options_.max_rounds && may_measure()) continue;
+      }
+      return base::ok();
+    }
+  }
+
+  base::Result<bool> try_choice(const std::vector<NodeIndex>& choice) {
+    EGRET_RETURN_IF_ERROR(update_prices());
+    const std::vector<double> costs = kernels_.costs(prices_);
+    return try_choice(extract::solution_of({kernels_.graph, costs}, choice));
+  }
+
+  // Compiles and runs the program of a choice. True: times of kernels were learned.
+  base::Result<bool> try_choice(const extract::Solution& solution) {
+    EGRET_ASSIGN_OR_RETURN(
+        const DividedGraph divided,
+        divided_graph(tensors_, view_, leaves_, pieces_, kernels_, solution.choice));
+    EGRET_ASSIGN_OR_RETURN(ir::Graph folded,
+                           rules::fold_constants(divided.graph, {.known = &folded_}));
+    KernelChoice choice;
+    choice.program = carried_over(divided, std::move(folded));
+    choice.solution = solution;
+    bool learned = false;
+    const std::vector<std::uint32_t>& pieces = choice.program.pieces;
+    if (may_measure()) {
+      backends::CompileOptions plan = options_.plan;
+      plan.division = choice.program.division;
+      EGRET_ASSIGN_OR_RETURN(const PartTimes times,
+                             time_parts(*options_.backend, choice.program.graph, plan));
+      for (std::size_t k = 0; k < pieces.size(); ++k) {
+        EGRET_ASSIGN_OR_RETURN(Known* const known, known_of(text(pieces[k])));
+        if (known->measured.empty()) ++newly_measured_, learned = true;
+        known->measured.push_back(times.parts[k]);
+        if (options_.database != nullptr) {
+          EGRET_RETURN_IF_ERROR(
+              options_.database->store(options_.machine, "piece " + text(pieces[k]),
+                                       {.runs = times.runs, .median_s = known->seconds()}));
+        }
+      }
+      choice.measured = true;
+      choice.seconds = times.rest;
+      for (const double seconds : times.parts) choice.seconds += seconds;
+      add_kernels(choice, times.parts);
+    } else {
+      std::vector<double> prices;
+      for (const std::uint32_t piece : pieces) prices.push_back(prices_[piece]);
+      for (const double seconds : prices) choice.seconds += seconds;
+      add_kernels(choice, prices);
+    }
+    // A measured program is better known than an estimated one.
+    const bool better = !best_ || (choice.measured && !best_->measured) ||
+                        (choice.measured == best_->measured && choice.seconds < best_->seconds);
+    if (better) best_ = std::move(choice);
+    return learned;
+  }
+
+  static void add_kernels(KernelChoice& choice, std::span<const double> seconds) {
+    const DividedGraph& program = choice.program;
+    for (std::size_t k = 0; k < program.division.size(); ++k) {
+      if (program.division[k].empty()) continue;
+      KernelTime& kernel = choice.kernels.emplace_back();
+      kernel.name = program.graph.node(program.division[k].front()).op->name();
+      for (const ir::NodeId id : program.division[k])
+        kernel.nodes.push_back(backends::node_label(program.graph, id));
+      kernel.seconds = seconds[k];
+    }
+  }
+
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  const rules::TensorEGraph& tensors_;
+  const egraph::EGraphView& view_;
+  cost::Model& model_;
+  const KernelChoiceOptions& options_;
+  const base::Progress progress_;
+  const base::Stopwatch watch_;
+  const std::vector<bool> leaves_;
+  std::vector<double> costs_;  // of the view's nodes
+  extract::Pieces pieces_;
+  std::vector<std::vector<std::size_t>> given_;  // by class: the piece, counted in its class
+  extract::KernelGraph kernels_;
+  std::vector<double> prices_;      // by piece
+  std::vector<std::string> texts_;  // by piece, once asked for
+  std::map<std::string, Known> known_;
+  rules::FoldedValues folded_;
+  std::optional<KernelChoice> best_;
+  std::int64_t newly_measured_ = 0;
+  int rounds_ = 0;
+};
+
+}  // namespace
+
+base::Result<KernelChoice> choose_kernels(const rules::TensorEGraph& tensors,
+                                          const egraph::EGraphView& view, cost::Model& model,
+                                          std::span<const GivenProgram> given,
+                                          const KernelChoiceOptions& options,
+                                          base::ProgressSink* sink) {
+  return Search(tensors, view, model, options, sink).run(given);
+}
+
+}  // namespace egret::driver

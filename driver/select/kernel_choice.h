@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a saturated e-graph to a program divided into kernels: algebra and fusion are chosen together.
+//
+// The kernels that a backend may make of parts of the e-graph are the nodes of a second e-graph
+// (extract/kernels/kernel_graph.h), from which an extractor chooses. A kernel whose time is not
+// known is priced like its dearest operator, that is, optimistically. What is chosen is compiled as
+// divided and run, each kernel gets the time that it took there, and the choice is made again,
+// until it rests on measurements. Of all programs that ran, the fastest is the answer. The divisions
+// that the backend makes of given programs are among the candidates and run first, so that the
+// answer takes no longer than they do, up to noise.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "base/progress.h"
+#include "base/status.h"
+#include "cost/database.h"
+#include "cost/model.h"
+#include "driver/measure/kernel_times.h"
+#include "driver/select/kernel_pieces.h"
+#include "extract/core/extractor.h"
+#include "rules/tensors/tensor_egraph.h"
+
+namespace egret::driver {
+
+struct KernelChoiceOptions {
+  const extract::ExtractorRow* extractor = nullptr;
+  extract::Options extraction{};
+  std::vector<double> factors{};  // on the cost of each node of the view; empty: none
+  const backends::Backend* backend = nullptr;
+  backends::CompileOptions plan{};
+  cost::Database* database = nullptr;  // where times of kernels are kept; null: nowhere
+  std::string machine{};
+  double seconds = 20;  // of measuring; 0: estimates alone
+  int max_rounds = 12;
+};
+
+// A program of the e-graph that the backend divides by itself.
+struct GivenProgram {
+  ir::Graph graph;
+  std::vector<egraph::NodeId> origins;  // by node; invalid for inputs and folded constants
+};
+
+struct KernelChoice {
+  DividedGraph program;          // constants folded
+  extract::Solution solution;    // of the e-graph of kernels, at the prices of its round
+  std::vector<KernelTime> kernels;
+  double seconds = 0;            // the sum over the kernels
+  bool measured = false;         // in a run of this program
+  std::int64_t pieces = 0;       // candidates for kernels
+  std::uint64_t dropped = 0;     // candidates beyond the limits of the enumeration
+  std::int64_t newly_measured = 0;
+  int rounds = 0;
+};
+
+// Errors: unsupported where the backend takes no division; those of extraction, folding, compiling
+// and running.
+base::Result<KernelChoice> choose_kernels(const rules::TensorEGraph& tensors,
+                                          const egraph::EGraphView& view, cost::Model& model,
+                                          std::span<const GivenProgram> given,
+                                          const KernelChoiceOptions& options,
+                                          base::ProgressSink* sink);
+
+}  // namespace egret::driver

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/select/kernel_pieces.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "driver/select/rule_marks.h"
+#include "extract/core/cheapest_terms.h"
+
+namespace egret::driver {
+namespace {
+
+using extract::ClassIndex;
+using extract::NodeIndex;
+
+// For each class of leaves, a node of its simplest term: all of it is computed before the first run.
+std::vector<NodeIndex> terms_of_leaves(const egraph::EGraphView& view,
+                                       const std::vector<bool>& leaves) {
+  std::vector<double> costs(view.node_count(), std::numeric_limits<double>::infinity());
+  for (NodeIndex node = 0; node < view.node_count(); ++node) {
+    if (leaves[view.node_class[node]]) costs[node] = 1;
+  }
+  return extract::cheapest_terms({view, costs}).choice;
+}
+
+// A list of terms that grows: leaves once, and kernels one after the other.
+class Terms {
+ public:
+  using Place = std::uint32_t;
+
+  Terms(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+        const std::vector<bool>& leaves)
+      : tensors_(tensors),
+        view_(view),
+        leaves_(leaves),
+        of_leaves_(terms_of_leaves(view, leaves)) {}
+
+  // The value of a class in memory. Leaves are added when they are first read. As deep as a term of
+  // weights.
+  base::Result<Place> stored(ClassIndex c) {
+    if (const auto found = stored_.find(c); found != stored_.end()) return found->second;
+    if (!leaves_[c] || of_leaves_[c] == extract::kNoNode)
+      return base::internal_error("no kernel makes class " + std::to_string(c));
+    std::vector<Place> operands;
+    for (const ClassIndex child : view_.children_of(of_leaves_[c])) {
+      EGRET_ASSIGN_OR_RETURN(const Place operand, stored(child));
+      operands.push_back(operand);
+    }
+    return stored_[c] = add(of_leaves_[c], std::move(operands));
+  }
+
+  // The terms of a kernel; its root is then stored.
+  base::Result<std::vector<Place>> add_kernel(const extract::Piece& piece) {
+    std::map<ClassIndex, Place> inside;
+    std::vector<Place> places;
+    for (const NodeIndex node : piece.nodes) {
+      std::vector<Place> operands;
+      for (const ClassIndex child : view_.children_of(node)) {
+        if (const auto found = inside.find(child); found != inside.end()) {
+          operands.push_back(found->second);
+          continue;
+        }
+        EGRET_ASSIGN_OR_RETURN(const Place operand, stored(child));
+        operands.push_back(operand);
+      }
+      places.push_back(add(node, std::move(operands)));
+      inside[view_.node_class[node]] = places.back();
+    }
+    stored_[view_.node_class[piece.root()]] = places.back();
+    return places;
+  }
+
+  const std::vector<rules::TensorEGraph::Term>& all() const { return terms_; }
+
+ private:
+  Place add(NodeIndex node, std::vector<Place> operands) {
+    terms_.push_back({node_in(tensors_, view_, node), std::move(operands)});
+    return static_cast<Place>(terms_.size() - 1);
+  }
+
+  const rules::TensorEGraph& tensors_;
+  const egraph::EGraphView& view_;
+  const std::vector<bool>& leaves_;
+  const std::vector<NodeIndex> of_leaves_;
+  std::vector<rules::TensorEGraph::Term> terms_;
+  std::map<ClassIndex, Place> stored_;
+};
+
+}  // namespace
+
+egraph::NodeId node_in(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+                       NodeIndex node) {
+  const ClassIndex of = view.node_class[node];
+  return tensors.egraph().nodes(view.class_id[of])[node - view.class_begin[of]];
+}
+
+std::vector<bool> leaves_of(const rules::TensorEGraph& tensors, const egraph::EGraphView& view) {
+  std::vector<bool> leaves(view.class_count(), false);
+  for (ClassIndex c = 0; c < view.class_count(); ++c)
+    leaves[c] = tensors.is_constant(view.class_id[c]) && tensors.type(view.class_id[c]).is_concrete();
+  for (NodeIndex node = 0; node < view.node_count(); ++node) {
+    if (tensors.language().is_input(view.node_op[node])) leaves[view.node_class[node]] = true;
+  }
+  return leaves;
+}
+
+base::Result<ir::Graph> graph_of(const rules::TensorEGraph& tensors,
+                                 const egraph::EGraphView& view, const extract::Piece& piece) {
+  ir::Graph graph;
+  std::map<ClassIndex, ir::NodeId> built;
+  const auto read = [&](ClassIndex c) {
+    const ir::TensorType& type = tensors.type(view.class_id[c]);
+    ir::Node node{.kind = ir::NodeKind::kInput, .type = type, .name = "x" + std::to_string(c)};
+    if (tensors.is_constant(view.class_id[c])) {
+      node.kind = ir::NodeKind::kConstant;
+      for (NodeIndex i = view.class_begin[c]; i < view.class_begin[c + 1]; ++i) {
+        if (tensors.language().is_constant(view.node_op[i]))
+          node.data = tensors.language().tensor(view.node_op[i]);
+      }
+      if (node.data.type() != type) node.data = ir::Tensor(type);
+    }
+    return graph.append(std::move(node));
+  };
+  for (const NodeIndex index : piece.nodes) {
+    EGRET_ASSIGN_OR_RETURN(ir::Node node, tensors.to_node(node_in(tensors, view, index)));
+    for (const ClassIndex child : view.children_of(index)) {
+      auto found = built.find(child);
+      if (found == built.end()) found = built.emplace(child, read(child)).first;
+      node.inputs.push_back(found->second);
+    }
+    built[view.node_class[index]] = graph.append(std::move(node));
+  }
+  graph.add_output("y", built[view.node_class[piece.root()]]);
+  return graph;
+}
+
+std::string text_of(const ir::Graph& piece) {
+  std::map<ir::NodeId, std::string> names;
+  std::string text;
+  std::size_t operators = 0, values = 0;
+  for (std::size_t i = 0; i < piece.size(); ++i) {
+    const ir::Node& node = piece.node(ir::NodeId(i));
+    if (node.kind != ir::NodeKind::kOperator) {
+      names[ir::NodeId(i)] = "v" + std::to_string(values++) + ":" + ir::to_string(node.type) +
+                             (node.kind == ir::NodeKind::kConstant ? " const" : "");
+      continue;
+    }
+    text += (text.empty() ? "" : " ") + node.op->name() + ir::to_string(node.attrs) + "(";
+    for (std::size_t k = 0; k < node.inputs.size(); ++k)
+      text += (k > 0 ? ", " : "") + names[node.inputs[k]];
+    text += ")";
+    names[ir::NodeId(i)] = "%" + std::to_string(operators++);
+  }
+  return text;
+}
+
+base::Result<DividedGraph> divided_graph(const rules::TensorEGraph& tensors,
+                                         const egraph::EGraphView& view,
+                                         const std::vector<bool>& leaves,
+                                         const extract::Pieces& pieces,
+                                         const extract::KernelGraph& kernels,
+                                         std::span<const NodeIndex> choice) {
+  Terms terms(tensors, view, leaves);
+  std::vector<std::vector<Terms::Place>> kernel_terms;
+  DividedGraph divided;
+  // Depth first: a kernel is added after those that make what it reads.
+  std::vector<char> seen(view.class_count(), 0);
+  std::vector<ClassIndex> stack(view.roots.rbegin(), view.roots.rend());
+  while (!stack.empty()) {
+    const ClassIndex c = stack.back();
+    if (leaves[c] || seen[c] == 2) {
+      stack.pop_back();
+      continue;
+    }
+    if (choice[c] == extract::kNoNode)
+      return base::internal_error("no kernel is chosen for class " + std::to_string(c));
+    const std::uint32_t number = kernels.piece[choice[c]];
+    const extract::Piece& piece = pieces.all[number];
+    if (seen[c] == 0) {
+      seen[c] = 1;
+      stack.insert(stack.end(), piece.inputs.rbegin(), piece.inputs.rend());
+      continue;
+    }
+    stack.pop_back();
+    seen[c] = 2;
+    EGRET_ASSIGN_OR_RETURN(auto places, terms.add_kernel(piece));
+    kernel_terms.push_back(std::move(places));
+    divided.pieces.push_back(number);
+  }
+  std::vector<Terms::Place> outputs;
+  for (const egraph::ClassId root : tensors.roots()) {
+    const auto found = std::ranges::lower_bound(view.class_id, root);
+    EGRET_ASSIGN_OR_RETURN(
+        const Terms::Place place,
+        terms.stored(static_cast<ClassIndex>(found - view.class_id.begin())));
+    outputs.push_back(place);
+  }
+  std::vector<ir::NodeId> places;
+  EGRET_ASSIGN_OR_RETURN(divided.graph, tensors.to_graph(terms.all(), outputs, &places));
+  divided.origins.resize(divided.graph.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (divided.graph.node(places[i]).kind != ir::NodeKind::kInput)
+      divided.origins[places[i].index()] = terms.all()[i].node;
+  }
+  for (const std::vector<Terms::Place>& kernel : kernel_terms) {
+    std::vector<ir::NodeId>& nodes = divided.division.emplace_back();
+    for (const Terms::Place place : kernel) nodes.push_back(places[place]);
+    std::ranges::sort(nodes);
+  }
+  return divided;
+}
+
+DividedGraph carried_over(const DividedGraph& divided, ir::Graph folded) {
+  const std::vector<ir::NodeId> sources = counterparts(divided.graph, folded);
+  std::vector<ir::NodeId> target(divided.graph.size());
+  DividedGraph carried{.pieces = divided.pieces};
+  carried.origins.resize(folded.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!sources[i].valid()) continue;
+    target[sources[i].index()] = ir::NodeId(i);
+    carried.origins[i] = divided.origins[sources[i].index()];
+  }
+  for (const std::vector<ir::NodeId>& kernel : divided.division) {
+    std::vector<ir::NodeId>& nodes = carried.division.emplace_back();
+    for (const ir::NodeId id : kernel) {
+      if (target[id.index()].valid()) nodes.push_back(target[id.index()]);
+    }
+    std::ranges::sort(nodes);
+  }
+  carried.graph = std::move(folded);
+  return carried;
+}
+
+}  // namespace egret::driver

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans whose division into kernels the caller gives.
+#include "backends/division.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "backends/backend.h"
+#include "ir/graph/builder.h"
+#include "tests/backends/graph_compare.h"
+#include "tests/backends/small_network.h"
+
+namespace egret::backends {
+namespace {
+
+using ir::DType;
+using ir::GraphBuilder;
+using ir::Value;
+
+// f = sigmoid(x), read by two others.
+struct Fork {
+  ir::Graph graph;
+  ir::NodeId shared, left, right;
+};
+
+Fork fork() {
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, {64, 100}});
+  const Value shared = b.add("sigmoid", {x});
+  const Value left = b.add("tanh", {shared});
+  const Value right = b.add("mul", {shared, x});
+  b.output("left", left);
+  b.output("right", right);
+  return {*b.finish(), shared.id, left.id, right.id};
+}
+
+std::size_t kernels_of_part(const PlanReport& report, int part) {
+  return static_cast<std::size_t>(std::ranges::count(report.kernels, part, &PlanReport::Kernel::part));
+}
+
+TEST(Division, IsOfOperatorsAndCheap) {
+  const ir::Graph graph = small_network();
+  for (const char* name : {"cpu", "reference"}) {
+    const auto division = find_backend(name)->divide(graph, {});
+    ASSERT_TRUE(division.ok()) << division.status().message();
+    std::vector<int> times(graph.size(), 0);
+    for (const auto& kernel : *division) {
+      ASSERT_FALSE(kernel.empty());
+      EXPECT_TRUE(std::ranges::is_sorted(kernel));
+      for (const ir::NodeId id : kernel) ++times[id.index()];
+    }
+    for (std::size_t i = 0; i < graph.size(); ++i)
+      EXPECT_EQ(times[i] > 0, graph.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator) << name;
+  }
+}
+
+TEST(Division, ThatABackendMakesGivesItsPlan) {
+  const ir::Graph graph = small_network();
+  const Backend& cpu = *find_backend("cpu");
+  const auto own = cpu.compile(graph, {});
+  ASSERT_TRUE(own.ok());
+  CompileOptions options;
+  options.division = *cpu.divide(graph, {});
+  const auto given = cpu.compile(graph, options);
+  ASSERT_TRUE(given.ok()) << given.status().message();
+  const PlanReport a = (*own)->report(), b = (*given)->report();
+  ASSERT_EQ(a.kernels.size(), b.kernels.size());
+  for (std::size_t i = 0; i < a.kernels.size(); ++i) {
+    EXPECT_EQ(a.kernels[i].ids, b.kernels[i].ids);
+    EXPECT_EQ(a.kernels[i].implementation, b.kernels[i].implementation);
+  }
+  EXPECT_LT(relative_error(graph, options, cpu), 1e-5);
+}
+
+TEST(Division, OfSingleOperatorsIsKept) {
+  const ir::Graph graph = small_network();
+  CompileOptions options;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (graph.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator)
+      options.division.push_back({ir::NodeId(i)});
+  }
+  PlanReport report;
+  EXPECT_LT(relative_error(graph, options, *find_backend("cpu"), &report), 1e-5);
+  for (const PlanReport::Kernel& kernel : report.kernels) {
+    EXPECT_LE(kernel.ids.size(), 1U);
+    if (!kernel.ids.empty()) EXPECT_GE(kernel.part, 0);
+  }
+}
+
+TEST(Division, MayComputeAValueInSeveralKernels) {
+  const Fork f = fork();
+  CompileOptions options;
+  options.division = {{f.shared, f.left}, {f.shared, f.right}};
+  PlanReport report;
+  EXPECT_LT(relative_error(f.graph, options, *find_backend("cpu"), &report), 1e-5);
+  EXPECT_EQ(report.kernels.size(), 2U);
+  EXPECT_EQ(kernels_of_part(report, 0), 1U);
+  EXPECT_EQ(kernels_of_part(report, 1), 1U);
+}
+
+TEST(Division, ThatStoresTooLittleIsRefusedByName) {
+  const Fork f = fork();
+  CompileOptions options;
+  options.division = {{f.shared, f.left}, {f.right}};  // nobody stores the sigmoid for the product
+  const auto plan = find_backend("cpu")->compile(f.graph, options);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.status().code(), base::StatusCode::kBadInput);
+  EXPECT_NE(plan.status().message().find("sigmoid"), std::string::npos);
+}
+
+// What no kernel of the backend computes as one is split; the parts are still told apart.
+TEST(Division, ThatNoKernelComputesIsSplit) {
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, {32, 40}});
+  const Value soft = b.add("softmax", {x}, {{"axis", std::int64_t{1}}});
+  const Value sum = b.add("add", {soft, x});
+  const Value top = b.add("softmax", {sum}, {{"axis", std::int64_t{0}}});
+  b.output("y", top);
+  const ir::Graph graph = *b.finish();
+  CompileOptions options;
+  options.division = {{soft.id, sum.id, top.id}};
+  PlanReport report;
+  EXPECT_LT(relative_error(graph, options, *find_backend("cpu"), &report), 1e-5);
+  EXPECT_GT(kernels_of_part(report, 0), 1U);
+}
+
+TEST(Division, IsKeptWithItsGraph) {
+  Fork f = fork();
+  const Division division{{f.shared, f.left}, {f.shared, f.right}};
+  store_division(f.graph, division);
+  EXPECT_EQ(stored_division(f.graph), division);
+  PlanReport report;
+  EXPECT_LT(relative_error(f.graph, {}, *find_backend("cpu"), &report), 1e-5);
+  EXPECT_EQ(report.kernels.size(), 2U);
+  // Not where kernels are to be single operators.
+  CompileOptions apart;
+  apart.fuse = false;
+  EXPECT_LT(relative_error(f.graph, apart, *find_backend("cpu"), &report), 1e-5);
+  EXPECT_EQ(report.kernels.size(), 3U);
+}
+
+TEST(Division, OfSingleOperatorsIsKeptWithItsGraph) {
+  Fork f = fork();
+  const Division division{{f.shared}, {f.left}, {f.right}};
+  store_division(f.graph, division);
+  EXPECT_EQ(stored_division(f.graph), division);
+}
+
+// A product and its addition are one node in a file; what is read has a product without a name.
+TEST(Division, TakesUnnamedOperatorsIntoTheKernelThatReadsThem) {
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, {4, 8}});
+  const Value w = b.input("w", {DType::kF32, {8, 8}});
+  const Value product = b.add("matmul", {x, w});
+  const Value sum = b.add("add", {product, x});
+  const Value other = b.add("exp", {b.add("relu", {sum})});
+  b.output("y", other);
+  ir::Graph graph = *b.finish();
+  graph.rename(sum.id, "sum");
+  graph.metadata[std::string(kKernelsKey)] = R"([["sum", "gone"]])";
+  const Division stored = stored_division(graph);
+  EXPECT_EQ(stored.front(), (std::vector<ir::NodeId>{product.id, sum.id}));
+  EXPECT_EQ(stored.size(), 3U);  // relu has no name either, but exp is in no list
+}
+
+TEST(Division, OfAnotherGraphOrProgramIsIgnored) {
+  for (const char* text : {"", "nonsense", "{}", "[1]", R"([["left", "right"]])", R"([[["x"]]])"}) {
+    Fork f = fork();
+    f.graph.metadata[std::string(kKernelsKey)] = text;
+    EXPECT_LT(relative_error(f.graph, {}, *find_backend("cpu")), 1e-5) << text;
+  }
+}
+
+}  // namespace
+}  // namespace egret::backends

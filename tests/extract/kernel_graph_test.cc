@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// The e-graph of kernels against a search through all divisions.
+#include "extract/kernels/kernel_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/random.h"
+#include "tests/extract/random_view.h"
+
+namespace egret::extract {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+// What a backend that exists in this test makes of nodes: kernels of at most four operators, whose
+// price depends on all of them, and of which some are refused.
+struct StandIn {
+  const RandomView& random;
+  std::uint64_t seed;
+
+  bool is_kernel(const Piece& piece) const {
+    return piece.nodes.size() <= 4 && drawn(piece.nodes, 1) < 0.8;
+  }
+  double price(const Piece& piece) const {
+    double sum = 0;
+    for (const NodeIndex node : piece.nodes) sum += random.costs[node];
+    return piece.nodes.size() == 1 ? sum : std::floor(sum * drawn(piece.nodes, 2) * 8) / 8;
+  }
+  double drawn(std::vector<NodeIndex> nodes, std::uint64_t salt) const {
+    std::ranges::sort(nodes);
+    std::uint64_t hash = seed + salt;
+    for (const NodeIndex node : nodes) hash = base::hash_combine(hash, node);
+    return base::Random(hash).uniform(0, 1);
+  }
+};
+
+std::vector<bool> leaves_of(const EGraphView& graph) {
+  std::vector<bool> leaves(graph.class_count(), false);
+  leaves.back() = true;  // its nodes have no operands
+  return leaves;
+}
+
+// All kernels of a class, by growing each in each way. Written apart from find_pieces(): a kernel is
+// found as long as it grows, node by node, through kernels.
+std::set<std::vector<NodeIndex>> all_kernels(const RandomView& random, const StandIn& backend,
+                                             const std::vector<bool>& leaves, ClassIndex c) {
+  const EGraphView& graph = random.graph;
+  std::set<std::vector<NodeIndex>> found;
+  std::vector<std::vector<NodeIndex>> pending;
+  for (NodeIndex node = graph.class_begin[c]; node < graph.class_begin[c + 1]; ++node)
+    pending.push_back({node});
+  while (!pending.empty()) {
+    const std::vector<NodeIndex> nodes = pending.back();
+    pending.pop_back();
+    const Piece piece = piece_of(graph, leaves, nodes);
+    if (piece.nodes.empty() || (nodes.size() > 1 && !backend.is_kernel(piece))) continue;
+    std::vector<NodeIndex> sorted = nodes;
+    std::ranges::sort(sorted);
+    if (!found.insert(sorted).second) continue;
+    for (const ClassIndex input : piece.inputs) {
+      for (NodeIndex node = graph.class_begin[input]; node < graph.class_begin[input + 1]; ++node) {
+        std::vector<NodeIndex> grown = nodes;
+        grown.push_back(node);
+        pending.push_back(grown);
+      }
+    }
+  }
+  return found;
+}
+
+// The least sum of prices of kernels that make all roots: each class that is needed is made by one
+// of its kernels, in some order without cycles.
+class Divisions {
+ public:
+  Divisions(const RandomView& random, const StandIn& backend, const std::vector<bool>& leaves)
+      : random_(random), backend_(backend), leaves_(leaves) {
+    for (ClassIndex c = 0; c < random.graph.class_count(); ++c) {
+      if (leaves[c]) continue;
+      for (const auto& nodes : all_kernels(random, backend, leaves, c)) {
+        std::vector<NodeIndex> rooted = nodes;
+        // piece_of() takes the root's node first.
+        std::ranges::stable_partition(
+            rooted, [&](NodeIndex node) { return random.graph.node_class[node] == c; });
+        kernels_[c].push_back(piece_of(random.graph, leaves, rooted));
+      }
+    }
+  }
+
+  double least() {
+    std::set<ClassIndex> needed;
+    for (const ClassIndex root : random_.graph.roots) need(root, needed);
+    visit(needed, 0);
+    return best_;
+  }
+
+ private:
+  void need(ClassIndex c, std::set<ClassIndex>& needed) const {
+    if (!leaves_[c] && !chosen_.contains(c)) needed.insert(c);
+  }
+
+  void visit(const std::set<ClassIndex>& needed, double paid) {
+    if (paid >= best_) return;
+    if (needed.empty()) {
+      if (is_acyclic()) best_ = paid;
+      return;
+    }
+    const ClassIndex c = *needed.begin();
+    for (const Piece& kernel : kernels_[c]) {
+      chosen_[c] = &kernel;
+      std::set<ClassIndex> left = needed;
+      left.erase(c);
+      for (const ClassIndex input : kernel.inputs) need(input, left);
+      visit(left, paid + backend_.price(kernel));
+      chosen_.erase(c);
+    }
+  }
+
+  bool is_acyclic() const {
+    std::set<ClassIndex> made;
+    for (bool more = true; more;) {
+      more = false;
+      for (const auto& [c, kernel] : chosen_) {
+        if (made.contains(c)) continue;
+        const bool ready = std::ranges::all_of(kernel->inputs, [&](ClassIndex input) {
+          return leaves_[input] || made.contains(input);
+        });
+        if (ready) made.insert(c), more = true;
+      }
+    }
+    return made.size() == chosen_.size();
+  }
+
+  const RandomView& random_;
+  const StandIn& backend_;
+  const std::vector<bool>& leaves_;
+  std::map<ClassIndex, std::vector<Piece>> kernels_;
+  std::map<ClassIndex, const Piece*> chosen_;
+  double best_ = kInfinite;
+};
+
+TEST(KernelGraph, ExtractionIsTheBestOfAllDivisions) {
+  const ExtractorRow* exact = find_extractor("auto");
+  ASSERT_NE(exact, nullptr);
+  base::Random random(49);
+  int answered = 0, with_joint_kernels = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const RandomView view = random_view(random, static_cast<int>(random.between(3, 6)));
+    const StandIn backend{view, static_cast<std::uint64_t>(i)};
+    const std::vector<bool> leaves = leaves_of(view.graph);
+    PieceOptions options;
+    options.is_kernel = [&](const Piece& piece) { return backend.is_kernel(piece); };
+    options.price = [&](const Piece& piece) { return backend.price(piece); };
+    options.tried = options.kept = 100'000;
+    const Pieces pieces = find_pieces({view.graph, view.costs}, leaves, options);
+    EXPECT_EQ(pieces.dropped, 0u);
+    const KernelGraph kernels = kernel_graph(view.graph, leaves, pieces);
+    std::vector<double> prices;
+    for (const Piece& piece : pieces.all) prices.push_back(backend.price(piece));
+    const std::vector<double> costs = kernels.costs(prices);
+
+    const double least = Divisions(view, backend, leaves).least();
+    const auto solution = exact->extract({kernels.graph, costs}, {});
+    if (std::isinf(least)) {
+      EXPECT_FALSE(solution.ok()) << i;
+      continue;
+    }
+    ASSERT_TRUE(solution.ok()) << i << ": " << solution.status().message();
+    ++answered;
+    ASSERT_NEAR(solution->dag_cost, least, 1e-9) << i;
+    EXPECT_EQ(solution->quality, Quality::kOptimal);
+    with_joint_kernels += std::ranges::any_of(solution->choice, [&](NodeIndex node) {
+      return node != kNoNode && kernels.piece[node] != KernelGraph::kLeaf &&
+             pieces.all[kernels.piece[node]].nodes.size() > 1;
+    });
+  }
+  // The test is about divisions: most answers have one that is not trivial.
+  EXPECT_GT(answered, 1500);
+  EXPECT_GT(with_joint_kernels, 500);
+}
+
+// x -> f -> g, f also to h: f is computed twice where that is cheaper than to store it.
+TEST(KernelGraph, ComputesAValueTwiceWhereThatIsCheaper) {
+  EGraphView graph;
+  const auto add = [&](std::vector<ClassIndex> children) {
+    graph.node_class.push_back(static_cast<ClassIndex>(graph.class_count()));
+    graph.node_op.emplace_back(0);
+    graph.children.insert(graph.children.end(), children.begin(), children.end());
+    graph.child_begin.push_back(static_cast<ClassIndex>(graph.children.size()));
+    graph.class_begin.push_back(static_cast<ClassIndex>(graph.node_op.size()));
+    graph.class_id.emplace_back(graph.class_id.size());
+  };
+  add({2});     // g
+  add({2});     // h
+  add({3});     // f
+  add({});      // x
+  graph.roots = {0, 1};
+  const std::vector<bool> leaves{false, false, false, true};
+  const std::vector<double> costs{5, 5, 5, 0};
+  PieceOptions options;
+  options.is_kernel = [](const Piece&) { return true; };
+  options.price = [](const Piece& piece) { return 5.0 + static_cast<double>(piece.nodes.size()); };
+  const Pieces pieces = find_pieces({graph, costs}, leaves, options);
+  ASSERT_EQ(pieces.all.size(), 5u);  // g, g(f), h, h(f), f
+  const KernelGraph kernels = kernel_graph(graph, leaves, pieces);
+  std::vector<double> prices;
+  for (const Piece& piece : pieces.all) prices.push_back(options.price(piece));
+  const std::vector<double> kernel_costs = kernels.costs(prices);
+  const auto solution = find_extractor("auto")->extract({kernels.graph, kernel_costs}, {});
+  ASSERT_TRUE(solution.ok());
+  EXPECT_EQ(solution->dag_cost, 14);  // g(f) and h(f), not f, g and h for 18
+  EXPECT_EQ(solution->choice[2], kNoNode);
+}
+
+TEST(KernelGraph, APieceHasNoCycle) {
+  EGraphView graph;
+  // Class 0 has f(1), class 1 has g(0) and x.
+  graph.node_class = {0, 1, 1};
+  graph.node_op.resize(3);
+  graph.children = {1, 0};
+  graph.child_begin = {0, 1, 2, 2};
+  graph.class_begin = {0, 1, 3};
+  graph.class_id = {egraph::ClassId(0), egraph::ClassId(1)};
+  graph.roots = {0};
+  const std::vector<bool> leaves(2, false);
+  const NodeIndex cyclic[] = {0, 1};
+  EXPECT_TRUE(piece_of(graph, leaves, cyclic).nodes.empty());
+  const NodeIndex fine[] = {0, 2};
+  EXPECT_EQ(piece_of(graph, leaves, fine).nodes, (std::vector<NodeIndex>{2, 0}));
+}
+
+}  // namespace
+}  // namespace egret::extract
