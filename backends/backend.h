@@ -35,8 +35,8 @@ enum class Emission : std::uint8_t {
   kAll,
 };
 
-// The nodes of each kernel of a plan, ascending. Others read the value of its last node alone. A node
-// may be in several kernels: each of them then computes it.
+// The nodes of each kernel of a plan, ascending. Others read the value of its last node alone. A
+// node may be in several kernels: each of them then computes it.
 using Division = std::vector<std::vector<ir::NodeId>>;
 
 struct CompileOptions {
@@ -84,7 +84,7 @@ struct PlanReport {
     // Only with CompileOptions::profile: operators, implementation, types and layouts. Kernels of
     // equal signatures do equal work. Empty where a backend does not report it.
     std::string signature{};
-    int part = -1;           // of CompileOptions::division, that the kernel belongs to; -1: none
+    int part = -1;            // of CompileOptions::division, that the kernel belongs to; -1: none
     double seconds = 0;       // mean of a run, over all slices
     double last_start_s = 0;  // start in the last run's last slice, from the first kernel
     double last_s = 0;        // its duration there
@@ -176,9 +176,9 @@ class Backend {
     return compile(graph, options);
   }
   // The kernels into which compile() would divide the operators of a graph, without making them. A
-  // node that becomes several kernels occurs in each of them. Nodes are those of the given graph,
-  // whose constants are taken as they are: nothing is folded. O(nodes). Errors: those of compile();
-  // unsupported where the backend takes no division.
+  // node that becomes several kernels occurs in each of them, one that depends on constants alone
+  // in none. Nodes are those of the given graph. O(nodes). Errors: those of compile(); unsupported
+  // where the backend takes no division.
   virtual base::Result<Division> divide(const ir::Graph& graph,
                                         const CompileOptions& options) const;
   // A hint: the caller will compile these graphs one after the other. The slow parts are prepared

@@ -22,7 +22,7 @@ std::vector<std::vector<std::size_t>> parts_by_node(const PreparedGraph& prepare
                                                     const Division& division) {
   std::vector<std::vector<std::size_t>> parts;
   for (const ir::NodeId origin : prepared.origin) {
-    if (origin.valid()) parts.resize(std::max(parts.size(), origin.index() + 1));
+    if (origin.valid()) parts.resize(std::max<std::size_t>(parts.size(), origin.index() + 1));
   }
   for (std::size_t part = 0; part < division.size(); ++part) {
     for (const ir::NodeId id : division[part]) {
@@ -179,6 +179,18 @@ base::Result<std::vector<PreparedPart>> prepared_parts(const PreparedGraph& prep
   std::ranges::stable_sort(parts, {}, [](const PreparedPart& part) { return part.nodes.back(); });
   EGRET_RETURN_IF_ERROR(check_stored(prepared, parts));
   return parts;
+}
+
+std::vector<bool> computed_once(const ir::Graph& graph) {
+  std::vector<bool> once(graph.size(), false);
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const ir::Node& node = graph.node(ir::NodeId(i));
+    once[i] =
+        node.kind == ir::NodeKind::kConstant ||
+        (node.kind == ir::NodeKind::kOperator &&
+         std::ranges::all_of(node.inputs, [&](ir::NodeId input) { return once[input.index()]; }));
+  }
+  return once;
 }
 
 std::vector<ir::NodeId> given_nodes(const PreparedGraph& prepared,

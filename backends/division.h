@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divisions into kernels (CompileOptions::division) between the graph that is given to a backend and
-// the prepared one.
+// Divisions into kernels (CompileOptions::division) between the graph that is given to a backend
+// and the prepared one.
 #pragma once
 
 #include <span>
@@ -23,6 +23,9 @@ struct PreparedPart {
 base::Result<std::vector<PreparedPart>> prepared_parts(const PreparedGraph& prepared,
                                                        const Division& division);
 
+// By node: whether it depends on constants alone.
+std::vector<bool> computed_once(const ir::Graph& graph);
+
 // The nodes of the given graph that each kernel computes.
 std::vector<ir::NodeId> given_nodes(const PreparedGraph& prepared,
                                     std::span<const ir::NodeId> nodes);
@@ -30,9 +33,9 @@ std::vector<ir::NodeId> given_nodes(const PreparedGraph& prepared,
 // A division that is kept with its graph, in its metadata and so in a model file.
 //
 // Kernels are lists of values' names. Nodes that are in kernels of several operators get a name if
-// they have none. A node that is in no list is a kernel of its own, unless it has no name and is read
-// by one kernel alone: a model file may join operators of one kernel to one node, and what is read
-// then has operators without names.
+// they have none. A node that is in no list is a kernel of its own, unless it has no name and is
+// read by one kernel alone: a model file may join operators of one kernel to one node, and what is
+// read then has operators without names.
 inline constexpr std::string_view kKernelsKey = "egret.kernels";
 void store_division(ir::Graph& graph, const Division& division);
 // Empty where the graph has none, or one of another graph or program.

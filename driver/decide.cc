@@ -57,8 +57,8 @@ void take(Candidate& candidate, Decision& decision) {
 // Without a plan of the original, nothing can be checked. An unchecked result is only written where
 // the user asked for that.
 base::Status decide_without_running(const ir::Graph& original, Candidate& cheapest,
-                                    const Track& track, const Setup& setup, const OptimizeOptions& options,
-                                    Decision& decision) {
+                                    const Track& track, const Setup& setup,
+                                    const OptimizeOptions& options, Decision& decision) {
   if (!options.no_check && setup.forbidden.any_in(original))
     return base::limit_hit(decision.notes.back());
   if (!options.no_check) {
@@ -137,8 +137,8 @@ std::string name_of_original(const ir::Graph& original, const Track& track) {
 // run again and compiles none.
 base::Result<RaceResult> race_against(const ir::Graph& original, ExecutablePlan& plan,
                                       std::vector<Candidate>& candidates, const Track& track,
-                                      const Setup& setup,
-                                      const OptimizeOptions& options, Decision& decision) {
+                                      const Setup& setup, const OptimizeOptions& options,
+                                      Decision& decision) {
   RaceOptions racing = race_options(setup, options);
   racing.measure.given = ir::given_by_position(original, options.given_inputs);
   std::vector<Racer> racers{
@@ -171,8 +171,8 @@ base::Result<RaceResult> race_against(const ir::Graph& original, ExecutablePlan&
 
 // The program and a result at one profile. Inputs are given where they fit.
 base::Result<ProfileTimes> times_at(const rules::SizeProfile& profile, const ir::Graph& program,
-                                    const ir::Graph& result, const Track& track,
-                                    RaceOptions racing, const ir::GivenInputs& given) {
+                                    const ir::Graph& result, const Track& track, RaceOptions racing,
+                                    const ir::GivenInputs& given) {
   EGRET_ASSIGN_OR_RETURN(const ir::Graph before, rules::at_sizes(program, profile.sizes));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph after, rules::at_sizes(result, profile.sizes));
   EGRET_ASSIGN_OR_RETURN(const PlanPointer plan_before, track.original_at(profile.sizes));
@@ -204,10 +204,9 @@ base::Result<std::size_t> winner_at_profiles(const ir::Graph& program, const rul
                                      .before_s = decision.timings.front().median_s,
                                      .after_s = decision.timings[i].median_s}};
     for (std::size_t k = 1; k < profiles.size() && is_no_slower(times); ++k) {
-      EGRET_ASSIGN_OR_RETURN(
-          ProfileTimes one,
-          times_at(profiles[k], program, candidate.written, track, race_options(setup, options),
-                   options.given_inputs));
+      EGRET_ASSIGN_OR_RETURN(ProfileTimes one,
+                             times_at(profiles[k], program, candidate.written, track,
+                                      race_options(setup, options), options.given_inputs));
       times.push_back(std::move(one));
     }
     if (!is_no_slower(times)) continue;
@@ -240,8 +239,8 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
   decision.winner = first ? 1 : result.winner;
   if (decision.winner != 0 && !options.allow_slower && open != nullptr &&
       open->profiles().size() > 1) {
-    EGRET_ASSIGN_OR_RETURN(
-        decision.winner, winner_at_profiles(program, *open, candidates, track, setup, options, decision));
+    EGRET_ASSIGN_OR_RETURN(decision.winner, winner_at_profiles(program, *open, candidates, track,
+                                                               setup, options, decision));
   }
   // The same graph may be faster as Egret writes it than as it was given.
   const bool gains = track.runs_given_file() && is_faster(decision.timings[decision.winner].gain);
@@ -324,8 +323,8 @@ base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& origina
     return decision;
   }
   const base::Progress measuring(progress, "measure");
-  EGRET_RETURN_IF_ERROR(decide_by_race(program, original, std::move(plan), candidates, track,
-                                       setup, options, open, decision));
+  EGRET_RETURN_IF_ERROR(decide_by_race(program, original, std::move(plan), candidates, track, setup,
+                                       options, open, decision));
   return decision;
 }
 

@@ -38,7 +38,7 @@ struct OptimizeOptions {
   std::string backend = "cpu";
   std::string engine;                     // where candidates are raced and checked; empty: backend
   std::string engine_python = "python3";  // EngineOptions::python
-  std::string kernels_from = "backend";  // who divides the result into kernels; or "egraph"
+  std::string kernels_from = "backend";   // who divides the result into kernels; or "egraph"
   std::string precision = "f32";  // of plans that are measured and checked (backends/precision.h)
   std::int64_t threads = 0;  // of backend and search, 0: all; a common option, so not in the table
   std::int64_t seed = 1;

@@ -19,6 +19,7 @@
 #include "driver/search/graph_search.h"
 #include "driver/select/candidate.h"
 #include "driver/select/choose.h"
+#include "driver/select/kernel_choice.h"
 #include "driver/setup.h"
 #include "ir/ops/opaque.h"
 #include "rules/tensors/saturated_graph.h"
@@ -141,12 +142,15 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   }
 
   Profiler profiler = make_profiler(setup, options.profile_time);
-  EGRET_ASSIGN_OR_RETURN(const Prediction before, predict(graph, *setup.costs.model, profiler));
+  EGRET_ASSIGN_OR_RETURN(Prediction before, predict(graph, *setup.costs.model, profiler));
   EGRET_ASSIGN_OR_RETURN(std::vector<Candidate> candidates,
                          setup.search != nullptr
                              ? search(graph, setup, options, profiler, progress, growth)
                              : choose(setup.rules, saturated, setup.forbidden, setup.costs,
                                       profiler, choose_options(setup, options, progress)));
+  if (options.kernels_from == "egraph" && setup.costs.profiled != nullptr) {
+    EGRET_ASSIGN_OR_RETURN(before, predict_as_divided(graph, *setup.backend, setup.plan));
+  }
   saturated = {};  // the race needs its memory
   times.end(setup.search != nullptr ? "search" : "extract", "profile", profiler.spent_s);
 

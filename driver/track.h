@@ -47,7 +47,9 @@ class Track {
   // `sizes`: null where there are no open ones.
   base::Result<ir::Graph> as_run(const ir::Graph& graph, const ir::SymbolValues* sizes) const;
   base::Result<Plan> original_at(const ir::SymbolValues* sizes) const;
-  const ir::SymbolValues* examples() const { return open_ != nullptr ? &open_->examples() : nullptr; }
+  const ir::SymbolValues* examples() const {
+    return open_ != nullptr ? &open_->examples() : nullptr;
+  }
 
   const ir::Graph& program_;
   const Setup& setup_;

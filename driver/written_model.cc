@@ -28,8 +28,7 @@ base::Result<frontends::ExportedModel> written_model(const OptimizeResult& resul
       same.bytes = *as_given->bytes;
     } else {
       EGRET_ASSIGN_OR_RETURN(
-          same.bytes,
-          base::read_file(as_given->path, std::numeric_limits<std::int64_t>::max()));
+          same.bytes, base::read_file(as_given->path, std::numeric_limits<std::int64_t>::max()));
     }
     return same;
   }

@@ -13,10 +13,10 @@
 namespace egret::driver {
 
 // The model with the report's manifest in its metadata. `read` is what was read; weights that do
-// not fit go to `external_data_path` ("": such a model is refused). Where the original won a race in
-// an engine as the file that it is (`as_given`, or null), the result is that file, byte for byte,
-// unless it has weights in other files. Errors: those of frontends::export_onnx(), and of reading
-// the file.
+// not fit go to `external_data_path` ("": such a model is refused). Where the original won a race
+// in an engine as the file that it is (`as_given`, or null), the result is that file, byte for
+// byte, unless it has weights in other files. Errors: those of frontends::export_onnx(), and of
+// reading the file.
 base::Result<frontends::ExportedModel> written_model(const OptimizeResult& result,
                                                      const frontends::ImportedModel& read,
                                                      const ModelSource* as_given,

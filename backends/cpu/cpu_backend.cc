@@ -168,10 +168,10 @@ base::Result<std::vector<Group>> groups_of(const ir::Graph& original, const Prep
   EGRET_ASSIGN_OR_RETURN(std::vector<PreparedPart> parts, std::move(made));
   std::vector<Group> groups;
   for (PreparedPart& part : parts) {
-    const bool emitted = part.nodes.size() > 1 &&
-                         !std::ranges::all_of(part.nodes, [&](ir::NodeId id) {
-                           return has_kernel(prepared.graph, id);
-                         });
+    const bool emitted =
+        part.nodes.size() > 1 && !std::ranges::all_of(part.nodes, [&](ir::NodeId id) {
+          return has_kernel(prepared.graph, id);
+        });
     groups.push_back({.nodes = std::move(part.nodes), .emitted = emitted, .part = part.part});
   }
   return groups;
@@ -233,7 +233,10 @@ class CpuBackend : public Backend {
         const PreparedGraph prepared,
         prepare(*this, graph, unfolded, taken_with(options.emission, options.precision)));
     Division division;
-    for (const Group& group : own_groups(prepared, options, Thrift::kNone)) division.push_back(given_nodes(prepared, group.nodes));
+    const std::vector<bool> once = computed_once(prepared.graph);
+    for (const Group& group : own_groups(prepared, options, Thrift::kNone)) {
+      if (!once[group.root().index()]) division.push_back(given_nodes(prepared, group.nodes));
+    }
     return division;
   }
   base::Result<std::unique_ptr<ExecutablePlan>> compile(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference backend: the interpreter of the denotation, in f32. The oracle of the others.
 #include "backends/backend.h"
+#include "backends/division.h"
 #include "base/stop.h"
 #include "ir/evaluate/interpreter.h"
 
@@ -53,8 +54,9 @@ class ReferenceBackend : public Backend {
   base::Result<Division> divide(const ir::Graph& graph,
                                 const CompileOptions& /*options*/) const override {
     Division division;
+    const std::vector<bool> once = computed_once(graph);
     for (std::size_t i = 0; i < graph.size(); ++i) {
-      if (graph.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator)
+      if (graph.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator && !once[i])
         division.push_back({ir::NodeId(i)});
     }
     return division;

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "backends/timing/cache_state.h"
 #include "backends/timing/measure.h"
 #include "base/stop.h"
 #include "base/timer.h"
@@ -56,7 +55,6 @@ base::Result<PartTimes> time_parts(const backends::Backend& backend, const ir::G
   double seconds = 0;
   for (int run = -kWarmUpRuns; run < kLeastRuns || seconds < kLeastSeconds; ++run) {
     if (base::stop_requested()) return base::limit_hit("interrupted");
-    backends::sweep_caches();
     const base::Stopwatch watch;
     EGRET_RETURN_IF_ERROR(plan->run_into(inputs, outputs));
     if (run < 0) continue;

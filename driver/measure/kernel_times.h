@@ -28,17 +28,17 @@ base::Result<std::vector<KernelTime>> time_kernels(const backends::Backend& back
                                                    backends::CompileOptions options,
                                                    const ir::GivenInputs& given);
 
-// The times of the parts of CompileOptions::division, which is not empty: medians over runs that find
-// the caches full of other data, as in a graph whose weights do not fit into them. `rest` is the
-// time of kernels that belong to no part, such as copies of outputs.
+// The times of the parts of CompileOptions::division, which is not empty: medians over runs of the
+// whole graph, as a race runs it. `rest` is the time of kernels that belong to no part, such as
+// copies of outputs.
 struct PartTimes {
-  std::vector<double> parts;
+  std::vector<double> parts{};
   double rest = 0;
   std::int64_t runs = 0;
 };
 
-// Errors: those of the plan; unsupported where the backend has no clock for kernels; limit_hit where
-// a stop was requested.
+// Errors: those of the plan; unsupported where the backend has no clock for kernels; limit_hit
+// where a stop was requested.
 base::Result<PartTimes> time_parts(const backends::Backend& backend, const ir::Graph& graph,
                                    backends::CompileOptions options);
 

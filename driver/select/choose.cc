@@ -137,9 +137,20 @@ class Chooser {
                                  .seconds = options_.kernel_seconds};
     if (options_.keep_answers) choosing.database = costs_.database.get();
     choosing.extraction.seed = options_.seed;
-    EGRET_ASSIGN_OR_RETURN(KernelChoice chosen,
-                           choose_kernels(tensors(), view_, *costs_.model, programs_, choosing,
-                                          options_.progress));
+    EGRET_ASSIGN_OR_RETURN(
+        KernelChoice chosen,
+        choose_kernels(tensors(), view_, *costs_.model, programs_, choosing, options_.progress));
+    std::vector<Candidate>& known = pool_.candidates();
+    for (std::size_t i = 0; i < std::min(known.size(), chosen.times_of_given.size()); ++i) {
+      if (chosen.times_of_given[i].measured)
+        known[i].prediction = prediction_of(std::move(chosen.times_of_given[i]));
+    }
+    if (chosen.given) {  // it goes first
+      std::rotate(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(*chosen.given),
+                  known.begin() + static_cast<std::ptrdiff_t>(*chosen.given) + 1);
+      known.front().solution = std::move(chosen.solution);
+      return base::ok();
+    }
     Candidate candidate{.name = "kernels"};
     rules::Selection nodes;
     nodes.node_of.resize(tensors().egraph().id_count());
@@ -149,9 +160,7 @@ class Chooser {
     mark(candidate, chosen.program.origins, nodes);
     candidate.graph = std::move(chosen.program.graph);
     candidate.division = std::move(chosen.program.division);
-    candidate.prediction.seconds = chosen.seconds;
-    candidate.prediction.estimated = chosen.measured ? 0 : std::ssize(chosen.kernels);
-    candidate.prediction.operators = std::move(chosen.kernels);
+    candidate.prediction = prediction_of(std::move(chosen.times));
     candidate.solution = std::move(chosen.solution);
     candidate.estimated = candidate.prediction.estimated;
     return pool_.add_divided(std::move(candidate));

@@ -12,6 +12,7 @@
 #include "backends/timing/measure.h"
 #include "base/stop.h"
 #include "base/timer.h"
+#include "driver/measure/race.h"
 #include "driver/select/selection.h"
 #include "rules/tensors/constant_folding.h"
 
@@ -34,6 +35,21 @@ struct Known {
   }
 };
 
+// The times of the kernels of a divided graph, one for each kernel of the division.
+KernelTimes kernel_times(const ir::Graph& graph, const backends::Division& division,
+                         std::span<const double> seconds) {
+  KernelTimes times;
+  for (std::size_t k = 0; k < division.size(); ++k) {
+    times.seconds += seconds[k];
+    if (division[k].empty()) continue;  // computed from weights
+    KernelTime& kernel = times.kernels.emplace_back();
+    kernel.name = graph.node(division[k].front()).op->name();
+    for (const ir::NodeId id : division[k]) kernel.nodes.push_back(backends::node_label(graph, id));
+    kernel.seconds = seconds[k];
+  }
+  return times;
+}
+
 class Search {
  public:
   Search(const rules::TensorEGraph& tensors, const egraph::EGraphView& view, cost::Model& model,
@@ -49,20 +65,23 @@ class Search {
     EGRET_ASSIGN_OR_RETURN(costs_, price_nodes(tensors_, view_, model_));
     for (std::size_t i = 0; i < options_.factors.size(); ++i) {
       // What costs nothing stays free, unless it is forbidden.
-      costs_[i] = std::isinf(options_.factors[i]) ? options_.factors[i]
-                                                  : costs_[i] * options_.factors[i];
+      costs_[i] =
+          std::isinf(options_.factors[i]) ? options_.factors[i] : costs_[i] * options_.factors[i];
     }
     // Asked once, so that a backend without divisions is found before any work.
     EGRET_RETURN_IF_ERROR(options_.backend->divide(ir::Graph(), options_.plan).status());
     find();
-    for (const GivenProgram& program : given) EGRET_RETURN_IF_ERROR(add(program));
+    for (std::size_t i = 0; i < given.size(); ++i) EGRET_RETURN_IF_ERROR(add(given[i], i));
     kernels_ = extract::kernel_graph(view_, leaves_, pieces_);
     prices_.resize(pieces_.all.size());
     texts_.resize(pieces_.all.size());
-    for (const std::vector<std::size_t>& division : given_) {
-      if (may_measure()) EGRET_RETURN_IF_ERROR(try_choice(choice_of(division)).status());
+    std::vector<KernelTimes> times_of_given(given.size());
+    for (const Given& one : given_) {
+      if (!may_measure()) break;
+      EGRET_ASSIGN_OR_RETURN(times_of_given[one.place], try_given(one));
     }
     EGRET_RETURN_IF_ERROR(search());
+    best_->times_of_given = std::move(times_of_given);
     best_->pieces = static_cast<std::int64_t>(pieces_.all.size());
     best_->dropped = pieces_.dropped;
     best_->newly_measured = newly_measured_;
@@ -71,6 +90,12 @@ class Search {
   }
 
  private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  struct Given {
+    std::size_t place;                // among the given programs
+    std::vector<std::size_t> pieces;  // by class, counted in the class; kNone: none
+  };
+
   bool may_measure() const {
     return watch_.seconds() < options_.seconds && !base::stop_requested();
   }
@@ -112,7 +137,7 @@ class Search {
   }
 
   // The kernels that the backend makes of a program become pieces, and a choice to be tried.
-  base::Status add(const GivenProgram& program) {
+  base::Status add(const GivenProgram& program, std::size_t place) {
     EGRET_ASSIGN_OR_RETURN(const backends::Division division,
                            options_.backend->divide(program.graph, options_.plan));
     std::vector<Piece> added;
@@ -146,7 +171,7 @@ class Search {
       }
       choice[root] = offset;  // relative, because pieces of other classes may still be inserted
     }
-    given_.push_back(std::move(choice));
+    given_.push_back({place, std::move(choice)});
     return base::ok();
   }
 
@@ -202,21 +227,24 @@ class Search {
                         {kKernels, newly_measured_}});
       const bool is_new = tried.insert(solution.choice).second;
       if (is_new || !best_) {
-        EGRET_ASSIGN_OR_RETURN(const bool learned, try_choice(solution));
+        EGRET_ASSIGN_OR_RETURN(const bool learned, try_choice(solution, std::nullopt));
         if (learned && rounds_ < options_.max_rounds && may_measure()) continue;
       }
       return base::ok();
     }
   }
 
-  base::Result<bool> try_choice(const std::vector<NodeIndex>& choice) {
+  base::Result<KernelTimes> try_given(const Given& given) {
     EGRET_RETURN_IF_ERROR(update_prices());
     const std::vector<double> costs = kernels_.costs(prices_);
-    return try_choice(extract::solution_of({kernels_.graph, costs}, choice));
+    const auto solution = extract::solution_of({kernels_.graph, costs}, choice_of(given.pieces));
+    EGRET_RETURN_IF_ERROR(try_choice(solution, given.place).status());
+    return last_times_;
   }
 
   // Compiles and runs the program of a choice. True: times of kernels were learned.
-  base::Result<bool> try_choice(const extract::Solution& solution) {
+  base::Result<bool> try_choice(const extract::Solution& solution,
+                                std::optional<std::size_t> given) {
     EGRET_ASSIGN_OR_RETURN(
         const DividedGraph divided,
         divided_graph(tensors_, view_, leaves_, pieces_, kernels_, solution.choice));
@@ -225,6 +253,7 @@ class Search {
     KernelChoice choice;
     choice.program = carried_over(divided, std::move(folded));
     choice.solution = solution;
+    choice.given = given;
     bool learned = false;
     const std::vector<std::uint32_t>& pieces = choice.program.pieces;
     if (may_measure()) {
@@ -242,36 +271,27 @@ class Search {
                                        {.runs = times.runs, .median_s = known->seconds()}));
         }
       }
-      choice.measured = true;
-      choice.seconds = times.rest;
-      for (const double seconds : times.parts) choice.seconds += seconds;
-      add_kernels(choice, times.parts);
+      choice.times = kernel_times(choice.program.graph, choice.program.division, times.parts);
+      choice.times.seconds += times.rest;
+      choice.times.measured = true;
     } else {
       std::vector<double> prices;
       for (const std::uint32_t piece : pieces) prices.push_back(prices_[piece]);
-      for (const double seconds : prices) choice.seconds += seconds;
-      add_kernels(choice, prices);
+      choice.times = kernel_times(choice.program.graph, choice.program.division, prices);
     }
-    // A measured program is better known than an estimated one.
-    const bool better = !best_ || (choice.measured && !best_->measured) ||
-                        (choice.measured == best_->measured && choice.seconds < best_->seconds);
-    if (better) best_ = std::move(choice);
+    last_times_ = choice.times;
+    if (is_better(choice)) best_ = std::move(choice);
     return learned;
   }
 
-  static void add_kernels(KernelChoice& choice, std::span<const double> seconds) {
-    const DividedGraph& program = choice.program;
-    for (std::size_t k = 0; k < program.division.size(); ++k) {
-      if (program.division[k].empty()) continue;
-      KernelTime& kernel = choice.kernels.emplace_back();
-      kernel.name = program.graph.node(program.division[k].front()).op->name();
-      for (const ir::NodeId id : program.division[k])
-        kernel.nodes.push_back(backends::node_label(program.graph, id));
-      kernel.seconds = seconds[k];
-    }
+  // A measured program is better known than an estimated one. Of two measured ones, the given one
+  // has the advantage of the noise.
+  bool is_better(const KernelChoice& choice) const {
+    if (!best_ || choice.times.measured != best_->times.measured)
+      return !best_ || choice.times.measured;
+    const double margin = best_->given && !choice.given ? 1 - kRaceNoise : 1;
+    return choice.times.seconds < margin * best_->times.seconds;
   }
-
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
   const rules::TensorEGraph& tensors_;
   const egraph::EGraphView& view_;
@@ -282,18 +302,37 @@ class Search {
   const std::vector<bool> leaves_;
   std::vector<double> costs_;  // of the view's nodes
   extract::Pieces pieces_;
-  std::vector<std::vector<std::size_t>> given_;  // by class: the piece, counted in its class
+  std::vector<Given> given_;
   extract::KernelGraph kernels_;
   std::vector<double> prices_;      // by piece
   std::vector<std::string> texts_;  // by piece, once asked for
   std::map<std::string, Known> known_;
   rules::FoldedValues folded_;
+  KernelTimes last_times_;
   std::optional<KernelChoice> best_;
   std::int64_t newly_measured_ = 0;
   int rounds_ = 0;
 };
 
 }  // namespace
+
+Prediction prediction_of(KernelTimes times) {
+  return {.seconds = times.seconds,
+          .estimated = times.measured ? 0 : std::ssize(times.kernels),
+          .operators = std::move(times.kernels)};
+}
+
+base::Result<Prediction> predict_as_divided(const ir::Graph& graph,
+                                            const backends::Backend& backend,
+                                            const backends::CompileOptions& plan) {
+  backends::CompileOptions divided = plan;
+  EGRET_ASSIGN_OR_RETURN(divided.division, backend.divide(graph, plan));
+  EGRET_ASSIGN_OR_RETURN(const PartTimes times, time_parts(backend, graph, divided));
+  KernelTimes result = kernel_times(graph, divided.division, times.parts);
+  result.seconds += times.rest;
+  result.measured = true;
+  return prediction_of(std::move(result));
+}
 
 base::Result<KernelChoice> choose_kernels(const rules::TensorEGraph& tensors,
                                           const egraph::EGraphView& view, cost::Model& model,

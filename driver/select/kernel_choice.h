@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a saturated e-graph to a program divided into kernels: algebra and fusion are chosen together.
+// From a saturated e-graph to a program divided into kernels: algebra and fusion are chosen
+// together.
 //
 // The kernels that a backend may make of parts of the e-graph are the nodes of a second e-graph
 // (extract/kernels/kernel_graph.h), from which an extractor chooses. A kernel whose time is not
 // known is priced like its dearest operator, that is, optimistically. What is chosen is compiled as
 // divided and run, each kernel gets the time that it took there, and the choice is made again,
-// until it rests on measurements. Of all programs that ran, the fastest is the answer. The divisions
-// that the backend makes of given programs are among the candidates and run first, so that the
-// answer takes no longer than they do, up to noise.
+// until it rests on measurements. Of all programs that ran, the fastest is the answer. The
+// divisions that the backend makes of given programs are among the candidates and run first, so
+// that the answer takes no longer than they do, up to noise.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +24,7 @@
 #include "cost/model.h"
 #include "driver/measure/kernel_times.h"
 #include "driver/select/kernel_pieces.h"
+#include "driver/select/selection.h"
 #include "extract/core/extractor.h"
 #include "rules/tensors/tensor_egraph.h"
 
@@ -42,17 +45,33 @@ struct KernelChoiceOptions {
 // A program of the e-graph that the backend divides by itself.
 struct GivenProgram {
   ir::Graph graph;
-  std::vector<egraph::NodeId> origins;  // by node; invalid for inputs and folded constants
+  std::vector<egraph::NodeId> origins{};  // by node; invalid for inputs and folded constants
 };
 
+// The predicted time of a program, by kernel.
+struct KernelTimes {
+  std::vector<KernelTime> kernels{};
+  double seconds = 0;     // the sum over the kernels, and the copies of outputs
+  bool measured = false;  // in a run of this program
+};
+
+// The same as a prediction.
+Prediction prediction_of(KernelTimes times);
+// Of a program as the backend divides it, measured. Errors: unsupported where the backend takes no
+// division; those of compiling and running.
+base::Result<Prediction> predict_as_divided(const ir::Graph& graph,
+                                            const backends::Backend& backend,
+                                            const backends::CompileOptions& plan);
+
 struct KernelChoice {
-  DividedGraph program;          // constants folded
-  extract::Solution solution;    // of the e-graph of kernels, at the prices of its round
-  std::vector<KernelTime> kernels;
-  double seconds = 0;            // the sum over the kernels
-  bool measured = false;         // in a run of this program
-  std::int64_t pieces = 0;       // candidates for kernels
-  std::uint64_t dropped = 0;     // candidates beyond the limits of the enumeration
+  DividedGraph program{};        // constants folded
+  extract::Solution solution{};  // of the e-graph of kernels, at the prices of its round
+  KernelTimes times{};
+  // The place of the given program that it is, as the backend divides it; none: it is another one.
+  std::optional<std::size_t> given{};
+  std::vector<KernelTimes> times_of_given{};  // not measured: the time was over
+  std::int64_t pieces = 0;                    // candidates for kernels
+  std::uint64_t dropped = 0;                  // candidates beyond the limits of the enumeration
   std::int64_t newly_measured = 0;
   int rounds = 0;
 };

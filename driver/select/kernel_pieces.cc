@@ -15,7 +15,8 @@ namespace {
 using extract::ClassIndex;
 using extract::NodeIndex;
 
-// For each class of leaves, a node of its simplest term: all of it is computed before the first run.
+// For each class of leaves, a node of its simplest term: all of it is computed before the first
+// run.
 std::vector<NodeIndex> terms_of_leaves(const egraph::EGraphView& view,
                                        const std::vector<bool>& leaves) {
   std::vector<double> costs(view.node_count(), std::numeric_limits<double>::infinity());
@@ -99,15 +100,16 @@ egraph::NodeId node_in(const rules::TensorEGraph& tensors, const egraph::EGraphV
 std::vector<bool> leaves_of(const rules::TensorEGraph& tensors, const egraph::EGraphView& view) {
   std::vector<bool> leaves(view.class_count(), false);
   for (ClassIndex c = 0; c < view.class_count(); ++c)
-    leaves[c] = tensors.is_constant(view.class_id[c]) && tensors.type(view.class_id[c]).is_concrete();
+    leaves[c] =
+        tensors.is_constant(view.class_id[c]) && tensors.type(view.class_id[c]).is_concrete();
   for (NodeIndex node = 0; node < view.node_count(); ++node) {
     if (tensors.language().is_input(view.node_op[node])) leaves[view.node_class[node]] = true;
   }
   return leaves;
 }
 
-base::Result<ir::Graph> graph_of(const rules::TensorEGraph& tensors,
-                                 const egraph::EGraphView& view, const extract::Piece& piece) {
+base::Result<ir::Graph> graph_of(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+                                 const extract::Piece& piece) {
   ir::Graph graph;
   std::map<ClassIndex, ir::NodeId> built;
   const auto read = [&](ClassIndex c) {
@@ -192,9 +194,8 @@ base::Result<DividedGraph> divided_graph(const rules::TensorEGraph& tensors,
   std::vector<Terms::Place> outputs;
   for (const egraph::ClassId root : tensors.roots()) {
     const auto found = std::ranges::lower_bound(view.class_id, root);
-    EGRET_ASSIGN_OR_RETURN(
-        const Terms::Place place,
-        terms.stored(static_cast<ClassIndex>(found - view.class_id.begin())));
+    EGRET_ASSIGN_OR_RETURN(const Terms::Place place,
+                           terms.stored(static_cast<ClassIndex>(found - view.class_id.begin())));
     outputs.push_back(place);
   }
   std::vector<ir::NodeId> places;
@@ -215,7 +216,8 @@ base::Result<DividedGraph> divided_graph(const rules::TensorEGraph& tensors,
 DividedGraph carried_over(const DividedGraph& divided, ir::Graph folded) {
   const std::vector<ir::NodeId> sources = counterparts(divided.graph, folded);
   std::vector<ir::NodeId> target(divided.graph.size());
-  DividedGraph carried{.pieces = divided.pieces};
+  DividedGraph carried;
+  carried.pieces = divided.pieces;
   carried.origins.resize(folded.size());
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (!sources[i].valid()) continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of a tensor e-graph (extract/kernels/pieces.h) as graphs, and choices of pieces as programs.
+// Pieces of a tensor e-graph (extract/kernels/pieces.h) as graphs, and choices of pieces as
+// programs.
 #pragma once
 
 #include <span>
@@ -22,20 +23,20 @@ egraph::NodeId node_in(const rules::TensorEGraph& tensors, const egraph::EGraphV
 // What exists before the first kernel runs, by class: inputs, and what depends on weights alone.
 std::vector<bool> leaves_of(const rules::TensorEGraph& tensors, const egraph::EGraphView& view);
 
-// What one kernel computes, as a graph of its own. The values that it reads are inputs, or constants
-// where they depend on weights alone; those that are computed from weights are zeros.
-base::Result<ir::Graph> graph_of(const rules::TensorEGraph& tensors,
-                                 const egraph::EGraphView& view, const extract::Piece& piece);
+// What one kernel computes, as a graph of its own. The values that it reads are inputs, or
+// constants where they depend on weights alone; those that are computed from weights are zeros.
+base::Result<ir::Graph> graph_of(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+                                 const extract::Piece& piece);
 
 // "conv{..}(f32[1,3,8,8], f32[4,3,3,3] const) relu(%0)": pieces of the same text do the same work.
 std::string text_of(const ir::Graph& piece);
 
 // A program that was divided into kernels.
 struct DividedGraph {
-  ir::Graph graph;
-  std::vector<egraph::NodeId> origins;  // by node; invalid for inputs
-  backends::Division division;
-  std::vector<std::uint32_t> pieces;  // the number of each kernel's piece
+  ir::Graph graph{};
+  std::vector<egraph::NodeId> origins{};  // by node; invalid for inputs
+  backends::Division division{};
+  std::vector<std::uint32_t> pieces{};  // the number of each kernel's piece
 };
 
 // The program of a choice of nodes of the e-graph of kernels. Errors: internal_error for a choice

@@ -229,7 +229,8 @@ Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection,
       return base::internal_error("the selection has no node for class " +
                                   std::to_string(id.index()));
     }
-    const auto children = is_input[id.index()] ? std::span<const ClassId>() : egraph_->children(chosen);
+    const auto children =
+        is_input[id.index()] ? std::span<const ClassId>() : egraph_->children(chosen);
     if (marks[id.index()] == Mark::kNew) {
       marks[id.index()] = Mark::kOpen;
       for (auto child = children.rbegin(); child != children.rend(); ++child) {
@@ -243,7 +244,7 @@ Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection,
       continue;
     }
     stack.pop_back();
-    Term term{.node = is_input[id.index()] ? egraph_->nodes(id).front() : chosen};
+    Term term{is_input[id.index()] ? egraph_->nodes(id).front() : chosen, {}};
     for (const ClassId child : children) term.operands.push_back(term_of[child.index()]);
     term_of[id.index()] = static_cast<std::uint32_t>(terms.size());
     terms.push_back(std::move(term));

@@ -54,8 +54,11 @@ TEST(KernelChoice, GivesACheckedProgramWhoseKernelsArePredicted) {
   const OptimizeReport& report = result->report;
   EXPECT_TRUE(report.check.outputs.passed);
   ASSERT_FALSE(report.race.candidates.empty());
-  EXPECT_EQ(report.race.candidates.front().name, "kernels");
-  EXPECT_GT(report.race.candidates.front().predicted_s, 0);
+  // Either a program of its own, or the one of the others that is fastest as the backend divides
+  // it.
+  for (const OptimizeReport::Race::Entry& candidate : report.race.candidates)
+    EXPECT_GT(candidate.predicted_s, 0);
+  EXPECT_FALSE(report.predicted.operators_before.empty());
   EXPECT_GT(report.extraction.cost_s, 0);
   EXPECT_LE(report.extraction.bound_s, report.extraction.cost_s);
 }

@@ -45,8 +45,8 @@ std::vector<bool> leaves_of(const EGraphView& graph) {
   return leaves;
 }
 
-// All kernels of a class, by growing each in each way. Written apart from find_pieces(): a kernel is
-// found as long as it grows, node by node, through kernels.
+// All kernels of a class, by growing each in each way. Written apart from find_pieces(): a kernel
+// is found as long as it grows, node by node, through kernels.
 std::set<std::vector<NodeIndex>> all_kernels(const RandomView& random, const StandIn& backend,
                                              const std::vector<bool>& leaves, ClassIndex c) {
   const EGraphView& graph = random.graph;
@@ -194,10 +194,10 @@ TEST(KernelGraph, ComputesAValueTwiceWhereThatIsCheaper) {
     graph.class_begin.push_back(static_cast<ClassIndex>(graph.node_op.size()));
     graph.class_id.emplace_back(graph.class_id.size());
   };
-  add({2});     // g
-  add({2});     // h
-  add({3});     // f
-  add({});      // x
+  add({2});  // g
+  add({2});  // h
+  add({3});  // f
+  add({});   // x
   graph.roots = {0, 1};
   const std::vector<bool> leaves{false, false, false, true};
   const std::vector<double> costs{5, 5, 5, 0};

@@ -99,10 +99,9 @@ class Optimize final : public Command {
         driver::optimize(model.graph, options_, console.progress(), open ? &*open : nullptr));
     if (!result.report.predicted.warning.empty()) console.warning(result.report.predicted.warning);
     if (keeps_earlier_file(console, output_.output)) return ExitCode::kLimit;
-    EGRET_ASSIGN_OR_RETURN(
-        frontends::ExportedModel exported,
-        driver::written_model(result, model, options_.model_file.get(), build_info().version,
-                              external));
+    EGRET_ASSIGN_OR_RETURN(frontends::ExportedModel exported,
+                           driver::written_model(result, model, options_.model_file.get(),
+                                                 build_info().version, external));
     if (!exported.raised_for.empty())
       console.note("the opset is raised for " + exported.raised_for);
     EGRET_RETURN_IF_ERROR(write_model(console, output_.output, exported));
