@@ -300,8 +300,8 @@ base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& origina
                               const rules::OpenSizes* open) {
   Decision decision;
   EGRET_ASSIGN_OR_RETURN(decision.operators_before, frontends::count_onnx_operators(program));
-  const Track track(program, setup, options, open);
-  decision.keeps_undefined = track.keeps_undefined();
+  Track track(program, original, setup, options, open);
+  decision.is_uncheckable = track.is_uncheckable();
   auto compiled = track.original();
   if (compiled.status().code() == base::StatusCode::kLimit) {
     decision.out_of_memory = true;

@@ -25,7 +25,7 @@ struct Decision {
   std::unique_ptr<backends::ExecutablePlan> plan;  // of the graph; null: it cannot be run here
   // Of the original, with --quick and in an engine.
   std::unique_ptr<backends::ExecutablePlan> plan_before;
-  bool keeps_undefined = false;           // Track::keeps_undefined() of the plans
+  bool is_uncheckable = false;            // Track::is_uncheckable()
   const Candidate* chosen = nullptr;      // of the candidates given, moved from; null: the original
   bool measured = false;                  // the times below are
   std::vector<backends::Timing> timings;  // the original's, then one a candidate

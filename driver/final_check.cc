@@ -41,7 +41,7 @@ base::Result<Report::Check> check_outputs(const ir::Graph& original, Decision& d
   const base::Progress checking(progress, "check");
   const CheckOptions how = check_options(setup, options, static_cast<int>(options.check_samples));
   const bool closely = setup.engine == nullptr || options.quick || base::stop_requested();
-  if (decision.plan_before != nullptr && closely && !decision.keeps_undefined) {
+  if (decision.plan_before != nullptr && closely && !decision.is_uncheckable) {
     EGRET_ASSIGN_OR_RETURN(auto close,
                            compare_closely(original, *decision.plan_before, *decision.plan, how));
     if (close) {
@@ -50,11 +50,11 @@ base::Result<Report::Check> check_outputs(const ir::Graph& original, Decision& d
       return result;
     }
   }
-  // Nothing but the engine itself knows what undefined operators should give: the check is of the
-  // graphs that are left without them, on the backend.
+  // Nothing but the engine itself knows what undefined operators should give: the backend then runs
+  // the graphs that are left without them.
   backends::ExecutablePlan* plan = decision.plan.get();
   std::unique_ptr<backends::ExecutablePlan> without_undefined;
-  if (decision.keeps_undefined) {
+  if (decision.is_uncheckable) {
     EGRET_ASSIGN_OR_RETURN(without_undefined,
                            compile_batch(*setup.backend, decision.graph, setup.plan));
     plan = without_undefined.get();
@@ -62,7 +62,7 @@ base::Result<Report::Check> check_outputs(const ir::Graph& original, Decision& d
   EGRET_ASSIGN_OR_RETURN(const OutputCheck expected, OutputCheck::of(original, how));
   const auto run = [&](std::span<const ir::Tensor> inputs) { return plan->run(inputs); };
   OutputCheck::Run run_original;
-  if (setup.engine != nullptr && decision.plan_before != nullptr && !decision.keeps_undefined) {
+  if (setup.engine != nullptr && decision.plan_before != nullptr && !decision.is_uncheckable) {
     run_original = [&](std::span<const ir::Tensor> inputs) {
       return decision.plan_before->run(inputs);
     };

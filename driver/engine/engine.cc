@@ -281,10 +281,16 @@ Result<std::unique_ptr<Engine>> Engine::start(std::string_view name, const Engin
 
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::compile(
     const ir::Graph& graph, const backends::CompileOptions& options) const {
+  return compile_open(graph, graph, options);
+}
+
+Result<std::unique_ptr<backends::ExecutablePlan>> Engine::compile_open(
+    const ir::Graph& graph, const ir::Graph& signature,
+    const backends::CompileOptions& options) const {
   EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
   const std::string model = folder->file("model.onnx");
   EGRET_RETURN_IF_ERROR(write_graph(graph, info_, *folder, model));
-  return plan_of(name_, command_, options_, std::move(folder), model, graph, options.threads);
+  return plan_of(name_, command_, options_, std::move(folder), model, signature, options.threads);
 }
 
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load(

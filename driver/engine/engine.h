@@ -60,8 +60,13 @@ class Engine : public backends::Backend {
   // given to write_like(). Errors: what export reports; unsupported if the engine refuses the file.
   base::Result<std::unique_ptr<backends::ExecutablePlan>> compile(
       const ir::Graph& graph, const backends::CompileOptions& options) const override;
+  // The same for a graph of open sizes. `signature` has its inputs, with concrete sizes, and the
+  // outputs that a run is to give: all, or none.
+  base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_open(
+      const ir::Graph& graph, const ir::Graph& signature,
+      const backends::CompileOptions& options) const;
   // Loads a file, or the bytes of one without external data, as it is. `graph` is its import, with
-  // concrete sizes.
+  // concrete sizes, or its signature.
   base::Result<std::unique_ptr<backends::ExecutablePlan>> load(
       const std::string& path, const ir::Graph& graph,
       const backends::CompileOptions& options) const;

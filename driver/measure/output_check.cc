@@ -379,7 +379,7 @@ base::Status OutputCheck::leave_out_unstable(const Sample& sample, std::span<con
     return all;
   };
   // Each run disturbs with the safety factor and explains the elements that it moves as far as the
-  // difference. The loop ends when nothing is left, after kMostIdleRuns runs in a row that explain
+  // difference. The loop ends when nothing is left, after some runs in a row that explain
   // nothing, or after kMostRuns.
   int idle = 0;
   if (quantizes_ && any_open()) {  // ties of exact values fall as they do in f32
@@ -387,7 +387,9 @@ base::Status OutputCheck::leave_out_unstable(const Sample& sample, std::span<con
                            run_in_f32(reference_, sample.inputs, options_));
     explain_by(run);
   }
-  for (int k = 0; k < kMostRuns && idle < kMostIdleRuns && any_open(); ++k) {
+  // Which value makes a step is chance: a run that explains nothing says little of the next.
+  const int most_idle = quantizes_ ? kMostRuns : kMostIdleRuns;
+  for (int k = 0; k < kMostRuns && idle < most_idle && any_open(); ++k) {
     const int fresh = kSmallRepeats + k;  // others than the bound was made of
     EGRET_ASSIGN_OR_RETURN(
         const std::vector<ir::Tensor> run,

@@ -88,9 +88,10 @@ class OutputCheck {
                                       const CheckOptions& options);
 
   // Runs the candidate on each set of inputs and compares. Outputs are matched by position.
-  // `run_original`, where it is given, runs the original in the same engine. Where the candidate is
-  // beyond a bound, the original is run, and the candidate may be as far beyond it as twice the
-  // largest error of the original: some engines compute functions with an absolute error.
+  // `run_original`, where it is given, runs the original in the same engine or backend. Where the
+  // candidate is beyond a bound, the original is run, and the candidate may be as far beyond it as
+  // twice the largest error of the original: some engines compute functions with an absolute error,
+  // and where reals are quantized, kernels decide ties in their own way.
   using Run = std::function<base::Result<std::vector<ir::Tensor>>(std::span<const ir::Tensor>)>;
   base::Result<CheckReport> check(const Run& run, const Run& run_original = {}) const;
 

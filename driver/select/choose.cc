@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "base/random.h"
 #include "driver/select/kernel_choice.h"
 #include "driver/select/memory_fit.h"
+#include "ir/ops/opaque.h"
 
 namespace egret::driver {
 namespace {
@@ -40,6 +42,7 @@ class Chooser {
     selection_.extractor = options.extractor;
     selection_.extraction.time_limit_s = options.extract_seconds;
     selection_.factors = forbidden.factors(tensors(), view_);
+    if (options.keep_nodes_whole) keep_nodes_whole();
   }
 
   base::Result<std::vector<Candidate>> run() {
@@ -62,6 +65,24 @@ class Chooser {
 
  private:
   rules::TensorEGraph& tensors() const { return *saturated_.tensors; }
+
+  // The other e-nodes of an opaque node's class are too dear.
+  void keep_nodes_whole() {
+    std::vector<double>& factors = selection_.factors;
+    factors.resize(view_.node_count(), 1);
+    const rules::TensorLanguage& language = tensors().language();
+    const auto is_output_of_node = [&](extract::NodeIndex node) {
+      const egraph::OpId op = view_.node_op[node];
+      return language.kind(op) == ir::NodeKind::kOperator &&
+             &language.op(op) == &ir::opaque_output();
+    };
+    for (std::size_t c = 0; c < view_.class_count(); ++c) {
+      const auto nodes = std::views::iota(view_.class_begin[c], view_.class_begin[c + 1]);
+      if (std::ranges::none_of(nodes, is_output_of_node)) continue;
+      for (const extract::NodeIndex node : nodes)
+        factors[node] *= is_output_of_node(node) ? 1 : kTooDear;
+    }
+  }
 
   SelectionOptions own_factor(double price_of_new) const {
     SelectionOptions selection = selection_;

@@ -31,6 +31,9 @@ struct ChooseOptions {
   bool only_cheapest = false;  // no conservative and no simplified candidate
   bool only_clear_gains =
       false;  // the cheapest candidate has those rewrites alone that gain clearly
+  // A node that consists of several operators (ir/ops/opaque.h) stays whole: an engine has a kernel
+  // for it, and perhaps none for its parts.
+  bool keep_nodes_whole = false;
   // A candidate whose kernels are chosen with it (driver/select/kernel_choice.h). It is the first.
   bool kernels_from_egraph = false;
   std::string machine{};       // whose times of kernels are kept
