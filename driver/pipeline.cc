@@ -13,6 +13,7 @@
 #include "base/stop.h"
 #include "driver/decide.h"
 #include "driver/final_check.h"
+#include "driver/measure/interference.h"
 #include "driver/optimize.h"
 #include "driver/phase_times.h"
 #include "driver/report_steps.h"
@@ -76,6 +77,7 @@ ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
           .keep_nodes_whole = setup.engine != nullptr,
           .kernels_from_egraph = options.kernels_from == "egraph",
           .machine = setup.machine,
+          .disturbed = [execution = setup.execution] { return is_disturbed(execution); },
           .kernel_seconds = setup.costs.profiled != nullptr ? options.profile_time : 0,
           .alternatives = options.alternatives,
           .alternative_spread = options.alternative_spread,
@@ -150,7 +152,10 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
                              : choose(setup.rules, saturated, setup.forbidden, setup.costs,
                                       profiler, choose_options(setup, options, progress)));
   if (options.kernels_from == "egraph" && setup.costs.profiled != nullptr) {
-    EGRET_ASSIGN_OR_RETURN(before, predict_as_divided(graph, *setup.backend, setup.plan));
+    auto divided = predict_as_divided(graph, *setup.backend, setup.plan);
+    if (!is_interrupted(divided.status())) {
+      EGRET_ASSIGN_OR_RETURN(before, std::move(divided));
+    }
   }
   saturated = {};  // the race needs its memory
   times.end(setup.search != nullptr ? "search" : "extract", "profile", profiler.spent_s);

@@ -36,16 +36,21 @@ Track::Track(const ir::Graph& program, const ir::Graph& original, const Setup& s
       undefined_(ir::has_undefined(program)) {
   if (!in_engine()) return;
   const frontends::OnnxModelInfo* info = options.written_like.get();
-  const bool foreign =
-      info != nullptr && (!info->foreign_inputs.empty() || !info->untyped_values.empty());
+  const bool foreign = info != nullptr && !info->foreign_inputs.empty();
   const ir::SymbolValues sizes = of_inputs(program, examples());
+  const auto has_tensor_type = [&](const std::string& name) {
+    return info == nullptr || !info->untyped_values.contains(name);
+  };
   const auto is_known = [&](ir::NodeId id) {
     return std::ranges::all_of(ir::symbols_of(program.node(id).type.dims),
                                [&](const std::string& name) { return sizes.contains(name); });
   };
-  whole_ = !foreign && std::ranges::all_of(program.inputs(), is_known);
-  knows_outputs_ = std::ranges::all_of(
-      program.outputs(), [&](const ir::Graph::Output& output) { return is_known(output.node); });
+  whole_ = !foreign && std::ranges::all_of(program.inputs(), [&](ir::NodeId id) {
+    return is_known(id) && has_tensor_type(program.node(id).name);
+  });
+  knows_outputs_ = std::ranges::all_of(program.outputs(), [&](const ir::Graph::Output& output) {
+    return is_known(output.node) && has_tensor_type(output.name);
+  });
   // The program's inputs are the first ones of the original.
   draws_ = ir::input_draws(original);
   draws_.resize(program.inputs().size());

@@ -155,6 +155,7 @@ class Chooser {
                                  .backend = options_.backend,
                                  .plan = options_.plan,
                                  .machine = options_.machine,
+                                 .disturbed = options_.disturbed,
                                  .seconds = options_.kernel_seconds};
     if (options_.keep_answers) choosing.database = costs_.database.get();
     choosing.extraction.seed = options_.seed;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,8 @@ struct ChooseOptions {
   bool keep_nodes_whole = false;
   // A candidate whose kernels are chosen with it (driver/select/kernel_choice.h). It is the first.
   bool kernels_from_egraph = false;
-  std::string machine{};       // whose times of kernels are kept
+  std::string machine{};  // whose times of kernels are kept
+  std::function<bool()> disturbed{};
   double kernel_seconds = 20;  // of measuring kernels
   std::int64_t alternatives = 0;
   double alternative_spread = 1.1;  // SelectionOptions::spread and ::kept of alternatives

@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "backends/timing/measure.h"
@@ -108,14 +107,15 @@ class Search {
   }
 
   void find() {
-    std::unordered_map<std::string, bool> known;
+    const PieceShapes shapes(tensors_, view_);
+    std::map<std::vector<std::uint32_t>, bool> known;
     extract::PieceOptions finding;
     finding.price = [&](const Piece& piece) { return estimate(piece); };
     finding.is_kernel = [&](const Piece& piece) {
-      const auto graph = graph_of(tensors_, view_, piece);
-      if (!graph.ok()) return false;
-      const auto [entry, is_new] = known.emplace(text_of(*graph), false);
+      const auto [entry, is_new] = known.emplace(shapes.shape(piece), false);
       if (is_new) {
+        const auto graph = graph_of(tensors_, view_, piece);
+        if (!graph.ok()) return false;
         const auto division = options_.backend->divide(*graph, options_.plan);
         entry->second = division.ok() && division->size() == 1;
       }
@@ -230,6 +230,11 @@ class Search {
         EGRET_ASSIGN_OR_RETURN(const bool learned, try_choice(solution, std::nullopt));
         if (learned && rounds_ < options_.max_rounds && may_measure()) continue;
       }
+      // The answer at the prices of this extraction, whose bound holds for all answers.
+      best_->solution = extract::solution_of(problem, std::move(best_->solution.choice));
+      best_->solution.bound = std::min(solution.bound, best_->solution.dag_cost);
+      if (best_->solution.dag_cost <= solution.bound)
+        best_->solution.quality = extract::Quality::kOptimal;
       return base::ok();
     }
   }
@@ -254,33 +259,50 @@ class Search {
     choice.program = carried_over(divided, std::move(folded));
     choice.solution = solution;
     choice.given = given;
-    bool learned = false;
-    const std::vector<std::uint32_t>& pieces = choice.program.pieces;
-    if (may_measure()) {
-      backends::CompileOptions plan = options_.plan;
-      plan.division = choice.program.division;
-      EGRET_ASSIGN_OR_RETURN(const PartTimes times,
-                             time_parts(*options_.backend, choice.program.graph, plan));
-      for (std::size_t k = 0; k < pieces.size(); ++k) {
-        EGRET_ASSIGN_OR_RETURN(Known* const known, known_of(text(pieces[k])));
-        if (known->measured.empty()) ++newly_measured_, learned = true;
-        known->measured.push_back(times.parts[k]);
-        if (options_.database != nullptr) {
-          EGRET_RETURN_IF_ERROR(
-              options_.database->store(options_.machine, "piece " + text(pieces[k]),
-                                       {.runs = times.runs, .median_s = known->seconds()}));
-        }
-      }
-      choice.times = kernel_times(choice.program.graph, choice.program.division, times.parts);
-      choice.times.seconds += times.rest;
+    const DividedGraph& program = choice.program;
+    EGRET_ASSIGN_OR_RETURN(const std::optional<PartTimes> times, times_of(program));
+    std::int64_t learned = 0;
+    if (times) {
+      EGRET_ASSIGN_OR_RETURN(learned, learn(program, *times));
+      choice.times = kernel_times(program.graph, program.division, times->parts);
+      choice.times.seconds += times->rest;
       choice.times.measured = true;
     } else {
       std::vector<double> prices;
-      for (const std::uint32_t piece : pieces) prices.push_back(prices_[piece]);
-      choice.times = kernel_times(choice.program.graph, choice.program.division, prices);
+      for (const std::uint32_t piece : program.pieces) prices.push_back(prices_[piece]);
+      choice.times = kernel_times(program.graph, program.division, prices);
     }
     last_times_ = choice.times;
     if (is_better(choice)) best_ = std::move(choice);
+    newly_measured_ += learned;
+    return learned > 0;
+  }
+
+  // Nothing where the time is over, or a stop was requested.
+  base::Result<std::optional<PartTimes>> times_of(const DividedGraph& program) const {
+    if (!may_measure()) return std::optional<PartTimes>();
+    backends::CompileOptions plan = options_.plan;
+    plan.division = program.division;
+    auto times = time_parts(*options_.backend, program.graph, plan);
+    if (!times.ok() && base::stop_requested()) return std::optional<PartTimes>();
+    EGRET_RETURN_IF_ERROR(times.status());
+    return std::optional(*std::move(times));
+  }
+
+  // Keeps the times of kernels; how many of them were not known before.
+  base::Result<std::int64_t> learn(const DividedGraph& program, const PartTimes& times) {
+    const bool disturbed = options_.disturbed && options_.disturbed();
+    std::int64_t learned = 0;
+    for (std::size_t k = 0; k < program.pieces.size(); ++k) {
+      const std::string& of = text(program.pieces[k]);
+      EGRET_ASSIGN_OR_RETURN(Known* const known, known_of(of));
+      learned += known->measured.empty() ? 1 : 0;
+      known->measured.push_back(times.parts[k]);
+      if (options_.database == nullptr) continue;
+      const cost::Entry entry{
+          .runs = times.runs, .median_s = known->seconds(), .disturbed = disturbed};
+      EGRET_RETURN_IF_ERROR(options_.database->store(options_.machine, "piece " + of, entry));
+    }
     return learned;
   }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,7 +39,8 @@ struct KernelChoiceOptions {
   backends::CompileOptions plan{};
   cost::Database* database = nullptr;  // where times of kernels are kept; null: nowhere
   std::string machine{};
-  double seconds = 20;  // of measuring; 0: estimates alone
+  std::function<bool()> disturbed{};  // whether other processes disturbed what was measured
+  double seconds = 20;                // of measuring; 0: estimates alone
   int max_rounds = 12;
 };
 

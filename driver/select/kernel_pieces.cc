@@ -158,6 +158,45 @@ std::string text_of(const ir::Graph& piece) {
   return text;
 }
 
+PieceShapes::PieceShapes(const rules::TensorEGraph& tensors, const egraph::EGraphView& view)
+    : view_(view) {
+  std::map<std::string, std::uint32_t> numbers;
+  for (ClassIndex c = 0; c < view.class_count(); ++c) {
+    const egraph::ClassId id = view.class_id[c];
+    std::string text = ir::to_string(tensors.type(id));
+    if (tensors.is_constant(id)) {
+      const auto elements = ir::element_count(tensors.type(id).shape());
+      text += elements == 1 ? " const of " + std::to_string(c) : " const";
+    }
+    kinds_.push_back(
+        numbers.emplace(text, static_cast<std::uint32_t>(numbers.size())).first->second);
+  }
+}
+
+std::vector<std::uint32_t> PieceShapes::shape(const extract::Piece& piece) const {
+  // Operators, and of each operand its place inside, or its kind and its place among those outside.
+  std::vector<std::uint32_t> shape;
+  std::vector<ClassIndex> inside, outside;
+  const auto place_in = [](const std::vector<ClassIndex>& list, ClassIndex c) {
+    return static_cast<std::uint32_t>(std::ranges::find(list, c) - list.begin());
+  };
+  for (const NodeIndex node : piece.nodes) {
+    shape.push_back(view_.node_op[node].index());
+    for (const ClassIndex child : view_.children_of(node)) {
+      const std::uint32_t within = place_in(inside, child);
+      if (within < inside.size()) {
+        shape.insert(shape.end(), {0, within});
+        continue;
+      }
+      const std::uint32_t place = place_in(outside, child);
+      if (place == outside.size()) outside.push_back(child);
+      shape.insert(shape.end(), {1, place, kinds_[child]});
+    }
+    inside.push_back(view_.node_class[node]);
+  }
+  return shape;
+}
+
 base::Result<DividedGraph> divided_graph(const rules::TensorEGraph& tensors,
                                          const egraph::EGraphView& view,
                                          const std::vector<bool>& leaves,

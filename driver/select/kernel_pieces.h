@@ -3,6 +3,7 @@
 // programs.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,18 @@ base::Result<ir::Graph> graph_of(const rules::TensorEGraph& tensors, const egrap
 
 // "conv{..}(f32[1,3,8,8], f32[4,3,3,3] const) relu(%0)": pieces of the same text do the same work.
 std::string text_of(const ir::Graph& piece);
+
+// Tells pieces of equal texts apart from others, without making graphs.
+class PieceShapes {
+ public:
+  PieceShapes(const rules::TensorEGraph& tensors, const egraph::EGraphView& view);
+  // Equal only for pieces that do the same work. Scalars that are known count with their values.
+  std::vector<std::uint32_t> shape(const extract::Piece& piece) const;
+
+ private:
+  const egraph::EGraphView& view_;
+  std::vector<std::uint32_t> kinds_;  // by class: its type, and whether it depends on weights alone
+};
 
 // A program that was divided into kernels.
 struct DividedGraph {

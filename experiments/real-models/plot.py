@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times and nodes of shipped models beside onnxsim and OnnxSlim."""
-from lib import plots
+from lib import plots, results
 
 
 def figures():
-    yield "full.intel-xeon", plots.beside_optimizers(plots.table("real-models", "full.intel-xeon"))
+    for path in sorted((results.RESULTS / "real-models").glob("full.*.csv")):
+        yield path.stem, plots.beside_optimizers(plots.table("real-models", path.stem))
 
     rows = plots.table("real-models", "open_sizes")
     drawn, axes = plots.figure(height=0.8 + 0.2 * len(rows))
