@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/measure/kernel_times.h"
 
+#include <numeric>
 #include <utility>
 
 #include "backends/timing/measure.h"
@@ -57,11 +58,14 @@ base::Result<PartTimes> time_parts(const backends::Backend& backend, const ir::G
     if (base::stop_requested()) return base::limit_hit("interrupted");
     const base::Stopwatch watch;
     EGRET_RETURN_IF_ERROR(plan->run_into(inputs, outputs));
+    const double of_all = watch.seconds();
     if (run < 0) continue;
-    seconds += watch.seconds();
+    seconds += of_all;
     std::vector<double> of_run(count + 1, 0);
-    for (const backends::PlanReport::Kernel& kernel : plan->report().kernels)
-      of_run[kernel.part >= 0 ? static_cast<std::size_t>(kernel.part) : count] += kernel.last_s;
+    for (const backends::PlanReport::Kernel& kernel : plan->report().kernels) {
+      if (kernel.part >= 0) of_run[static_cast<std::size_t>(kernel.part)] += kernel.last_s;
+    }
+    of_run[count] = of_all - std::accumulate(of_run.begin(), of_run.end(), 0.0);
     for (std::size_t i = 0; i <= count; ++i) samples[i].push_back(of_run[i]);
     if (seconds > kMostSeconds && run >= kFewestRuns) break;
   }

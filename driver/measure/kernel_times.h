@@ -29,8 +29,8 @@ base::Result<std::vector<KernelTime>> time_kernels(const backends::Backend& back
                                                    const ir::GivenInputs& given);
 
 // The times of the parts of CompileOptions::division, which is not empty: medians over runs of the
-// whole graph, as a race runs it. `rest` is the time of kernels that belong to no part, such as
-// copies of outputs.
+// whole graph, as a race runs it. `rest` is the rest of a run: copies of
+// outputs, and what passes between kernels.
 struct PartTimes {
   std::vector<double> parts{};
   double rest = 0;

@@ -82,13 +82,13 @@ base::Status keep(std::span<const std::string> keys, std::span<const backends::T
 }
 
 std::size_t winner_among(std::span<const Racer> racers, std::span<const backends::Timing> timings) {
-  std::vector<double> times;
+  std::vector<backends::Gain> gains;
   std::vector<int> operators;
   for (std::size_t i = 0; i < racers.size(); ++i) {
-    times.push_back(1 / timings[i].gain.ratio);
+    gains.push_back(timings[i].gain);
     operators.push_back(racers[i].operators);
   }
-  return winner_of(times, operators);
+  return winner_of(gains, operators);
 }
 
 }  // namespace
@@ -97,15 +97,20 @@ std::string identity_of(const ir::Graph& graph) {
   return base::content_hash(ir::to_text(graph)).to_hex();
 }
 
-std::size_t winner_of(std::span<const double> times, std::span<const int> operators) {
-  EGRET_CHECK(!times.empty() && times.size() == operators.size(), "a race of nobody");
-  const double fastest = *std::ranges::min_element(times);
+std::size_t winner_of(std::span<const backends::Gain> gains, std::span<const int> operators) {
+  EGRET_CHECK(!gains.empty() && gains.size() == operators.size(), "a race of nobody");
+  const auto may_win = [&](std::size_t i) { return i == 0 || gains[i].high >= 1; };
+  double best = 1;  // of the original
+  for (std::size_t i = 1; i < gains.size(); ++i) {
+    if (may_win(i)) best = std::max(best, gains[i].ratio);
+  }
   std::optional<std::size_t> winner;
   // The original comes last: a candidate of as many operators has won by then.
-  for (std::size_t turn = 1; turn <= times.size(); ++turn) {
-    const std::size_t i = turn % times.size();
+  for (std::size_t turn = 1; turn <= gains.size(); ++turn) {
+    const std::size_t i = turn % gains.size();
     // All racers within the noise count as equally fast. Among them the fewest operators win.
-    if (times[i] > fastest * (1 + kRaceNoise)) continue;
+    const double ratio = i == 0 ? 1 : gains[i].ratio;
+    if (!may_win(i) || best > ratio * (1 + kRaceNoise)) continue;
     if (!winner || operators[i] < operators[*winner]) winner = i;
   }
   return *winner;

@@ -64,7 +64,8 @@ base::Result<std::optional<RaceResult>> remembered_race(std::span<const Racer> r
 // The first racer is the original. Errors: what the plans report.
 base::Result<RaceResult> race(std::span<const Racer> racers, const RaceOptions& options);
 
-// Who wins, given times relative to the original's. Exposed for its test.
-std::size_t winner_of(std::span<const double> times, std::span<const int> operators);
+// Who wins, given gains over the original, the first. A candidate that is slower beyond chance does
+// not, however small the difference. Exposed for its test.
+std::size_t winner_of(std::span<const backends::Gain> gains, std::span<const int> operators);
 
 }  // namespace egret::driver

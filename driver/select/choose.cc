@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/random.h"
+#include "base/stop.h"
 #include "driver/select/kernel_choice.h"
 #include "driver/select/memory_fit.h"
 #include "ir/ops/opaque.h"
@@ -164,8 +165,14 @@ class Chooser {
         choose_kernels(tensors(), view_, *costs_.model, programs_, choosing, options_.progress));
     std::vector<Candidate>& known = pool_.candidates();
     for (std::size_t i = 0; i < std::min(known.size(), chosen.times_of_given.size()); ++i) {
-      if (chosen.times_of_given[i].measured)
-        known[i].prediction = prediction_of(std::move(chosen.times_of_given[i]));
+      KernelTimes& times = chosen.times_of_given[i];
+      if (times.measured) {
+        known[i].prediction = prediction_of(std::move(times));
+      } else if (chosen.times.measured && !base::stop_requested()) {
+        EGRET_ASSIGN_OR_RETURN(
+            known[i].prediction,
+            predict_as_divided(known[i].graph, *options_.backend, options_.plan));
+      }
     }
     if (chosen.given) {  // it goes first
       std::rotate(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(*chosen.given),

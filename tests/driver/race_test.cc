@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <csignal>
+#include <vector>
 
 #include "backends/backend.h"
 #include "zoo/zoo.h"
@@ -12,28 +12,41 @@
 namespace egret::driver {
 namespace {
 
-TEST(Race, TheFastestWins) {
-  EXPECT_EQ(winner_of(std::array{1.0, 0.8, 0.7}, std::array{10, 9, 9}), 2U);
+// Of these times relative to the original's, each uncertain by `width`.
+std::size_t winner(const std::vector<double>& times, const std::vector<int>& operators,
+                   double width = 0.03) {
+  std::vector<backends::Gain> gains;
+  for (const double time : times)
+    gains.push_back({.ratio = 1 / time, .low = 1 / time - width, .high = 1 / time + width});
+  return winner_of(gains, operators);
 }
 
+TEST(Race, TheFastestWins) { EXPECT_EQ(winner({1.0, 0.8, 0.7}, {10, 9, 9}), 2U); }
+
 TEST(Race, AmongEqualsTheFewestOperatorsWin) {
-  EXPECT_EQ(winner_of(std::array{1.0, 0.99, 1.0}, std::array{10, 9, 8}), 2U);
-  EXPECT_EQ(winner_of(std::array{1.0, 1.01, 1.01}, std::array{10, 9, 9}), 1U);
+  EXPECT_EQ(winner({1.0, 0.99, 1.0}, {10, 9, 8}), 2U);
+  EXPECT_EQ(winner({1.0, 1.01, 1.01}, {10, 9, 9}), 1U);
 }
 
 TEST(Race, TheOriginalWinsAgainstSlowerOnes) {
-  EXPECT_EQ(winner_of(std::array{1.0, 1.1, 1.05}, std::array{10, 5, 5}), 0U);
+  EXPECT_EQ(winner({1.0, 1.1, 1.05}, {10, 5, 5}), 0U);
 }
 
 TEST(Race, NoGraphGrowsWithoutAGain) {
-  EXPECT_EQ(winner_of(std::array{1.0, 0.99}, std::array{10, 11}), 0U);
-  EXPECT_EQ(winner_of(std::array{1.0, 0.97}, std::array{10, 11}), 1U);
-  EXPECT_EQ(winner_of(std::array{1.0, 0.99, 0.99}, std::array{10, 11, 9}), 2U);
+  EXPECT_EQ(winner({1.0, 0.99}, {10, 11}), 0U);
+  EXPECT_EQ(winner({1.0, 0.97}, {10, 11}), 1U);
+  EXPECT_EQ(winner({1.0, 0.99, 0.99}, {10, 11, 9}), 2U);
 }
 
 TEST(Race, ACandidateOfTheSameSizeWinsAgainstAnEqualOriginal) {
-  EXPECT_EQ(winner_of(std::array{1.0, 1.01, 1.0}, std::array{10, 10, 10}), 1U);
-  EXPECT_EQ(winner_of(std::array{1.0, 1.01, 1.0}, std::array{10, 11, 10}), 2U);
+  EXPECT_EQ(winner({1.0, 1.01, 1.0}, {10, 10, 10}), 1U);
+  EXPECT_EQ(winner({1.0, 1.01, 1.0}, {10, 11, 10}), 2U);
+}
+
+TEST(Race, NoCandidateWinsThatIsSlowerBeyondChance) {
+  EXPECT_EQ(winner({1.0, 1.015}, {10, 9}), 1U);
+  EXPECT_EQ(winner({1.0, 1.015}, {10, 9}, 0.005), 0U);
+  EXPECT_EQ(winner({1.0, 1.015, 1.001}, {10, 8, 9}, 0.005), 2U);
 }
 
 TEST(Race, ARaceThatWasRunIsRemembered) {
