@@ -64,12 +64,17 @@ std::vector<std::string> names_of(const ir::Graph& graph) {
   return names;
 }
 
-// Kernels by the names of their nodes; nothing for text that is not such a list.
-std::optional<std::vector<std::vector<std::string>>> kernels_in(std::string_view text) {
+// Kernels by the names of their nodes; nothing for text that is no such list for the backend.
+std::optional<std::vector<std::vector<std::string>>> kernels_in(std::string_view text,
+                                                                std::string_view backend) {
   const auto parsed = base::Json::parse(text);
-  if (!parsed.ok() || !parsed->is_array()) return std::nullopt;
+  if (!parsed.ok()) return std::nullopt;
+  const base::Json* const named = parsed->find("backend");
+  const base::Json* const list = parsed->find("kernels");
+  if (named == nullptr || named->scalar_text() != backend || list == nullptr || !list->is_array())
+    return std::nullopt;
   std::vector<std::vector<std::string>> kernels;
-  for (const base::Json& kernel : parsed->items()) {
+  for (const base::Json& kernel : list->items()) {
     if (!kernel.is_array()) return std::nullopt;
     std::vector<std::string>& names = kernels.emplace_back();
     for (const base::Json& name : kernel.items()) names.push_back(name.scalar_text());
@@ -103,7 +108,7 @@ void adopt_unnamed(const ir::Graph& graph, const std::vector<std::string>& names
 
 }  // namespace
 
-void store_division(ir::Graph& graph, const Division& division) {
+void store_division(ir::Graph& graph, const Division& division, std::string_view backend) {
   std::set<std::string> taken;
   for (const ir::Node& node : graph.nodes()) taken.insert(node.name);
   for (const auto& output : graph.outputs()) taken.insert(output.name);
@@ -124,13 +129,14 @@ void store_division(ir::Graph& graph, const Division& division) {
     }
     kernels.push(std::move(members));
   }
-  graph.metadata[std::string(kKernelsKey)] = kernels.dump();
+  graph.metadata[std::string(kKernelsKey)] =
+      base::Json::object().set("backend", backend).set("kernels", std::move(kernels)).dump();
 }
 
-Division stored_division(const ir::Graph& graph) {
+Division stored_division(const ir::Graph& graph, std::string_view backend) {
   const auto text = graph.metadata.find(std::string(kKernelsKey));
   if (text == graph.metadata.end()) return {};
-  const auto kernels = kernels_in(text->second);
+  const auto kernels = kernels_in(text->second, backend);
   if (!kernels) return {};
   const std::vector<std::string> names = names_of(graph);
   std::map<std::string, ir::NodeId> nodes;
@@ -191,6 +197,43 @@ std::vector<bool> computed_once(const ir::Graph& graph) {
          std::ranges::all_of(node.inputs, [&](ir::NodeId input) { return once[input.index()]; }));
   }
   return once;
+}
+
+base::Result<std::vector<PreparedPart>> parts_for(const ir::Graph& graph,
+                                                  const PreparedGraph& prepared,
+                                                  const CompileOptions& options,
+                                                  std::string_view backend) {
+  if (!options.division.empty()) return prepared_parts(prepared, options.division);
+  if (!options.fuse) return std::vector<PreparedPart>();
+  const Division division = stored_division(graph, backend);
+  if (division.empty()) return std::vector<PreparedPart>();
+  auto parts = prepared_parts(prepared, division);
+  // A model's metadata may be about what the model once was.
+  return parts.ok() ? std::move(parts) : std::vector<PreparedPart>();
+}
+
+void number_parts(PlanReport& report, const Division& division) {
+  std::map<ir::NodeId, int> parts;
+  for (std::size_t part = 0; part < division.size(); ++part) {
+    for (const ir::NodeId id : division[part]) parts.emplace(id, static_cast<int>(part));
+  }
+  for (PlanReport::Kernel& kernel : report.kernels) {
+    const auto found = kernel.ids.empty() ? parts.end() : parts.find(kernel.ids.back());
+    if (found != parts.end()) kernel.part = found->second;
+  }
+}
+
+base::Result<Division> parts_apart(std::span<const PreparedPart> parts) {
+  Division division;
+  std::set<ir::NodeId> seen;
+  for (const PreparedPart& part : parts) {
+    for (const ir::NodeId id : part.nodes) {
+      if (!seen.insert(id).second)
+        return base::unsupported("a division with a value in several kernels");
+    }
+    division.push_back(part.nodes);
+  }
+  return division;
 }
 
 std::vector<ir::NodeId> given_nodes(const PreparedGraph& prepared,

@@ -23,8 +23,16 @@ struct PreparedPart {
 base::Result<std::vector<PreparedPart>> prepared_parts(const PreparedGraph& prepared,
                                                        const Division& division);
 
+// The nodes of each part, for backends that compute each value in one kernel. Errors: unsupported
+// where a node is in several parts.
+base::Result<Division> parts_apart(std::span<const PreparedPart> parts);
+
 // By node: whether it depends on constants alone.
 std::vector<bool> computed_once(const ir::Graph& graph);
+
+// Sets PlanReport::Kernel::part by the given nodes that kernels compute; of a node in several
+// parts, the first.
+void number_parts(PlanReport& report, const Division& division);
 
 // The nodes of the given graph that each kernel computes.
 std::vector<ir::NodeId> given_nodes(const PreparedGraph& prepared,
@@ -36,9 +44,19 @@ std::vector<ir::NodeId> given_nodes(const PreparedGraph& prepared,
 // they have none. A node that is in no list is a kernel of its own, unless it has no name and is
 // read by one kernel alone: a model file may join operators of one kernel to one node, and what is
 // read then has operators without names.
+//
+// A division is that of one backend; others divide the graph by themselves.
 inline constexpr std::string_view kKernelsKey = "egret.kernels";
-void store_division(ir::Graph& graph, const Division& division);
-// Empty where the graph has none, or one of another graph or program.
-Division stored_division(const ir::Graph& graph);
+void store_division(ir::Graph& graph, const Division& division, std::string_view backend);
+// Empty where the graph has none for this backend, or one of another graph or program.
+Division stored_division(const ir::Graph& graph, std::string_view backend);
+
+// What compile() divides the prepared graph into: as it was asked for, or as it is kept with the
+// graph for this backend. Empty: by the backend itself. Errors: those of prepared_parts(), for a
+// division that was asked for.
+base::Result<std::vector<PreparedPart>> parts_for(const ir::Graph& graph,
+                                                  const PreparedGraph& prepared,
+                                                  const CompileOptions& options,
+                                                  std::string_view backend);
 
 }  // namespace egret::backends

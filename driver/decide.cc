@@ -45,12 +45,13 @@ bool is_the_original(const ir::Graph& original, const Candidate& candidate,
          operator_count(candidate.operators) >= operator_count(decision.operators_before);
 }
 
-void take(Candidate& candidate, Decision& decision) {
+void take(Candidate& candidate, const backends::Backend& backend, Decision& decision) {
   decision.chosen = &candidate;
   if (candidate.plan != nullptr) decision.arena_after = candidate.plan->report().arena_bytes;
   decision.graph = std::move(candidate.graph);
   // Whoever reads the result compiles the kernels that were chosen.
-  if (!candidate.division.empty()) backends::store_division(decision.graph, candidate.division);
+  if (!candidate.division.empty())
+    backends::store_division(decision.graph, candidate.division, backend.name());
   decision.plan = std::move(candidate.plan);
 }
 
@@ -69,7 +70,7 @@ base::Status decide_without_running(const ir::Graph& original, Candidate& cheape
   }
   const base::Status compiled = track.compile(cheapest);
   if (!compiled.ok() && compiled.code() != base::StatusCode::kLimit) return compiled;
-  take(cheapest, decision);
+  take(cheapest, *setup.backend, decision);
   return base::ok();
 }
 
@@ -242,12 +243,13 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
     EGRET_ASSIGN_OR_RETURN(decision.winner, winner_at_profiles(program, *open, candidates, track,
                                                                setup, options, decision));
   }
-  // The same graph may be faster as Egret writes it than as it was given.
-  const bool gains = track.runs_given_file() && is_faster(decision.timings[decision.winner].gain);
-  if (decision.winner != 0 && !gains &&
-      is_the_original(original, candidates[decision.winner - 1], decision)) {
-    decision.winner = 0;
-  }
+  // The same graph may be faster as Egret writes it than as it was given. In an engine, the result
+  // is faster than the given file, or it is this file.
+  const bool gains = is_faster(decision.timings[decision.winner].gain);
+  const bool same =
+      decision.winner != 0 && is_the_original(original, candidates[decision.winner - 1], decision);
+  const bool kept = track.runs_given_file() ? !gains && !options.allow_slower : same;
+  if (decision.winner != 0 && kept) decision.winner = 0;
   // The original won, but it exceeds the memory limit or contains a forbidden operator.
   if (decision.winner == 0 && !may_be_written(original, *plan, setup)) {
     const auto times = std::span(decision.timings).subspan(1);
@@ -270,7 +272,7 @@ base::Status decide_by_race(const ir::Graph& program, const ir::Graph& original,
   }
   Candidate& winner = candidates[decision.winner - 1];
   EGRET_RETURN_IF_ERROR(track.compile(winner));
-  take(winner, decision);
+  take(winner, *setup.backend, decision);
   return base::ok();
 }
 
@@ -318,7 +320,7 @@ base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& origina
       return decision;
     }
     EGRET_RETURN_IF_ERROR(track.compile(candidates.front()));
-    take(candidates.front(), decision);
+    take(candidates.front(), *setup.backend, decision);
     if (options.quick) decision.plan_before = std::move(plan);
     return decision;
   }

@@ -33,7 +33,7 @@ Track::Track(const ir::Graph& program, const ir::Graph& original, const Setup& s
       setup_(setup),
       options_(options),
       open_(open),
-      undefined_(ir::has_undefined(program)) {
+      undefined_(original.inputs().size() != program.inputs().size()) {
   if (!in_engine()) return;
   const frontends::OnnxModelInfo* info = options.written_like.get();
   const bool foreign = info != nullptr && !info->foreign_inputs.empty();

@@ -10,6 +10,7 @@
 #include "backends/codegen/host_compiler.h"
 #include "backends/codegen/host_region.h"
 #include "backends/codegen/program.h"
+#include "backends/division.h"
 #include "backends/memory_planner.h"
 #include "base/timer.h"
 
@@ -25,6 +26,7 @@ class HostPlan : public ExecutablePlan {
         report_(report_of(program_, original, "host compiler")),
         threads_(threads),
         profile_(options.profile) {
+    number_parts(report_, options.division);
     for (const ir::Node& node : program_.graph.nodes()) {
       if (node.kind == ir::NodeKind::kConstant) report_.weights_bytes += node.type.bytes();
     }
@@ -128,6 +130,27 @@ class HostPlan : public ExecutablePlan {
   int runs_ = 0;
 };
 
+bool takes_none(const ir::Graph& /*graph*/, ir::NodeId /*id*/) { return false; }
+
+std::vector<Region> own_regions(const ir::Graph& graph, const CompileOptions& options) {
+  return find_regions(graph, {.target = Target::kHost, .fuse = options.fuse});
+}
+
+// Those that were asked for, or the backend's own.
+base::Result<std::vector<Region>> regions_for(const ir::Graph& original,
+                                              const PreparedGraph& prepared,
+                                              const CompileOptions& options) {
+  EGRET_ASSIGN_OR_RETURN(const auto parts, parts_for(original, prepared, options, "codegen"));
+  if (parts.empty()) return own_regions(prepared.graph, options);
+  EGRET_ASSIGN_OR_RETURN(const Division division, parts_apart(parts));
+  std::vector<Region> regions;
+  for (const std::vector<ir::NodeId>& nodes : division) {
+    for (Region& region : regions_of(prepared.graph, nodes, Target::kHost))
+      regions.push_back(std::move(region));
+  }
+  return regions;
+}
+
 class CodegenBackend : public Backend {
  public:
   std::string_view name() const override { return "codegen"; }
@@ -140,12 +163,23 @@ class CodegenBackend : public Backend {
   }
   base::Status availability() const override { return base::ok(); }
 
+  base::Result<Division> divide(const ir::Graph& graph,
+                                const CompileOptions& options) const override {
+    CompileOptions unfolded = options;
+    unfolded.fold = false;
+    EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared,
+                           prepare(*this, graph, unfolded, takes_none));
+    Division division;
+    const std::vector<bool> once = computed_once(prepared.graph);
+    for (const Region& region : own_regions(prepared.graph, options)) {
+      if (!once[region.root().index()]) division.push_back(given_nodes(prepared, region.nodes));
+    }
+    return division;
+  }
   base::Result<std::unique_ptr<ExecutablePlan>> compile(
       const ir::Graph& graph, const CompileOptions& options) const override {
-    const auto takes_none = [](const ir::Graph&, ir::NodeId) { return false; };
     EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(*this, graph, options, takes_none));
-    std::vector<Region> regions =
-        find_regions(prepared.graph, {.target = Target::kHost, .fuse = options.fuse});
+    EGRET_ASSIGN_OR_RETURN(std::vector<Region> regions, regions_for(graph, prepared, options));
     Program program = make_program(std::move(prepared), std::move(regions));
     const int threads = options.threads > 0 ? options.threads : available_threads();
     auto plan = std::make_unique<HostPlan>(graph, std::move(program), options, threads);

@@ -145,6 +145,16 @@ Region region_of(const ir::Graph& graph, std::vector<ir::NodeId> nodes, Target t
   return region;
 }
 
+std::vector<Region> regions_of(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
+                               Target target) {
+  std::vector<Region> regions;
+  regions.push_back(region_of(graph, nodes, target));
+  if (nodes.size() == 1 || regions[0].kernel.ok() || regions[0].empty) return regions;
+  regions.clear();
+  for (const ir::NodeId id : nodes) regions.push_back(region_of(graph, {id}, target));
+  return regions;
+}
+
 std::vector<Region> find_regions(const ir::Graph& graph, const RegionOptions& options) {
   return Grower(graph, options).run();
 }

@@ -38,6 +38,10 @@ struct RegionOptions {
 // emit_kernel(); the inputs are then those of the last node.
 Region region_of(const ir::Graph& graph, std::vector<ir::NodeId> nodes, Target target);
 
+// The same as one kernel, or, where none can be emitted, each node as a region of its own.
+std::vector<Region> regions_of(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
+                               Target target);
+
 // Partitions the primitive operators of `graph`, in an order of computation. `apart` groups become
 // regions without a kernel. A region grows from its root towards its inputs: a value joins when
 // only the region reads it and one kernel is expected to take no longer than two. The estimate

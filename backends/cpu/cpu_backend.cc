@@ -157,15 +157,10 @@ std::vector<Group> own_groups(const PreparedGraph& prepared, const CompileOption
 // least memory it is always the latter.
 base::Result<std::vector<Group>> groups_of(const ir::Graph& original, const PreparedGraph& prepared,
                                            const CompileOptions& options, Thrift thrift) {
-  const bool asked = !options.division.empty();
   if (thrift == Thrift::kAndRegions) return own_groups(prepared, options, thrift);
-  if (!asked && !options.fuse) return own_groups(prepared, options, thrift);
-  const Division division = asked ? options.division : stored_division(original);
-  if (division.empty()) return own_groups(prepared, options, thrift);
-  auto made = prepared_parts(prepared, division);
-  // A model's metadata may be about what the model once was.
-  if (!made.ok() && !asked) return own_groups(prepared, options, thrift);
-  EGRET_ASSIGN_OR_RETURN(std::vector<PreparedPart> parts, std::move(made));
+  EGRET_ASSIGN_OR_RETURN(std::vector<PreparedPart> parts,
+                         parts_for(original, prepared, options, "cpu"));
+  if (parts.empty()) return own_groups(prepared, options, thrift);
   std::vector<Group> groups;
   for (PreparedPart& part : parts) {
     const bool emitted =

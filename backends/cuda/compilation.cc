@@ -7,6 +7,7 @@
 
 #include "backends/cuda/steps/join.h"
 #include "backends/cuda/stored_program.h"
+#include "backends/division.h"
 #include "base/system/thread_pool.h"
 
 namespace egret::backends::cuda {
@@ -150,11 +151,47 @@ std::int64_t Compilation::most_apart(const Way& way) const {
 
 // Library steps take their nodes first; the regions of emitted kernels divide the rest.
 Compilation::Division Compilation::divided(const MakeRegion& make) const {
+  if (!parts_.empty()) return divided_as_asked(make);
   Division division{find_library_steps(prepared_.graph, make), {}};
   codegen::RegionOptions how{.target = codegen::Target::kCuda, .fuse = options_.fuse};
   for (const LibraryRegion& step : division.steps) how.apart.push_back({step.nodes, step.inputs});
   division.regions = codegen::find_regions(prepared_.graph, how);
   return division;
+}
+
+// A part is a library step, or an emitted kernel, or, where neither takes it whole, each of its
+// nodes is.
+Compilation::Division Compilation::divided_as_asked(const MakeRegion& make) const {
+  Division division;
+  const auto add_step = [&](const std::vector<ir::NodeId>& nodes) {
+    LibraryRegion step = make(nodes);
+    if (step.step == nullptr) return false;
+    codegen::Region& region = division.regions.emplace_back();
+    region.nodes = step.nodes;
+    region.inputs = step.inputs;
+    region.empty = prepared_.graph.node(region.root()).type.elements() == 0;
+    division.steps.push_back(std::move(step));
+    return true;
+  };
+  for (const std::vector<ir::NodeId>& part : parts_) {
+    if (add_step(part)) continue;
+    auto regions = codegen::regions_of(prepared_.graph, part, codegen::Target::kCuda);
+    for (codegen::Region& region : regions) {
+      if (regions.size() > 1 && add_step(region.nodes)) continue;
+      division.regions.push_back(std::move(region));
+    }
+  }
+  return division;
+}
+
+backends::Division Compilation::kernels_of_nodes() const {
+  const Way way = first_way();
+  const std::vector<bool> once = computed_once(prepared_.graph);
+  backends::Division kernels;
+  for (const codegen::Region& region : division(way, storage(way)).regions) {
+    if (!once[region.root().index()]) kernels.push_back(given_nodes(prepared_, region.nodes));
+  }
+  return kernels;
 }
 
 const Compilation::Division& Compilation::plain() const {
@@ -177,7 +214,8 @@ Compilation::Division Compilation::division(const Way& way, const Storage& stora
   const std::vector<MakeStep> makers = this->makers(way.taken);
   Division made =
       divided([&](const std::vector<ir::NodeId>& nodes) { return storage.step(nodes, makers); });
-  if (way.taken.joins) join_parts(prepared_.graph, storage, makers, made.steps, made.regions);
+  if (way.taken.joins && parts_.empty())
+    join_parts(prepared_.graph, storage, makers, made.steps, made.regions);
   return made;
 }
 

@@ -25,6 +25,11 @@ class Compilation {
  public:
   Compilation(const ir::Graph& graph, const CompileOptions& options, PreparedGraph prepared,
               std::shared_ptr<Device> device, const std::optional<BoundMemory>& bound);
+  // Instead of the compilation's own division into kernels: ascending nodes of the prepared graph,
+  // each in one part, in an order of computation.
+  void divide_as(backends::Division parts) { parts_ = std::move(parts); }
+  // The nodes of the given graph that each kernel of the first plan computes.
+  backends::Division kernels_of_nodes() const;
 
   // The fastest plan. With search, variants whose benefit is uncertain are measured: channels last
   // around convolutions, steps that both libraries and emitted kernels can compute, and parallel
@@ -65,6 +70,7 @@ class Compilation {
   std::int64_t most_apart(const Way& way) const;
 
   Division divided(const MakeRegion& make) const;
+  Division divided_as_asked(const MakeRegion& make) const;
   const Division& plain() const;  // for the graph's own layouts
   Storage storage(const Way& way) const;
   Division division(const Way& way, const Storage& storage) const;
@@ -80,6 +86,7 @@ class Compilation {
   const std::shared_ptr<Device> device_;
   const std::optional<BoundMemory>& bound_;
   const std::shared_ptr<LibraryHandles> handles_;
+  backends::Division parts_;  // empty: the compilation's own
   mutable std::optional<Division> plain_;
   std::deque<Begun> begun_;
   std::deque<Assembled> programs_;

@@ -8,6 +8,7 @@
 
 #include "backends/cuda/api/peak_rates.h"
 #include "backends/cuda/compilation.h"
+#include "backends/division.h"
 
 namespace egret::backends {
 namespace cuda {
@@ -36,6 +37,8 @@ class CudaBackend : public Backend {
     return cuda::peak_rates((*device)->facts(), precision);
   }
 
+  base::Result<Division> divide(const ir::Graph& graph,
+                                const CompileOptions& options) const override;
   void make_ready(std::span<const ir::Graph> graphs, const CompileOptions& options) const override;
   base::Result<std::unique_ptr<ExecutablePlan>> compile(
       const ir::Graph& graph, const CompileOptions& options) const override {
@@ -81,6 +84,18 @@ void CudaBackend::make_ready(std::span<const ir::Graph> graphs,
   KernelModules::compile(**device, kernels);
 }
 
+base::Result<Division> CudaBackend::divide(const ir::Graph& graph,
+                                           const CompileOptions& options) const {
+  CompileOptions unfolded = options;
+  unfolded.fold = false;
+  EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(*this, graph, unfolded, takes_none));
+  EGRET_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, first_device());
+  EGRET_RETURN_IF_ERROR(device->enter());
+  const std::optional<BoundMemory> unbound;
+  return Compilation(graph, unfolded, std::move(prepared), std::move(device), unbound)
+      .kernels_of_nodes();
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<CudaPlan>> compile_on(const Backend& backend,
@@ -91,7 +106,11 @@ base::Result<std::unique_ptr<CudaPlan>> compile_on(const Backend& backend,
   EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(backend, graph, options, takes_none));
   EGRET_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, std::move(opened));
   EGRET_RETURN_IF_ERROR(device->enter());
-  return Compilation(graph, options, std::move(prepared), std::move(device), bound).best();
+  EGRET_ASSIGN_OR_RETURN(const auto asked, parts_for(graph, prepared, options, "cuda"));
+  EGRET_ASSIGN_OR_RETURN(backends::Division parts, parts_apart(asked));
+  Compilation compilation(graph, options, std::move(prepared), std::move(device), bound);
+  compilation.divide_as(std::move(parts));
+  return compilation.best();
 }
 
 std::unique_ptr<Backend> make_backend(const Libraries& (*libraries)()) {

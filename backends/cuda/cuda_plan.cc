@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/cuda/steps/launch.h"
+#include "backends/division.h"
 
 namespace egret::backends::cuda {
 namespace {
@@ -58,6 +59,7 @@ CudaPlan::CudaPlan(const ir::Graph& original, codegen::Program program,
     library_step_of_[s] = found->step.get();
   }
   name_steps();
+  number_parts(report_, options.division);
 }
 
 void CudaPlan::name_steps() {

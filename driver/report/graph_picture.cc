@@ -24,6 +24,7 @@ constexpr double kLabelLine = 18;
 constexpr double kSmallLine = 14;
 constexpr double kPadding = 9;
 constexpr double kMargin = 8;
+constexpr double kStripe = 5;
 constexpr std::size_t kMostLetters = 34;
 
 struct RoleRow {
@@ -102,6 +103,12 @@ Markup tip_of(const LayeredLayout::Edge& edge) {
   return element("path", {{"class", "tip"}, {"d", path}});
 }
 
+// Neighbouring numbers get colours far apart: hues by the golden angle.
+std::string colour_of(int kernel) {
+  const int hue = static_cast<int>(137.508 * kernel) % 360;
+  return "hsl(" + std::to_string(hue) + ",65%,45%)";
+}
+
 Markup node_at(const PictureNode& node, const LayeredLayout::Box& box) {
   std::string whole = node.label;
   for (const std::string& line : node.lines) whole += "\n" + line;
@@ -113,6 +120,14 @@ Markup node_at(const PictureNode& node, const LayeredLayout::Box& box) {
                            {"width", box.width},
                            {"height", box.height},
                            {"rx", round ? std::min(box.height / 2, 16.0) : 6.0}}));
+  if (node.kernel >= 0) {
+    all.add(element("rect", {{"class", "kernel"},
+                             {"x", box.x},
+                             {"y", box.y},
+                             {"width", kStripe},
+                             {"height", box.height},
+                             {"style", "fill:" + colour_of(node.kernel)}}));
+  }
   double y = box.y + kPadding + 10;
   all.add(text_at(box.x + kPadding, y, "label", node.label));
   for (const std::string& line : node.lines)
@@ -151,6 +166,8 @@ Markup legend_of(const Picture& picture, double y) {
     all.add(element("g", {{"class", "node " + std::string(row.name)}}, shapes));
     y += 18;
   }
+  if (std::ranges::any_of(picture.nodes, [](const auto& node) { return node.kernel >= 0; }))
+    all.add(text_at(0, y + 10, "line", "one colour at the edge: one kernel"));
   return element("g", {{"class", "legend"}}, all);
 }
 
@@ -185,7 +202,7 @@ std::string draw_file(const Picture& picture, const std::string& note) {
   shapes.add(shapes_of(picture, layout));
   const double below = layout.height + 24;
   shapes.add(legend_of(picture, below));
-  double height = below + 18 * static_cast<double>(kRoles.size());
+  double height = below + 18 * static_cast<double>(kRoles.size() + 1);
   if (!note.empty()) {
     shapes.add(element("text", {{"class", "line"}, {"x", 0.0}, {"y", height + 6}}, note));
     height += 18;
@@ -230,8 +247,12 @@ PictureNode picture_of_operator(const ir::Graph& graph, ir::NodeId id,
 }
 
 Picture picture_of_graph(const ir::Graph& graph, std::size_t most_operators, bool constants,
-                         std::size_t& hidden) {
+                         std::size_t& hidden, const backends::Division& kernels) {
   Picture picture;
+  std::map<ir::NodeId, int> kernel_of;
+  for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
+    for (const ir::NodeId id : kernels[kernel]) kernel_of.emplace(id, static_cast<int>(kernel));
+  }
   std::map<ir::NodeId, std::size_t> place;
   std::size_t operators = 0;
   std::vector<bool> weights;
@@ -247,6 +268,10 @@ Picture picture_of_graph(const ir::Graph& graph, std::size_t most_operators, boo
       continue;
     }
     PictureNode shown = picture_of_operator(graph, id, weights);
+    if (const auto kernel = kernel_of.find(id); kernel != kernel_of.end()) {
+      shown.kernel = kernel->second;
+      shown.lines.push_back("kernel " + std::to_string(kernel->second));
+    }
     for (const ir::NodeId input : node.inputs) {
       if (const auto at = place.find(input); at != place.end()) shown.inputs.push_back(at->second);
     }

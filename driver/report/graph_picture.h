@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/backend.h"
 #include "base/formats/markup.h"
 #include "ir/graph/graph.h"
 
@@ -29,6 +30,7 @@ struct PictureNode {
   std::string label;
   std::vector<std::string> lines{};  // attributes, type; smaller, below the label
   std::string rule{};                // that made it
+  int kernel = -1;                   // that computes it: those of one kernel have one colour
   std::vector<std::size_t> inputs{};
 };
 
@@ -47,8 +49,9 @@ PictureNode picture_of_operator(const ir::Graph& graph, ir::NodeId id,
                                 const std::vector<bool>& weights);
 
 // The nearest operators to the inputs, at most so many, and what they read. `hidden`: how many
-// operators are not drawn.
+// operators are not drawn. With `kernels`, operators have the number of the first that computes
+// them.
 Picture picture_of_graph(const ir::Graph& graph, std::size_t most_operators, bool constants,
-                         std::size_t& hidden);
+                         std::size_t& hidden, const backends::Division& kernels = {});
 
 }  // namespace egret::driver

@@ -51,6 +51,32 @@ TEST_F(CudaBackend, RunsAnAttentionBlock) {
   EXPECT_LE(report.kernels.size(), 9u);  // products, a softmax, a norm, the join of the heads
 }
 
+// A division that is asked for, and the one that the backend makes.
+TEST_F(CudaBackend, ComputesTheKernelsThatItIsAskedFor) {
+  const ir::Graph network = small_network();
+  const auto own = backend_->divide(network, {});
+  ASSERT_TRUE(own.ok()) << own.status().message();
+  std::vector<int> times(network.size(), 0);
+  for (const auto& kernel : *own) {
+    for (const ir::NodeId id : kernel) ++times[id.index()];
+  }
+  for (std::size_t i = 0; i < network.size(); ++i)
+    EXPECT_EQ(times[i] > 0, network.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator) << i;
+
+  CompileOptions options;
+  options.division = *own;
+  PlanReport report;
+  EXPECT_LT(relative_error(network, options, *backend_, &report), 1e-5);
+  EXPECT_TRUE(std::ranges::any_of(report.kernels, [](const auto& one) { return one.part >= 0; }));
+  options.division.clear();
+  for (std::size_t i = 0; i < network.size(); ++i) {
+    if (network.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator)
+      options.division.push_back({ir::NodeId(i)});
+  }
+  EXPECT_LT(relative_error(network, options, *backend_, &report), 1e-5);
+  for (const PlanReport::Kernel& kernel : report.kernels) EXPECT_LE(kernel.ids.size(), 1U);
+}
+
 TEST_F(CudaBackend, FindsProductsHoweverTheyAreWritten) {
   const auto transposed = [](GraphBuilder& b, Value x) {
     return b.add("transpose", {x}, {{"perm", Integers{1, 0}}});

@@ -42,7 +42,7 @@ std::size_t kernels_of_part(const PlanReport& report, int part) {
 
 TEST(Division, IsOfOperatorsAndCheap) {
   const ir::Graph graph = small_network();
-  for (const char* name : {"cpu", "reference"}) {
+  for (const char* name : {"cpu", "reference", "codegen"}) {
     const auto division = find_backend(name)->divide(graph, {});
     ASSERT_TRUE(division.ok()) << division.status().message();
     std::vector<int> times(graph.size(), 0);
@@ -127,6 +127,19 @@ TEST(Division, MayComputeAValueInSeveralKernels) {
   EXPECT_EQ(kernels_of_part(report, 1), 1U);
 }
 
+TEST(Division, OfEmittedKernelsIsKept) {
+  const Fork f = fork();
+  const Backend& codegen = *find_backend("codegen");
+  CompileOptions options;
+  options.division = {{f.shared}, {f.left}, {f.right}};
+  PlanReport report;
+  EXPECT_LT(relative_error(f.graph, options, codegen, &report), 1e-5);
+  ASSERT_EQ(report.kernels.size(), 3U);
+  for (int part = 0; part < 3; ++part) EXPECT_EQ(kernels_of_part(report, part), 1U);
+  options.division = {{f.shared, f.left}, {f.shared, f.right}};
+  EXPECT_EQ(codegen.compile(f.graph, options).status().code(), base::StatusCode::kUnsupported);
+}
+
 TEST(Division, ThatStoresTooLittleIsRefusedByName) {
   const Fork f = fork();
   CompileOptions options;
@@ -156,11 +169,12 @@ TEST(Division, ThatNoKernelComputesIsSplit) {
 TEST(Division, IsKeptWithItsGraph) {
   Fork f = fork();
   const Division division{{f.shared, f.left}, {f.shared, f.right}};
-  store_division(f.graph, division);
-  EXPECT_EQ(stored_division(f.graph), division);
+  store_division(f.graph, division, "cpu");
+  EXPECT_EQ(stored_division(f.graph, "cpu"), division);
   PlanReport report;
   EXPECT_LT(relative_error(f.graph, {}, *find_backend("cpu"), &report), 1e-5);
   EXPECT_EQ(report.kernels.size(), 2U);
+  EXPECT_TRUE(stored_division(f.graph, "cuda").empty());
   // Not where kernels are to be single operators.
   CompileOptions apart;
   apart.fuse = false;
@@ -171,8 +185,8 @@ TEST(Division, IsKeptWithItsGraph) {
 TEST(Division, OfSingleOperatorsIsKeptWithItsGraph) {
   Fork f = fork();
   const Division division{{f.shared}, {f.left}, {f.right}};
-  store_division(f.graph, division);
-  EXPECT_EQ(stored_division(f.graph), division);
+  store_division(f.graph, division, "cpu");
+  EXPECT_EQ(stored_division(f.graph, "cpu"), division);
 }
 
 // A product and its addition are one node in a file; what is read has a product without a name.
@@ -186,14 +200,17 @@ TEST(Division, TakesUnnamedOperatorsIntoTheKernelThatReadsThem) {
   b.output("y", other);
   ir::Graph graph = *b.finish();
   graph.rename(sum.id, "sum");
-  graph.metadata[std::string(kKernelsKey)] = R"([["sum", "gone"]])";
-  const Division stored = stored_division(graph);
+  graph.metadata[std::string(kKernelsKey)] = R"({"backend": "cpu", "kernels": [["sum", "gone"]]})";
+  const Division stored = stored_division(graph, "cpu");
   EXPECT_EQ(stored.front(), (std::vector<ir::NodeId>{product.id, sum.id}));
   EXPECT_EQ(stored.size(), 3U);  // relu has no name either, but exp is in no list
 }
 
 TEST(Division, OfAnotherGraphOrProgramIsIgnored) {
-  for (const char* text : {"", "nonsense", "{}", "[1]", R"([["left", "right"]])", R"([[["x"]]])"}) {
+  for (const char* text : {"", "nonsense", "[]", R"({"backend": "cpu", "kernels": 1})",
+                           R"({"backend": "cpu", "kernels": [1]})",
+                           R"({"backend": "cpu", "kernels": [["left", "right"]]})",
+                           R"({"backend": "cpu", "kernels": [[["x"]]]})"}) {
     Fork f = fork();
     f.graph.metadata[std::string(kKernelsKey)] = text;
     EXPECT_LT(relative_error(f.graph, {}, *find_backend("cpu")), 1e-5) << text;

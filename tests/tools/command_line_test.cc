@@ -126,7 +126,7 @@ TEST(CommandLine, JsonResultsCarryTheSchemaVersion) {
 }
 
 TEST(CommandLine, FormsThatAreNoJsonAreNotGivenForIt) {
-  for (const char* form : {"text", "dot"}) {
+  for (const char* form : {"text", "dot", "svg", "kernels"}) {
     const ProgramRun run = run_program("inspect --json --show " + std::string(form) + " m.onnx");
     EXPECT_EQ(run.code, 2) << form;
     EXPECT_NE(run.err.find("--json cannot be combined with --show"), std::string::npos) << run.err;

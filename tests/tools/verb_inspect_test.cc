@@ -109,5 +109,17 @@ TEST_F(InspectVerb, DrawsTheGraph) {
     EXPECT_THAT(run.out, HasSubstr(text));
 }
 
+// relu and addition are one kernel.
+TEST_F(InspectVerb, DrawsTheKernels) {
+  write("Relu");
+  const ProgramRun run = run_program("inspect --show kernels " + path("m.onnx"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("one colour at the edge: one kernel"));
+  std::size_t first = run.out.find(">kernel 0<");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_NE(run.out.find(">kernel 0<", first + 1), std::string::npos);
+  EXPECT_EQ(run.out.find(">kernel 1<"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace egret::tools

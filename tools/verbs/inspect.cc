@@ -2,10 +2,12 @@
 #include <map>
 #include <optional>
 
+#include "backends/division.h"
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "driver/models/open_model.h"
 #include "driver/report/graph_picture.h"
+#include "driver/select/candidate.h"
 #include "frontends/onnx_summary.h"
 #include "ir/graph/graph_dot.h"
 #include "ir/graph/graph_text.h"
@@ -17,7 +19,7 @@
 namespace egret::tools {
 namespace {
 
-enum class Show : unsigned char { kSummary, kText, kDot, kSvg };
+enum class Show : unsigned char { kSummary, kText, kDot, kSvg, kKernels };
 
 constexpr std::size_t kMostDrawn = 400;  // operators
 
@@ -26,11 +28,13 @@ struct InspectOptions {
 
   static const base::OptionTable<InspectOptions>& table() {
     using I = InspectOptions;
-    static const base::OptionTable<I> rows{"inspect",
-                                           {{"show", &I::show,
-                                             "Output: a summary, the graph as text, the graph as "
-                                             "DOT for Graphviz, or a drawing as SVG",
-                                             base::one_of({"summary", "text", "dot", "svg"})}}};
+    static const base::OptionTable<I> rows{
+        "inspect",
+        {{"show", &I::show,
+          "Output: a summary, the graph as text, the graph as "
+          "DOT for Graphviz, a drawing as SVG, or the drawing "
+          "with the kernels of the CPU backend",
+          base::one_of({"summary", "text", "dot", "svg", "kernels"})}}};
     return rows;
   }
 };
@@ -67,7 +71,7 @@ class Inspect final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     if (console.options().json && options_.show != Show::kSummary)
-      return base::usage_error("--json cannot be combined with --show text, dot or svg");
+      return base::usage_error("--json cannot be combined with --show text, dot, svg or kernels");
     EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(path_));
     // As `optimize` reads it: open sizes and operators that Egret lacks stay.
     std::optional<rules::OpenSizes> open;
@@ -80,17 +84,36 @@ class Inspect final : public Command {
     switch (options_.show) {
       case Show::kText: console.data(ir::to_text(model->graph)); break;
       case Show::kDot: console.data(ir::to_dot(model->graph)); break;
-      case Show::kSvg: draw(model->graph, console); break;
+      case Show::kSvg: draw(model->graph, {}, console); break;
+      case Show::kKernels: {
+        EGRET_RETURN_IF_ERROR(draw_kernels(model->graph, open ? &*open : nullptr, console));
+        break;
+      }
       case Show::kSummary: summarize(*model, console); break;
     }
     return ExitCode::kOk;
   }
 
  private:
+  // As the model is run: at the examples of open sizes, without the nodes that Egret lacks. A model
+  // may say itself which kernels it was chosen for.
+  static base::Status draw_kernels(const ir::Graph& model, const rules::OpenSizes* open,
+                                   Console& console) {
+    const backends::Backend& cpu = *backends::find_backend("cpu");
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, driver::runnable(model, open));
+    backends::Division kernels = backends::stored_division(graph, cpu.name());
+    if (kernels.empty()) {
+      EGRET_ASSIGN_OR_RETURN(kernels, cpu.divide(graph, {}));
+    }
+    draw(graph, kernels, console);
+    return base::ok();
+  }
+
   // The operators nearest to the inputs, if there are many.
-  static void draw(const ir::Graph& graph, Console& console) {
+  static void draw(const ir::Graph& graph, const backends::Division& kernels, Console& console) {
     std::size_t hidden = 0;
-    const driver::Picture picture = driver::picture_of_graph(graph, kMostDrawn, false, hidden);
+    const driver::Picture picture =
+        driver::picture_of_graph(graph, kMostDrawn, false, hidden, kernels);
     const std::string note = hidden == 0
                                  ? ""
                                  : base::counted(static_cast<std::int64_t>(hidden), "operator") +
