@@ -130,6 +130,41 @@ def own_engine(tmp_path, operations, action):
     return f"exec:{sys.executable} {path}"
 
 
+def test_branches_with_operators_that_only_the_engine_knows_run_in_its_race():
+    f32 = onnx.TensorProto.FLOAT
+
+    def branch(name, node):
+        value = onnx.helper.make_tensor_value_info(name, f32, (4, 16))
+        return onnx.helper.make_graph([node], name, [], [value])
+
+    gelu = onnx.helper.make_node("QuickGelu", ["i"], ["a"], domain="com.microsoft", alpha=1.7)
+    model = model_of(
+        [
+            onnx.helper.make_node("Identity", ["x"], ["i"]),
+            onnx.helper.make_node(
+                "If",
+                ["condition"],
+                ["chosen"],
+                then_branch=branch("a", gelu),
+                else_branch=branch("b", onnx.helper.make_node("Neg", ["i"], ["b"])),
+            ),
+            onnx.helper.make_node("Mul", ["chosen", "one"], ["y"]),
+        ],
+        [("x", f32, (4, 16)), ("condition", onnx.TensorProto.BOOL, ())],
+        [("y", f32, (4, 16))],
+        [("one", np.ones((), np.float32))],
+    )
+    result = egret.optimize(model, engine="onnxruntime", measure_time=0.05, threads=1)
+    for condition in (True, False):
+        feeds = {
+            "x": np.random.default_rng(2).standard_normal((4, 16)).astype(np.float32),
+            "condition": np.array(condition),
+        }
+        np.testing.assert_allclose(
+            outputs(result.model, feeds)[0], outputs(model, feeds)[0], rtol=1e-5
+        )
+
+
 def test_the_original_file_is_the_result_where_it_wins(tmp_path):
     # All models take the same time in this engine.
     zeros = (
