@@ -53,6 +53,19 @@ base::Status check_stored(const PreparedGraph& prepared, std::span<const Prepare
   return base::ok();
 }
 
+std::vector<ir::NodeId> given_nodes(const PreparedGraph& prepared,
+                                    std::span<const ir::NodeId> nodes) {
+  std::vector<ir::NodeId> given;
+  for (const ir::NodeId id : nodes) {
+    const ir::NodeId origin = prepared.origin[id.index()];
+    if (origin.valid()) given.push_back(origin);
+  }
+  std::ranges::sort(given);
+  const auto repeated = std::ranges::unique(given);
+  given.erase(repeated.begin(), repeated.end());
+  return given;
+}
+
 // The names of operators' values; an output has the name under which it leaves the graph.
 std::vector<std::string> names_of(const ir::Graph& graph) {
   std::vector<std::string> names;
@@ -236,17 +249,13 @@ base::Result<Division> parts_apart(std::span<const PreparedPart> parts) {
   return division;
 }
 
-std::vector<ir::NodeId> given_nodes(const PreparedGraph& prepared,
-                                    std::span<const ir::NodeId> nodes) {
-  std::vector<ir::NodeId> given;
-  for (const ir::NodeId id : nodes) {
-    const ir::NodeId origin = prepared.origin[id.index()];
-    if (origin.valid()) given.push_back(origin);
+Division given_division(const PreparedGraph& prepared, const Division& kernels) {
+  const std::vector<bool> once = computed_once(prepared.graph);
+  Division division;
+  for (const std::vector<ir::NodeId>& nodes : kernels) {
+    if (!once[nodes.back().index()]) division.push_back(given_nodes(prepared, nodes));
   }
-  std::ranges::sort(given);
-  const auto repeated = std::ranges::unique(given);
-  given.erase(repeated.begin(), repeated.end());
-  return given;
+  return division;
 }
 
 }  // namespace egret::backends

@@ -34,9 +34,9 @@ std::vector<bool> computed_once(const ir::Graph& graph);
 // parts, the first.
 void number_parts(PlanReport& report, const Division& division);
 
-// The nodes of the given graph that each kernel computes.
-std::vector<ir::NodeId> given_nodes(const PreparedGraph& prepared,
-                                    std::span<const ir::NodeId> nodes);
+// The division of the given graph that kernels of the prepared one make: Backend::divide() of a
+// graph that was prepared without folding.
+Division given_division(const PreparedGraph& prepared, const Division& kernels);
 
 // A division that is kept with its graph, in its metadata and so in a model file.
 //

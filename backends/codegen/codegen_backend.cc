@@ -169,12 +169,10 @@ class CodegenBackend : public Backend {
     unfolded.fold = false;
     EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared,
                            prepare(*this, graph, unfolded, takes_none));
-    Division division;
-    const std::vector<bool> once = computed_once(prepared.graph);
-    for (const Region& region : own_regions(prepared.graph, options)) {
-      if (!once[region.root().index()]) division.push_back(given_nodes(prepared, region.nodes));
-    }
-    return division;
+    Division kernels;
+    for (Region& region : own_regions(prepared.graph, options))
+      kernels.push_back(std::move(region.nodes));
+    return given_division(prepared, kernels);
   }
   base::Result<std::unique_ptr<ExecutablePlan>> compile(
       const ir::Graph& graph, const CompileOptions& options) const override {

@@ -227,12 +227,10 @@ class CpuBackend : public Backend {
     EGRET_ASSIGN_OR_RETURN(
         const PreparedGraph prepared,
         prepare(*this, graph, unfolded, taken_with(options.emission, options.precision)));
-    Division division;
-    const std::vector<bool> once = computed_once(prepared.graph);
-    for (const Group& group : own_groups(prepared, options, Thrift::kNone)) {
-      if (!once[group.root().index()]) division.push_back(given_nodes(prepared, group.nodes));
-    }
-    return division;
+    Division kernels;
+    for (Group& group : own_groups(prepared, options, Thrift::kNone))
+      kernels.push_back(std::move(group.nodes));
+    return given_division(prepared, kernels);
   }
   base::Result<std::unique_ptr<ExecutablePlan>> compile(
       const ir::Graph& graph, const CompileOptions& options) const override {

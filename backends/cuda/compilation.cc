@@ -186,12 +186,10 @@ Compilation::Division Compilation::divided_as_asked(const MakeRegion& make) cons
 
 backends::Division Compilation::kernels_of_nodes() const {
   const Way way = first_way();
-  const std::vector<bool> once = computed_once(prepared_.graph);
   backends::Division kernels;
-  for (const codegen::Region& region : division(way, storage(way)).regions) {
-    if (!once[region.root().index()]) kernels.push_back(given_nodes(prepared_, region.nodes));
-  }
-  return kernels;
+  for (codegen::Region& region : division(way, storage(way)).regions)
+    kernels.push_back(std::move(region.nodes));
+  return given_division(prepared_, kernels);
 }
 
 const Compilation::Division& Compilation::plain() const {

@@ -16,6 +16,7 @@
 #include "base/stop.h"
 #include "base/timer.h"
 #include "driver/select/extraction_cache.h"
+#include "driver/select/kernel_pieces.h"
 #include "driver/select/node_query.h"
 #include "ir/analysis/elementwise.h"
 #include "ir/graph/body.h"
@@ -230,9 +231,7 @@ std::vector<double> price_factors(const rules::TensorEGraph& tensors,
 
 bool made_by_rule(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
                   extract::NodeIndex node) {
-  const extract::ClassIndex of = view.node_class[node];
-  const auto nodes = tensors.egraph().nodes(view.class_id[of]);
-  return tensors.creator(nodes[node - view.class_begin[of]]) != rules::TensorEGraph::kProgram;
+  return tensors.creator(node_in(tensors, view, node)) != rules::TensorEGraph::kProgram;
 }
 
 bool Profiler::may_measure() const {
