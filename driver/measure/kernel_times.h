@@ -37,8 +37,8 @@ struct PartTimes {
   std::int64_t runs = 0;
 };
 
-// Errors: those of the plan; unsupported where the backend has no clock for kernels; limit_hit
-// where a stop was requested.
+// Where a backend has no clock for kernels, all of a run is the rest. Errors: those of the plan;
+// limit_hit where a stop was requested.
 base::Result<PartTimes> time_parts(const backends::Backend& backend, const ir::Graph& graph,
                                    backends::CompileOptions options);
 

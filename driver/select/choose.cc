@@ -169,9 +169,9 @@ class Chooser {
       if (times.measured) {
         known[i].prediction = prediction_of(std::move(times));
       } else if (chosen.times.measured && !base::stop_requested()) {
-        EGRET_ASSIGN_OR_RETURN(
-            known[i].prediction,
-            predict_as_divided(known[i].graph, *options_.backend, options_.plan));
+        auto divided = predict_as_divided(known[i].graph, *options_.backend, options_.plan);
+        if (!divided.ok() && !base::stop_requested()) return divided.status();
+        if (divided.ok()) known[i].prediction = *std::move(divided);
       }
     }
     if (chosen.given) {  // it goes first
