@@ -4,6 +4,12 @@
 #include <utility>
 
 namespace egret::cost {
+namespace {
+
+// Before the key of an operator, for what it took in a graph.
+const std::string kInGraph = "in a graph: ";
+
+}  // namespace
 
 ProfiledModel::ProfiledModel(Database& database, std::string machine, const Rates& fastest,
                              std::optional<Rates> usual, double optimism)
@@ -20,11 +26,33 @@ base::Result<std::optional<Entry>> ProfiledModel::known(const std::string& key) 
   return entry;
 }
 
+bool ProfiledModel::is_free(const Query& query) const {
+  return (views_are_free_ && is_view(*query.op)) || query.all_constant();
+}
+
+base::Status ProfiledModel::learn_in_graph(const Query& query, const Entry& entry) {
+  const std::string key = kInGraph + key_of(query);
+  cache_[key] = entry;
+  return database_.store(machine_, key, entry);
+}
+
+base::Result<double> ProfiledModel::alone(const Query& query) {
+  if (is_free(query)) return 0;
+  EGRET_ASSIGN_OR_RETURN(const std::optional<Entry> entry, known(key_of(query)));
+  if (entry) return entry->median_s;
+  EGRET_ASSIGN_OR_RETURN(const Cost estimate, estimate_->cost(query));
+  return estimate.seconds;
+}
+
 // A key that was not measured costs `optimism` times the fastest roofline: extraction then tends to
 // choose it, and it gets measured.
 base::Result<Cost> ProfiledModel::cost(const Query& query) {
-  if (is_view(*query.op) || query.all_constant()) return Cost{.kind = CostKind::kMeasured};
-  EGRET_ASSIGN_OR_RETURN(const std::optional<Entry> entry, known(key_of(query)));
+  if (is_free(query)) return Cost{.kind = CostKind::kMeasured};
+  const std::string key = key_of(query);
+  EGRET_ASSIGN_OR_RETURN(std::optional<Entry> entry, known(kInGraph + key));
+  if (!entry) {
+    EGRET_ASSIGN_OR_RETURN(entry, known(key));
+  }
   EGRET_ASSIGN_OR_RETURN(Cost cost, estimate_->cost(query));
   cost.seconds = entry ? entry->median_s : cost.seconds * optimism_;
   cost.kind = entry ? CostKind::kMeasured : CostKind::kEstimated;

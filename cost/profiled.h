@@ -48,10 +48,19 @@ class ProfiledModel final : public Model {
   // the new one is kept.
   base::Result<bool> measure_again(const Query& query, const Measure& measure);
 
+  // What an operator took in a graph, where others may be fused with it. It replaces what the
+  // operator took alone, and what it took in another graph.
+  base::Status learn_in_graph(const Query& query, const Entry& entry);
+  // The cost of an operator by itself.
+  base::Result<double> alone(const Query& query);
+  // Views cost what is measured of them. Otherwise they are free.
+  void measure_views() { views_are_free_ = false; }
+
   std::int64_t measured_count() const { return measured_; }  // entries added by profile()
 
  private:
   base::Result<std::optional<Entry>> known(const std::string& key);
+  bool is_free(const Query& query) const;
 
   Database& database_;
   std::string machine_;
@@ -59,6 +68,7 @@ class ProfiledModel final : public Model {
   Rates usual_;
   std::unique_ptr<InterpolatedModel> interpolated_;  // of the entries at its making
   double optimism_;
+  bool views_are_free_ = true;
   std::unordered_map<std::string, std::optional<Entry>> cache_;
   std::int64_t measured_ = 0;
 };

@@ -5,11 +5,9 @@
 
 namespace egret::driver {
 
-base::Result<std::unique_ptr<backends::ExecutablePlan>> load_in_engine(const Engine& engine,
-                                                                       const ModelSource& source,
-                                                                       const ir::Graph& graph,
-                                                                       int threads) {
-  const backends::CompileOptions options{.threads = threads};
+base::Result<std::unique_ptr<backends::ExecutablePlan>> load_in_engine(
+    const Engine& engine, const ModelSource& source, const ir::Graph& graph,
+    const backends::CompileOptions& options) {
   if (!source.bytes) return engine.load(source.path, graph, options);
   if (!source.folder.empty()) {
     return base::unsupported(source.path + ": " + std::string(engine.name()) +

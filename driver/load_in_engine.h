@@ -12,10 +12,10 @@
 namespace egret::driver {
 
 // `graph` is the model's import, with concrete sizes. Errors: those of Engine::load(); unsupported
-// for bytes with external data, which an engine finds only beside a file.
-base::Result<std::unique_ptr<backends::ExecutablePlan>> load_in_engine(const Engine& engine,
-                                                                       const ModelSource& source,
-                                                                       const ir::Graph& graph,
-                                                                       int threads);
+// for bytes with external data, which an engine finds only beside a file. Of the options, threads
+// and profile count.
+base::Result<std::unique_ptr<backends::ExecutablePlan>> load_in_engine(
+    const Engine& engine, const ModelSource& source, const ir::Graph& graph,
+    const backends::CompileOptions& options);
 
 }  // namespace egret::driver

@@ -6,6 +6,7 @@
 //
 // A search over whole graphs (driver/search/graph_search.h), where one is asked for, replaces the
 // e-graph and the extraction.
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,8 +67,17 @@ Report::Growth growth_of(const rules::SaturatedGraph& saturated) {
           .steps = std::move(steps)};
 }
 
+// What operators take in a graph, for the cost model; false: nothing new was learned.
+base::Result<bool> learn_from(const ir::Graph& graph, const Setup& setup) {
+  return setup.engine_costs->learn_from(graph, *setup.costs.profiled, *setup.costs.database,
+                                        setup.costs.machine);
+}
+
 ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
                              base::ProgressSink* progress) {
+  std::function<base::Result<bool>(const ir::Graph&)> learn;
+  if (setup.engine_costs != nullptr)
+    learn = [&setup](const ir::Graph& graph) { return learn_from(graph, setup); };
   return {.extractor = setup.extractor,
           .keep_answers = setup.own_extractor == nullptr,
           .extract_seconds = options.extract_time,
@@ -75,6 +85,7 @@ ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
           .only_cheapest = options.no_measure || options.allow_slower,
           .only_clear_gains = options.quick,
           .keep_nodes_whole = setup.engine != nullptr,
+          .learn = std::move(learn),
           .kernels_from_egraph = options.kernels_from == "egraph",
           .machine = setup.machine,
           .disturbed = [execution = setup.execution] { return is_disturbed(execution); },
@@ -145,12 +156,17 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   }
 
   Profiler profiler = make_profiler(setup, options.profile_time);
+  // An engine that cannot run the program refuses it in the race.
+  if (setup.engine_costs != nullptr && profiler.may_measure()) (void)learn_from(graph, setup);
   EGRET_ASSIGN_OR_RETURN(Prediction before, predict(graph, *setup.costs.model, profiler));
   EGRET_ASSIGN_OR_RETURN(std::vector<Candidate> candidates,
                          setup.search != nullptr
                              ? search(graph, setup, options, profiler, progress, growth)
                              : choose(setup.rules, saturated, setup.forbidden, setup.costs,
                                       profiler, choose_options(setup, options, progress)));
+  if (setup.engine_costs != nullptr) {  // the candidates taught the model
+    EGRET_ASSIGN_OR_RETURN(before, predict(graph, *setup.costs.model, profiler));
+  }
   if (options.kernels_from == "egraph" && setup.costs.profiled != nullptr) {
     auto divided = predict_as_divided(graph, *setup.backend, setup.plan);
     if (!is_interrupted(divided.status())) {

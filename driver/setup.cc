@@ -42,7 +42,7 @@ base::Result<rules::AdmittedRules> rules_of(const OptimizeOptions& options) {
 }
 
 base::Result<CostChoice> costs_of(const OptimizeOptions& options, const Execution& execution,
-                                  const std::string& machine) {
+                                  const std::string& machine, const Engine* engine) {
   if (options.own_cost) {
     CostChoice own;
     own.model = options.own_cost();
@@ -51,8 +51,21 @@ base::Result<CostChoice> costs_of(const OptimizeOptions& options, const Executio
   const CostOptions costing{.model = options.cost,
                             .database = options.cost_db,
                             .database_machine = options.cost_machine,
-                            .execution = execution};
+                            .execution = execution,
+                            .engine = engine != nullptr ? engine->version() : ""};
   return choose_costs(costing, machine);
+}
+
+// Null if operators are not measured in an engine.
+std::shared_ptr<EngineCosts> engine_costs_of(const Engine* engine, const CostChoice& costs,
+                                             int threads) {
+  // Of a file of operators; what takes longer is not worth its price.
+  constexpr double kLoadSeconds = 60;
+  constexpr double kRunSeconds = 20;
+  if (engine == nullptr || costs.profiled == nullptr) return nullptr;
+  auto timed = std::make_shared<Engine>(*engine);
+  timed->set_limits(kLoadSeconds, kRunSeconds);
+  return std::make_shared<EngineCosts>(std::move(timed), threads);
 }
 
 base::Result<const backends::Backend*> backend_of(const OptimizeOptions& options,
@@ -93,10 +106,11 @@ base::Result<Setup> prepare(const OptimizeOptions& options) {
   const int threads = static_cast<int>(options.threads);
   const Execution execution{options.backend, threads, precision};
   std::string machine = machine_fingerprint(execution);
-  EGRET_ASSIGN_OR_RETURN(CostChoice costs, costs_of(options, execution, machine));
+  EGRET_ASSIGN_OR_RETURN(CostChoice costs, costs_of(options, execution, machine, engine.get()));
   // Where nothing is measured, an entry in doubt is better than none.
   if (costs.profiled != nullptr && options.profile_time > 0)
     costs.database->replace_disturbed([execution] { return !is_disturbed_now(execution); });
+  auto engine_costs = engine_costs_of(engine.get(), costs, threads);
   const bool by_kernels =
       options.alternatives > 0 && costs.database != nullptr && !options.no_measure;
   return Setup{.rules = std::move(rules),
@@ -109,6 +123,7 @@ base::Result<Setup> prepare(const OptimizeOptions& options) {
                .execution = execution,
                .machine = std::move(machine),
                .costs = std::move(costs),
+               .engine_costs = std::move(engine_costs),
                .plan = {.threads = threads,
                         .profile = by_kernels,
                         .limit_arena = options.limit_arena,
@@ -126,6 +141,13 @@ Profiler make_profiler(const Setup& setup, double budget_s) {
     make_ready_to_measure(queries, execution);
   };
   profiler.budget_s = budget_s;
+  if (setup.engine_costs == nullptr) return profiler;
+  profiler.measure = [costs = setup.engine_costs](const cost::Query& query) {
+    return costs->measure(query);
+  };
+  profiler.make_ready = [costs = setup.engine_costs](std::span<const cost::Query> queries) {
+    costs->make_ready(queries);
+  };
   return profiler;
 }
 

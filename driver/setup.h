@@ -12,6 +12,7 @@
 #include "driver/optimize.h"
 #include "driver/search/graph_search.h"
 #include "driver/select/cost_choice.h"
+#include "driver/select/engine_costs.h"
 #include "driver/select/forbidden_operators.h"
 #include "driver/select/selection.h"
 #include "extract/core/extractor.h"
@@ -30,6 +31,7 @@ struct Setup {
   Execution execution;
   std::string machine;  // machine_fingerprint() of the execution
   CostChoice costs;
+  std::shared_ptr<EngineCosts> engine_costs{};  // null: operators are not measured in an engine
   backends::CompileOptions plan;
   bool predicts_by_kernels =
       false;  // candidates are also predicted from the kernels of their plans

@@ -91,7 +91,7 @@ base::Result<Track::Plan> Track::plan_of(const ir::Graph& graph,
 base::Result<Track::Plan> Track::original_at(const ir::SymbolValues& sizes) const {
   if (!runs_given_file()) return plan_of(program_, sizes);
   return load_in_engine(*setup_.engine, *options_.model_file, signature(sizes),
-                        setup_.plan.threads);
+                        {.threads = setup_.plan.threads});
 }
 
 base::Result<Track::Plan> Track::original() {

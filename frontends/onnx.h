@@ -114,6 +114,9 @@ struct ExportedModel {
   std::map<std::string, std::int64_t> opsets;
   // The operator that raised the ai.onnx opset above the source's; empty if none did.
   std::string raised_for;
+  // The node of the graph that each value of the file was written for, inner values of composites
+  // included; inputs and initializers are not. By name.
+  std::map<std::string, ir::NodeId> makers{};
   std::int64_t external_bytes = 0;  // of the file below; 0: there is none
   // The weights, written to disk but not yet at external_data_path; commit() moves them there. It
   // comes after the model itself is on disk, because a failure would otherwise leave an old model

@@ -221,6 +221,7 @@ base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelI
     fill_interface(proto, graph, info);
     fill_value_types(proto, graph, writer.names(), info);
     put_headers(info.node_headers, proto);
+    result.makers = writer.makers();
     result.opsets = {{"", opset}};
     for (const std::string& domain : writer.domains()) {
       const auto known = info.opsets.find(domain);

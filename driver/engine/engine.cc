@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "base/did_you_mean.h"
@@ -15,6 +17,7 @@
 #include "base/system/child_process.h"
 #include "base/system/file.h"
 #include "base/system/terminal.h"
+#include "driver/engine/engine_kernels.h"
 #include "driver/engine/engine_runner.h"
 
 namespace egret::driver {
@@ -104,20 +107,37 @@ class EngineProcess {
   std::unique_ptr<base::ChildProcess> child_;
 };
 
+// A graph, and the nodes that the values of its file were written for.
+struct WrittenGraph {
+  ir::Graph graph;
+  std::map<std::string, ir::NodeId> makers{};
+};
+
 class EnginePlan final : public backends::ExecutablePlan {
  public:
+  // `profiled`: the graph whose kernels the engine times; null: it times none.
   EnginePlan(const ir::Graph& graph, std::unique_ptr<EngineProcess> process,
-             std::unique_ptr<TemporaryFolder> folder, double run_seconds)
+             std::unique_ptr<TemporaryFolder> folder, double run_seconds,
+             std::unique_ptr<WrittenGraph> profiled)
       : ExecutablePlan(graph),
         process_(std::move(process)),
         folder_(std::move(folder)),
-        run_seconds_(run_seconds) {
+        run_seconds_(run_seconds),
+        profiled_(std::move(profiled)) {
     for (const ir::NodeId input : graph.inputs()) inputs_.push_back(graph.node(input).name);
     for (const ir::Graph::Output& output : graph.outputs()) outputs_.push_back(output.name);
   }
 
+  // The first report of a profiled plan has the kernels of the runs until then. Later runs are not
+  // profiled.
   backends::PlanReport report() const override {
     backends::PlanReport report;
+    report.device_s = last_s_;
+    if (profiled_ != nullptr) {
+      if (!kernels_) kernels_ = ask_for_kernels();
+      report.kernels = *kernels_;
+    }
+    if (!report.kernels.empty()) return report;
     report.kernels.push_back({.name = "engine",
                               .implementation = "",
                               .layout = "",
@@ -125,8 +145,10 @@ class EnginePlan final : public backends::ExecutablePlan {
                               .ids = {},
                               .signature = "",
                               .seconds = last_s_});
-    report.device_s = last_s_;
     return report;
+  }
+  void stop_profiling() override {
+    if (profiled_ != nullptr && !kernels_) kernels_ = ask_for_kernels();
   }
   double last_device_s() const override { return last_s_; }
 
@@ -142,6 +164,15 @@ class EnginePlan final : public backends::ExecutablePlan {
   }
 
  private:
+  // Nothing where the engine does not tell its kernels apart.
+  std::vector<backends::PlanReport::Kernel> ask_for_kernels() const {
+    const auto answer = process_->ask(Json::object().set("op", "kernels"), run_seconds_);
+    if (!answer.ok()) return {};
+    const auto kernels = kernels_in(*answer);
+    if (!kernels.ok()) return {};
+    return kernels_of(profiled_->graph, profiled_->makers, *kernels);
+  }
+
   // Writes inputs that the process does not hold yet, and names those of the next run.
   Status hand_over(std::span<const ir::Tensor> inputs) {
     std::string key;
@@ -200,38 +231,52 @@ class EnginePlan final : public backends::ExecutablePlan {
   std::unique_ptr<EngineProcess> process_;
   std::unique_ptr<TemporaryFolder> folder_;
   double run_seconds_;
+  std::unique_ptr<WrittenGraph> profiled_;
+  mutable std::optional<std::vector<backends::PlanReport::Kernel>> kernels_;
   std::vector<std::string> inputs_;
   std::vector<std::string> outputs_;
   std::string current_;  // hash of the inputs that the process holds
   double last_s_ = 0;
 };
 
-// A file of a graph, as `egret optimize` would write it.
-Status write_graph(const ir::Graph& graph, const frontends::OnnxModelInfo& info,
-                   const TemporaryFolder& folder, const std::string& path) {
+// A file of a graph, as `egret optimize` would write it, and the makers of its values.
+Result<std::map<std::string, ir::NodeId>> write_graph(const ir::Graph& graph,
+                                                      const frontends::OnnxModelInfo& info,
+                                                      const TemporaryFolder& folder,
+                                                      const std::string& path) {
   frontends::ExportOptions how;
   how.external_data_path = folder.file("model.data");
   how.opset_for_composites = frontends::kComposedOpset;
   EGRET_ASSIGN_OR_RETURN(frontends::ExportedModel exported,
                          frontends::export_onnx(graph, info, how));
-  return exported.write(path);
+  EGRET_RETURN_IF_ERROR(exported.write(path));
+  return std::move(exported.makers);
+}
+
+// Of a file that was not written here: values have the names of the nodes that make them.
+std::unique_ptr<WrittenGraph> imported(const ir::Graph& graph,
+                                       const backends::CompileOptions& options) {
+  if (!options.profile) return nullptr;
+  auto written = std::make_unique<WrittenGraph>(WrittenGraph{.graph = graph});
+  for (std::size_t i = 0; i < graph.size(); ++i)
+    written->makers.emplace(graph.node(ir::NodeId(i)).name, ir::NodeId(i));
+  return written;
 }
 
 // The plan of a model's file. `folder` holds the tensors, and perhaps the file.
-Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const std::string& name,
-                                                          const std::vector<std::string>& command,
-                                                          const EngineOptions& limits,
-                                                          std::unique_ptr<TemporaryFolder> folder,
-                                                          const std::string& model,
-                                                          const ir::Graph& graph, int threads) {
+Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(
+    const std::string& name, const std::vector<std::string>& command, const EngineOptions& limits,
+    std::unique_ptr<TemporaryFolder> folder, const std::string& model, const ir::Graph& graph,
+    int threads, std::unique_ptr<WrittenGraph> profiled) {
   EGRET_ASSIGN_OR_RETURN(auto process, EngineProcess::start(name, command));
   const Json load = Json::object()
                         .set("op", "load")
                         .set("model", model)
-                        .set("threads", threads > 0 ? threads : backends::available_threads());
+                        .set("threads", threads > 0 ? threads : backends::available_threads())
+                        .set("profile", profiled != nullptr);
   EGRET_RETURN_IF_ERROR(process->ask(load, limits.load_seconds).status());
   return std::unique_ptr<backends::ExecutablePlan>(std::make_unique<EnginePlan>(
-      graph, std::move(process), std::move(folder), limits.run_seconds));
+      graph, std::move(process), std::move(folder), limits.run_seconds, std::move(profiled)));
 }
 
 }  // namespace
@@ -289,8 +334,12 @@ Result<std::unique_ptr<backends::ExecutablePlan>> Engine::compile_open(
     const backends::CompileOptions& options) const {
   EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
   const std::string model = folder->file("model.onnx");
-  EGRET_RETURN_IF_ERROR(write_graph(graph, info_, *folder, model));
-  return plan_of(name_, command_, options_, std::move(folder), model, signature, options.threads);
+  EGRET_ASSIGN_OR_RETURN(auto makers, write_graph(graph, info_, *folder, model));
+  std::unique_ptr<WrittenGraph> profiled;
+  if (options.profile)
+    profiled = std::make_unique<WrittenGraph>(WrittenGraph{graph, std::move(makers)});
+  return plan_of(name_, command_, options_, std::move(folder), model, signature, options.threads,
+                 std::move(profiled));
 }
 
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load(
@@ -298,7 +347,8 @@ Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load(
     const backends::CompileOptions& options) const {
   EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
   return plan_of(name_, command_, options_, std::move(folder),
-                 std::filesystem::absolute(path).string(), graph, options.threads);
+                 std::filesystem::absolute(path).string(), graph, options.threads,
+                 imported(graph, options));
 }
 
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load_bytes(
@@ -306,7 +356,8 @@ Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load_bytes(
   EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
   const std::string path = folder->file("model.onnx");
   EGRET_RETURN_IF_ERROR(base::write_file(path, bytes));
-  return plan_of(name_, command_, options_, std::move(folder), path, graph, options.threads);
+  return plan_of(name_, command_, options_, std::move(folder), path, graph, options.threads,
+                 imported(graph, options));
 }
 
 Result<std::unique_ptr<Engine>> start_engine(const EngineChoice& choice) {

@@ -74,6 +74,11 @@ class Engine : public backends::Backend {
       std::string_view bytes, const ir::Graph& graph,
       const backends::CompileOptions& options) const;
 
+  // In the place of EngineOptions::load_seconds and run_seconds.
+  void set_limits(double load_seconds, double run_seconds) {
+    options_.load_seconds = load_seconds;
+    options_.run_seconds = run_seconds;
+  }
   // How graphs are written: as `egret optimize` writes its result.
   void write_like(const frontends::OnnxModelInfo& info) { info_ = info; }
 

@@ -5,13 +5,16 @@ Each class below is an engine: it loads a model, takes inputs, runs, and gives o
 """
 
 import json
+import mmap
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import typing
 
 import numpy as np
 
@@ -37,24 +40,51 @@ class OnnxRuntime:
         self.package = onnxruntime
         self.version = onnxruntime.__version__
 
-    def load(self, model, threads):
+    def load(self, model, threads, profile):
         options = self.package.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
         # Threads spin within a run, and not beyond it: another engine runs next.
         options.add_session_config_entry("session.force_spinning_stop", "1")
+        if profile:
+            folder = os.path.dirname(model)
+            optimized = os.path.join(folder, "optimized.onnx")
+            options.enable_profiling = True
+            options.profile_file_prefix = os.path.join(folder, "profile")
+            options.optimized_model_filepath = optimized
         self.session = self.package.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         self.names = [output.name for output in self.session.get_outputs()]
+        self.runs = 0
+        if profile:
+            self.values = values_of_kernels(nodes_of(model), nodes_of(optimized))
+            os.remove(optimized)
 
     def set_inputs(self, arrays):
         self.feed = {i.name: arrays[i.name] for i in self.session.get_inputs()}
 
     def run(self):
         self.results = self.session.run(None, self.feed)
+        self.runs += 1
 
     def outputs(self):
         return dict(zip(self.names, self.results))
+
+    def kernels(self):
+        path = self.session.end_profiling()
+        with open(path, encoding="utf-8") as file:
+            events = json.load(file)
+        os.remove(path)
+        ending = "_kernel_time"
+        times, types = {}, {}
+        for event in events:
+            name = event["name"].removesuffix(ending)
+            # The nodes of bodies run within their owner's time.
+            if event.get("cat") == "Node" and event["name"].endswith(ending) and name in self.values:
+                times.setdefault(name, []).append(event["dur"] * 1e-6)
+                types[name] = event["args"]["op_name"]
+        return [{"name": name, "type": types[name], "values": self.values[name],
+                 "seconds": of_one_run(durations, self.runs)} for name, durations in times.items()]
 
 
 class OpenVino:
@@ -64,12 +94,15 @@ class OpenVino:
         self.package = openvino
         self.version = openvino.__version__.split("-")[0]
 
-    def load(self, model, threads):
+    def load(self, model, threads, profile):
         settings = {
             "INFERENCE_NUM_THREADS": threads,
             "INFERENCE_PRECISION_HINT": "f32",
             "PERFORMANCE_HINT": "LATENCY",
+            "PERF_COUNT": profile,
         }
+        self.values = {node.name: node.outputs for node in nodes_of(model)} if profile else {}
+        self.times = {}
         self.model = self.package.Core().compile_model(model, "CPU", settings)
         self.request = self.model.create_infer_request()
 
@@ -81,6 +114,10 @@ class OpenVino:
 
     def run(self):
         self.request.infer(self.feed, share_inputs=True)
+        for kernel in self.request.profiling_info if self.values else []:
+            if kernel.status.name == "EXECUTED":
+                times = self.times.setdefault((kernel.node_name, kernel.node_type), [])
+                times.append(kernel.real_time.total_seconds())
 
     def outputs(self):
         found = {}
@@ -88,6 +125,10 @@ class OpenVino:
             value = np.array(self.request.get_tensor(port).data)
             found.update((name, value) for name in port.get_names())
         return found
+
+    def kernels(self):
+        return [{"name": name, "type": kind, "values": self.values.get(name, []),
+                 "seconds": of_one_run(times, len(times))} for (name, kind), times in self.times.items()]
 
 
 class Torch:
@@ -99,9 +140,10 @@ class Torch:
         self.convert = onnx2torch.convert
         self.version = torch.__version__
 
-    def load(self, model, threads):
+    def load(self, model, threads, profile):
         import onnx
 
+        del profile  # its kernels have no names of the model
         self.torch.set_num_threads(threads)
         proto = onnx.load(model)
         weights = {tensor.name for tensor in proto.graph.initializer}
@@ -150,8 +192,8 @@ class TensorRt:
             raise RuntimeError("\n".join(errors[:5]) or f"trtexec ended with {done.returncode}")
         return done.stdout + done.stderr
 
-    def load(self, model, threads):
-        del threads  # the work is the GPU's
+    def load(self, model, threads, profile):
+        del threads, profile  # the work is the GPU's
         self.seconds = []
         self.call([f"--onnx={model}", f"--saveEngine={self.file('engine')}", "--noTF32", "--skipInference"])
 
@@ -188,6 +230,80 @@ def dotted(version):
     return f"{version // 10000}.{version // 100 % 100}.{version % 100}"
 
 
+class Node(typing.NamedTuple):
+    """A node of a model's graph."""
+
+    name: str
+    outputs: list
+
+
+def fields_of(data, start, end):
+    """The fields of a protobuf message: number, and an integer or where the bytes begin and end."""
+
+    def integer(at):
+        value = shift = 0
+        while True:
+            byte = data[at]
+            value |= (byte & 127) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 128:
+                return value, at
+
+    while start < end:
+        key, start = integer(start)
+        if key & 7 == 0:
+            value, start = integer(start)
+            yield key >> 3, value
+        elif key & 7 == 2:
+            length, start = integer(start)
+            yield key >> 3, (start, start + length)
+            start += length
+        else:
+            start += {1: 8, 5: 4}[key & 7]
+
+
+def nodes_of(path):
+    """The nodes of an ONNX file's graph. No package that Python has for sure reads these files."""
+    nodes = []
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        graphs = [place for field, place in fields_of(data, 0, len(data)) if field == 7]
+        for field, place in (found for graph in graphs for found in fields_of(data, *graph)):
+            if field != 1:
+                continue
+            texts = [(number, data[slice(*text)].decode()) for number, text in fields_of(data, *place)
+                     if number in (2, 3)]
+            nodes.append(Node(next((text for number, text in texts if number == 3), ""),
+                              [text for number, text in texts if number == 2]))
+    return nodes
+
+
+def values_of_kernels(nodes, kernels):
+    """By kernel: the values of the model that it stores.
+
+    A kernel of fused nodes stores a value of the model, or it is called like a node or value, with something behind
+    that.
+    """
+    outputs = {node.name: node.outputs for node in nodes}
+    values = {value for node in nodes for value in node.outputs}
+    found = {}
+    for kernel in kernels:
+        stored = [value for value in kernel.outputs if value in values]
+        name = kernel.name
+        while not stored and name:
+            stored = outputs.get(name) or [value for value in (name,) if value in values]
+            name = name[: max(name.rfind("_"), name.rfind("/"), 0)]
+        found[kernel.name] = list(stored)
+    return found
+
+
+def of_one_run(durations, runs):
+    """The median over the runs, of what a kernel takes in one; it may run several times, or not in all of them."""
+    times, rest = divmod(len(durations), max(runs, 1))
+    if rest or not times:
+        return sum(durations) / max(runs, 1)
+    return statistics.median(sum(durations[i * times : (i + 1) * times]) for i in range(runs))
+
+
 ENGINES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "tensorrt": TensorRt, "torch": Torch}
 
 
@@ -212,7 +328,7 @@ def answer(engine, request):
     if operation == "version":
         return {"version": engine.version}
     if operation == "load":
-        engine.load(request["model"], request["threads"])
+        engine.load(request["model"], request["threads"], request.get("profile", False))
         return {}
     if operation == "inputs":
         engine.set_inputs({tensor["name"]: read(tensor) for tensor in request["inputs"]})
@@ -226,6 +342,8 @@ def answer(engine, request):
         for tensor in request["outputs"]:
             write(tensor, found[tensor["name"]])
         return {}
+    if operation == "kernels" and hasattr(engine, "kernels"):
+        return {"kernels": engine.kernels()}
     raise ValueError(f"unknown op {operation}")
 
 

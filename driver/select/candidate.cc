@@ -58,6 +58,13 @@ base::Status CandidatePool::add(Candidate candidate, const ir::Graph& graph) {
   return base::ok();
 }
 
+base::Status CandidatePool::predict_again() {
+  for (Candidate& candidate : candidates_) {
+    EGRET_ASSIGN_OR_RETURN(candidate.prediction, predict(candidate.graph, model_, profiler_));
+  }
+  return base::ok();
+}
+
 base::Status CandidatePool::add_divided(Candidate candidate) {
   EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
   candidate.graph.metadata.erase(std::string(backends::kKernelsKey));

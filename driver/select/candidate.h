@@ -60,6 +60,8 @@ class CandidatePool {
   base::Status add(Candidate candidate, const ir::Graph& graph);
   // A candidate whose graph is folded, divided and predicted already.
   base::Status add_divided(Candidate candidate);
+  // Prices the graphs once more, where the model has learned since.
+  base::Status predict_again();
   std::vector<Candidate>& candidates() { return candidates_; }
 
  private:

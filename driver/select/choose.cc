@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/stop.h"
+#include "base/timer.h"
 #include "driver/select/kernel_choice.h"
 #include "driver/select/memory_fit.h"
 #include "ir/ops/opaque.h"
@@ -50,11 +51,13 @@ class Chooser {
     // The candidates of a race: the cheapest graph by prices, one whose rewrites must gain clearly,
     // and one with the program's own operators only. Prices are sums over operators and therefore
     // inexact, so the race decides.
-    EGRET_RETURN_IF_ERROR(add("cheapest", own_factor(options_.only_clear_gains ? kClearGain : 1)));
+    EGRET_RETURN_IF_ERROR(add_cheapest("cheapest"));
+    EGRET_RETURN_IF_ERROR(learn_in_graphs());
     if (!options_.only_cheapest) {
       EGRET_RETURN_IF_ERROR(add("conservative", own_factor(kClearGain)));
       EGRET_RETURN_IF_ERROR(add("simplified", own_factor(std::numeric_limits<double>::infinity())));
     }
+    if (options_.learn) EGRET_RETURN_IF_ERROR(pool_.predict_again());
     for (std::int64_t i = 1; i <= options_.alternatives; ++i)
       EGRET_RETURN_IF_ERROR(add("alternative " + std::to_string(i), alternative(i)));
     if (pool_.candidates().empty() && forbidden_.empty()) EGRET_RETURN_IF_ERROR(add_original());
@@ -66,6 +69,28 @@ class Chooser {
 
  private:
   rules::TensorEGraph& tensors() const { return *saturated_.tensors; }
+
+  base::Status add_cheapest(std::string name) {
+    return add(std::move(name), own_factor(options_.only_clear_gains ? kClearGain : 1));
+  }
+
+  // Each round learns from the candidate of the round before. They all take part in the race.
+  base::Status learn_in_graphs() {
+    constexpr int kRounds = 4;
+    if (!options_.learn) return base::ok();
+    for (int round = 2; round <= kRounds && profiler_.may_measure(); ++round) {
+      const std::size_t before = pool_.candidates().size();
+      if (before == 0) return base::ok();
+      const base::Stopwatch watch;
+      const auto learned = options_.learn(pool_.candidates().back().graph);
+      profiler_.spent_s += watch.seconds();
+      // An engine may refuse a candidate.
+      if (!learned.ok() || !*learned) return base::ok();
+      EGRET_RETURN_IF_ERROR(add_cheapest("cheapest in graphs " + std::to_string(round)));
+      if (pool_.candidates().size() == before) return base::ok();
+    }
+    return base::ok();
+  }
 
   // The other e-nodes of an opaque node's class are too dear.
   void keep_nodes_whole() {

@@ -14,17 +14,21 @@ namespace {
 // Measured costs. The choice keeps the database, because the model stores what it measures later.
 base::Result<CostChoice> profiled_costs(const CostOptions& options, const std::string& machine) {
   CostChoice choice;
-  choice.machine = machine;
+  const bool in_engine = !options.engine.empty();
+  choice.machine = in_engine ? options.engine + " on " + machine : machine;
   EGRET_ASSIGN_OR_RETURN(cost::DatabaseInUse used, cost::open_database_in_use(options.database));
   choice.database = std::move(used.database);
-  EGRET_ASSIGN_OR_RETURN(const std::int64_t others,
-                         entries_of_others_alone(*choice.database, machine));
   choice.warning = std::move(used.warning);
+  std::int64_t others = 0;
+  if (!in_engine) {
+    EGRET_ASSIGN_OR_RETURN(others, entries_of_others_alone(*choice.database, machine));
+  }
   if (const std::string warning = warning_of_other_machines(others, machine); !warning.empty())
     choice.warning += (choice.warning.empty() ? "" : "; ") + warning;
   EGRET_ASSIGN_OR_RETURN(choice.rates, known_rates(*choice.database, machine, options.execution));
-  auto profiled = std::make_unique<cost::ProfiledModel>(*choice.database, machine,
+  auto profiled = std::make_unique<cost::ProfiledModel>(*choice.database, choice.machine,
                                                         choice.rates.fastest, choice.rates.rates);
+  if (in_engine) profiled->measure_views();
   choice.profiled = profiled.get();
   choice.model = std::move(profiled);
   return choice;

@@ -28,6 +28,7 @@ struct CostOptions {
   std::string database;          // empty: cost::default_database_path()
   std::string database_machine;  // of interpolated costs, see machine_called(); empty: this one
   Execution execution;           // that times and rates are of
+  std::string engine{};  // version of the engine that operators are measured in; empty: none
 };
 
 // `machine` is this one (machine_fingerprint()). Errors: usage for names that do not exist; the

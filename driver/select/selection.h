@@ -14,19 +14,11 @@
 #include "cost/database.h"
 #include "cost/profiled.h"
 #include "driver/measure/kernel_times.h"
+#include "driver/select/node_prices.h"
 #include "extract/core/extractor.h"
 #include "rules/tensors/tensor_egraph.h"
 
 namespace egret::driver {
-
-// The cost of each node of a view; infinite for what the model cannot price (and so must not be
-// chosen). Leaves are free.
-base::Result<std::vector<double>> price_nodes(const rules::TensorEGraph& tensors,
-                                              const egraph::EGraphView& view, cost::Model& model);
-
-// Whether a rule made the node; otherwise it is the program's own.
-bool made_by_rule(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
-                  extract::NodeIndex node);
 
 // Measures operators for a profiled cost model, as long as there is time for it.
 struct Profiler {

@@ -260,18 +260,18 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
     const ir::Node& node = graph.node(id);
     if (node.op == &ir::opaque_output()) opaque[node.inputs[0]].push_back(id);
   }
-  for (const ir::NodeId id : live) {
+  const auto write_one = [&](ir::NodeId id) -> base::Status {
     const ir::Node& node = graph.node(id);
     const std::string& name = names[id.index()];
     if (node.type.dtype == ir::DType::kBF16) need_opset(kBFloat16Opset, "bfloat16");
     if (node.kind == ir::NodeKind::kConstant) initializers_.emplace_back(name, node.data);
-    if (node.kind != ir::NodeKind::kOperator) continue;
+    if (node.kind != ir::NodeKind::kOperator) return base::ok();
     if (const auto split = split_of.find(id); split != split_of.end()) {
-      if (!written.insert(split->second).second) continue;
+      if (!written.insert(split->second).second) return base::ok();
       EGRET_RETURN_IF_ERROR(write_split(*split->second, names));
       for (const ir::NodeId piece : split->second->pieces)
         sizes_->note(names[piece.index()], graph.node(piece).type);
-      continue;
+      return base::ok();
     }
     if (node.op->is_opaque()) {
       if (const auto outputs = opaque.find(id); outputs != opaque.end()) {
@@ -279,16 +279,28 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
         for (const ir::NodeId output : outputs->second)
           sizes_->note(names[output.index()], graph.node(output).type);
       }
-      continue;
+      return base::ok();
     }
     Operation operation{*node.op, node.attrs, {}, {}, node.type, name};
     for (const ir::NodeId input : node.inputs) {
       operation.inputs.push_back(names[input.index()]);
       operation.input_types.push_back(graph.node(input).type);
     }
-    EGRET_RETURN_IF_ERROR(write_operation(operation));
+    return write_operation(operation);
+  };
+  const bool is_body = &names != &names_;
+  for (const ir::NodeId id : live) {
+    const int first = graph_.node_size();
+    EGRET_RETURN_IF_ERROR(write_one(id));
+    if (!is_body) note_makers(id, first);
   }
   return base::ok();
+}
+
+void OnnxGraphWriter::note_makers(ir::NodeId id, int first) {
+  for (int i = first; i < graph_.node_size(); ++i) {
+    for (const std::string& value : graph_.node(i).output()) makers_.emplace(value, id);
+  }
 }
 
 base::Status OnnxGraphWriter::write_opaque(const ir::Graph& graph, ir::NodeId id,

@@ -44,6 +44,9 @@ class OnnxGraphWriter {
 
   // The ONNX names of the graph's values, by NodeId; empty for dead nodes.
   const std::vector<std::string>& names() const { return names_; }
+  // The node of the graph that each value of the file was written for, inner values of composites
+  // included; inputs and initializers are not. By name.
+  const std::map<std::string, ir::NodeId>& makers() const { return makers_; }
   int needed_opset() const { return needed_opset_; }
   const std::string& needed_by() const { return needed_by_; }
   const std::set<std::string>& domains() const { return domains_; }  // other than ai.onnx
@@ -71,6 +74,8 @@ class OnnxGraphWriter {
   bool reserve(const std::string& name) { return used_.insert(name).second; }
   // Every node of `graph` in order; names[id] is the ONNX name of each.
   base::Status write_nodes(const ir::Graph& graph, const std::vector<std::string>& names);
+  // The nodes of the file from the index `first` on are what `id` became.
+  void note_makers(ir::NodeId id, int first);
   base::Status write_split(const SplitGroup& split, const std::vector<std::string>& names);
   // `outputs`: those of one node that are used.
   base::Status write_opaque(const ir::Graph& graph, ir::NodeId id,
@@ -102,6 +107,7 @@ class OnnxGraphWriter {
   std::set<std::string, std::less<>> used_;
   std::map<std::string, int, std::less<>> counters_;  // by stem
   std::vector<std::string> names_;                    // by NodeId of the graph
+  std::map<std::string, ir::NodeId> makers_;
   std::unique_ptr<Sizes> sizes_;
   std::map<base::ContentHash, std::string> constants_;
   std::vector<std::pair<std::string, ir::Tensor>> initializers_;

@@ -174,7 +174,8 @@ base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const driver::Mo
                                                                 const CompareArguments& arguments) {
   const int threads = arguments.common.threads;
   EGRET_ASSIGN_OR_RETURN(const auto engine, driver::start_engine(arguments.engine));
-  if (engine != nullptr) return driver::load_in_engine(*engine, source, graph, threads);
+  if (engine != nullptr)
+    return driver::load_in_engine(*engine, source, graph, {.threads = threads});
   return driver::compile_plan(graph, arguments.backend, threads);
 }
 

@@ -70,8 +70,6 @@ class Bench final : public Command {
   base::Result<ExitCode> run(Console& console) override {
     give_freed_memory_back();
     const std::int64_t resident_before = base::resident_memory_bytes();
-    if (options_.kernels && !engine_.engine.empty())
-      return base::usage_error("--kernels cannot be combined with --engine");
     EGRET_ASSIGN_OR_RETURN(const auto engine, driver::start_engine(engine_));
     EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(paths_.front()));
     EGRET_ASSIGN_OR_RETURN(const std::vector<driver::SizedRun> runs,
@@ -112,7 +110,7 @@ class Bench final : public Command {
               *costs.database, {backend_.backend, threads(console), precision_of(backend_)}));
       rates = known.rates;
     }
-    Answer answer = report(racers, timings, rates, resident_before, console);
+    EGRET_ASSIGN_OR_RETURN(Answer answer, report(racers, timings, rates, resident_before, console));
     for (const Racer& racer : racers) {
       if (keeps_to_arena(*racer.plan, backend_, console) != ExitCode::kOk)
         answer.code = ExitCode::kLimit;
@@ -123,7 +121,7 @@ class Bench final : public Command {
   // A plan keeps what it needs: peak memory is the plans', not the files'.
   struct Racer {
     std::unique_ptr<backends::ExecutablePlan> plan;
-    std::vector<ir::Work> works;  // with --kernels, one each
+    ir::Graph graph;  // with --kernels
   };
 
   static int threads(const Console& console) {
@@ -151,26 +149,27 @@ class Bench final : public Command {
       if (first) given = ir::given_by_position(model.graph, run.given);
       Racer& racer = racers.emplace_back();
       if (engine != nullptr) {
-        EGRET_ASSIGN_OR_RETURN(
-            racer.plan, driver::load_in_engine(*engine, file, model.graph, threads(console)));
+        const backends::CompileOptions how{.threads = threads(console),
+                                           .profile = options_.kernels};
+        EGRET_ASSIGN_OR_RETURN(racer.plan, driver::load_in_engine(*engine, file, model.graph, how));
+        if (options_.kernels) racer.graph = std::move(model.graph);
         continue;
       }
-      ir::Graph handed_over = options_.kernels ? model.graph : std::move(model.graph);
+      if (options_.kernels) racer.graph = model.graph;
       BackendOptions backend = backend_;
       backend.checked_indices = !run.given.empty();
       EGRET_ASSIGN_OR_RETURN(
-          racer.plan, compile_plan(std::move(handed_over), backend, console, options_.kernels));
+          racer.plan, compile_plan(std::move(model.graph), backend, console, options_.kernels));
       report_fallbacks(*racer.plan, console);
-      if (!options_.kernels) continue;
-      EGRET_ASSIGN_OR_RETURN(racer.works,
-                             backends::work_of_kernels(model.graph, racer.plan->report()));
     }
     return racers;
   }
 
   // The first model's figures stand at the top; all of them, that one too, under "models".
-  Answer report(const std::vector<Racer>& racers, const std::vector<backends::Timing>& timings,
-                const cost::Rates& rates, std::int64_t resident_before, Console& console) const {
+  base::Result<Answer> report(const std::vector<Racer>& racers,
+                              const std::vector<backends::Timing>& timings,
+                              const cost::Rates& rates, std::int64_t resident_before,
+                              Console& console) const {
     const int threads = this->threads(console);
     base::Json json = base::versioned_json();
     set_figures(json, timings[0], *racers[0].plan);
@@ -195,14 +194,17 @@ class Bench final : public Command {
                  base::format_count(timing.runs), base::format_short(speed) + "x"});
       if (options_.kernels) {
         const backends::PlanReport report = racers[i].plan->report();
-        (i == 0 ? json : figures).set("kernels", kernel_list(report, racers[i].works, rates));
-        kernels += "\n" + kernel_table(report, racers[i].works, rates);
+        EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Work> works,
+                               backends::work_of_kernels(racers[i].graph, report));
+        (i == 0 ? json : figures).set("kernels", kernel_list(report, works, rates));
+        kernels += "\n" + kernel_table(report, works, rates);
       }
       models.push(std::move(figures));
     }
     json.set("models", std::move(models));
     if (options_.kernels) json.set("rates", rates_json(rates));
-    return {std::move(json), table.render() + base::counted(threads, "thread") + "\n" + kernels};
+    return Answer{std::move(json),
+                  table.render() + base::counted(threads, "thread") + "\n" + kernels};
   }
 
   std::vector<std::string> paths_;

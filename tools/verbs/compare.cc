@@ -114,7 +114,7 @@ class Compare final : public Command {
       return compile_plan(graph, backend, console);
     }
     const int threads = static_cast<int>(console.options().threads);
-    return driver::load_in_engine(*engine, source, graph, threads);
+    return driver::load_in_engine(*engine, source, graph, {.threads = threads});
   }
 
   std::string reference_;
