@@ -36,12 +36,17 @@ enum class CostKind : std::uint8_t {
   kEstimated,     // rates alone
 };
 
+// The price of an operator that its engine refuses, crashes on, or does not finish: above all
+// others, and below infinity, so that a program that contains it still has a price.
+inline constexpr double kRefusedSeconds = 1e4;
+
 struct Cost {
   double seconds = 0;
   double bytes_moved = 0;
   CostKind kind = CostKind::kEstimated;
 
   bool measured() const { return kind == CostKind::kMeasured; }
+  bool refused() const { return seconds >= kRefusedSeconds; }
 };
 
 class Model {

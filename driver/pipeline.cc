@@ -67,17 +67,24 @@ Report::Growth growth_of(const rules::SaturatedGraph& saturated) {
           .steps = std::move(steps)};
 }
 
-// What operators take in a graph, for the cost model; false: nothing new was learned.
-base::Result<bool> learn_from(const ir::Graph& graph, const Setup& setup) {
-  return setup.engine_costs->learn_from(graph, *setup.costs.profiled, *setup.costs.database,
-                                        setup.costs.machine);
+// What operators take in a graph, at the examples of open sizes, for the cost model; false: nothing
+// new was learned.
+base::Result<bool> learn_from(const ir::Graph& graph, const Setup& setup,
+                              const rules::OpenSizes* open) {
+  const auto learn = [&](const ir::Graph& known) {
+    return setup.engine_costs->learn_from(known, *setup.costs.profiled, *setup.costs.database,
+                                          setup.costs.machine);
+  };
+  if (open == nullptr) return learn(graph);
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph bound, rules::at_sizes(graph, open->examples()));
+  return learn(bound);
 }
 
 ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
-                             base::ProgressSink* progress) {
+                             const rules::OpenSizes* open, base::ProgressSink* progress) {
   std::function<base::Result<bool>(const ir::Graph&)> learn;
   if (setup.engine_costs != nullptr)
-    learn = [&setup](const ir::Graph& graph) { return learn_from(graph, setup); };
+    learn = [&setup, open](const ir::Graph& graph) { return learn_from(graph, setup, open); };
   return {.extractor = setup.extractor,
           .keep_answers = setup.own_extractor == nullptr,
           .extract_seconds = options.extract_time,
@@ -157,13 +164,14 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
 
   Profiler profiler = make_profiler(setup, options.profile_time);
   // An engine that cannot run the program refuses it in the race.
-  if (setup.engine_costs != nullptr && profiler.may_measure()) (void)learn_from(graph, setup);
+  if (setup.engine_costs != nullptr && profiler.may_measure())
+    (void)learn_from(program, setup, open);
   EGRET_ASSIGN_OR_RETURN(Prediction before, predict(graph, *setup.costs.model, profiler));
   EGRET_ASSIGN_OR_RETURN(std::vector<Candidate> candidates,
                          setup.search != nullptr
                              ? search(graph, setup, options, profiler, progress, growth)
                              : choose(setup.rules, saturated, setup.forbidden, setup.costs,
-                                      profiler, choose_options(setup, options, progress)));
+                                      profiler, choose_options(setup, options, open, progress)));
   if (setup.engine_costs != nullptr) {  // the candidates taught the model
     EGRET_ASSIGN_OR_RETURN(before, predict(graph, *setup.costs.model, profiler));
   }

@@ -65,7 +65,10 @@ std::shared_ptr<EngineCosts> engine_costs_of(const Engine* engine, const CostCho
   if (engine == nullptr || costs.profiled == nullptr) return nullptr;
   auto timed = std::make_shared<Engine>(*engine);
   timed->set_limits(kLoadSeconds, kRunSeconds);
-  return std::make_shared<EngineCosts>(std::move(timed), threads);
+  timed->keep_process();
+  return std::make_shared<EngineCosts>([timed, threads](const ir::Graph& graph, bool profile) {
+    return timed->compile_to_time(graph, {.threads = threads, .profile = profile});
+  });
 }
 
 base::Result<const backends::Backend*> backend_of(const OptimizeOptions& options,

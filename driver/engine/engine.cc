@@ -14,11 +14,13 @@
 #include "base/did_you_mean.h"
 #include "base/formats/json.h"
 #include "base/hash.h"
+#include "base/stop.h"
 #include "base/system/child_process.h"
 #include "base/system/file.h"
 #include "base/system/terminal.h"
 #include "driver/engine/engine_kernels.h"
 #include "driver/engine/engine_runner.h"
+#include "ir/evaluate/input_draws.h"
 
 namespace egret::driver {
 namespace {
@@ -67,6 +69,8 @@ class TemporaryFolder {
   std::string path_;
 };
 
+}  // namespace
+
 // The conversation with one process.
 class EngineProcess {
  public:
@@ -107,6 +111,8 @@ class EngineProcess {
   std::unique_ptr<base::ChildProcess> child_;
 };
 
+namespace {
+
 // A graph, and the nodes that the values of its file were written for.
 struct WrittenGraph {
   ir::Graph graph;
@@ -116,7 +122,7 @@ struct WrittenGraph {
 class EnginePlan final : public backends::ExecutablePlan {
  public:
   // `profiled`: the graph whose kernels the engine times; null: it times none.
-  EnginePlan(const ir::Graph& graph, std::unique_ptr<EngineProcess> process,
+  EnginePlan(const ir::Graph& graph, std::shared_ptr<EngineProcess> process,
              std::unique_ptr<TemporaryFolder> folder, double run_seconds,
              std::unique_ptr<WrittenGraph> profiled)
       : ExecutablePlan(graph),
@@ -228,7 +234,7 @@ class EnginePlan final : public backends::ExecutablePlan {
         .set("shape", std::move(shape));
   }
 
-  std::unique_ptr<EngineProcess> process_;
+  std::shared_ptr<EngineProcess> process_;
   std::unique_ptr<TemporaryFolder> folder_;
   double run_seconds_;
   std::unique_ptr<WrittenGraph> profiled_;
@@ -261,22 +267,6 @@ std::unique_ptr<WrittenGraph> imported(const ir::Graph& graph,
   for (std::size_t i = 0; i < graph.size(); ++i)
     written->makers.emplace(graph.node(ir::NodeId(i)).name, ir::NodeId(i));
   return written;
-}
-
-// The plan of a model's file. `folder` holds the tensors, and perhaps the file.
-Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(
-    const std::string& name, const std::vector<std::string>& command, const EngineOptions& limits,
-    std::unique_ptr<TemporaryFolder> folder, const std::string& model, const ir::Graph& graph,
-    int threads, std::unique_ptr<WrittenGraph> profiled) {
-  EGRET_ASSIGN_OR_RETURN(auto process, EngineProcess::start(name, command));
-  const Json load = Json::object()
-                        .set("op", "load")
-                        .set("model", model)
-                        .set("threads", threads > 0 ? threads : backends::available_threads())
-                        .set("profile", profiled != nullptr);
-  EGRET_RETURN_IF_ERROR(process->ask(load, limits.load_seconds).status());
-  return std::unique_ptr<backends::ExecutablePlan>(std::make_unique<EnginePlan>(
-      graph, std::move(process), std::move(folder), limits.run_seconds, std::move(profiled)));
 }
 
 }  // namespace
@@ -324,6 +314,41 @@ Result<std::unique_ptr<Engine>> Engine::start(std::string_view name, const Engin
   return engine;
 }
 
+// What a plan of a file needs. `folder` holds the tensors, and perhaps the file.
+struct Engine::File {
+  std::string path;
+  std::unique_ptr<TemporaryFolder> folder;
+  std::unique_ptr<WrittenGraph> profiled;
+};
+
+Result<std::shared_ptr<EngineProcess>> Engine::process_with(const Json& load) const {
+  if (kept_ != nullptr) {
+    const Status loaded = kept_->ask(load, options_.load_seconds).status();
+    if (loaded.ok()) return kept_;
+    // A refusal is about this file. Otherwise an earlier one may have ended the process.
+    if (loaded.code() == base::StatusCode::kUnsupported || base::stop_requested()) return loaded;
+    kept_ = nullptr;
+  }
+  EGRET_ASSIGN_OR_RETURN(std::shared_ptr<EngineProcess> process,
+                         EngineProcess::start(name_, command_));
+  EGRET_RETURN_IF_ERROR(process->ask(load, options_.load_seconds).status());
+  if (keeps_process_) kept_ = process;
+  return process;
+}
+
+Result<std::unique_ptr<backends::ExecutablePlan>> Engine::plan_of(File file, const ir::Graph& graph,
+                                                                  int threads) const {
+  const Json load = Json::object()
+                        .set("op", "load")
+                        .set("model", file.path)
+                        .set("threads", threads > 0 ? threads : backends::available_threads())
+                        .set("profile", file.profiled != nullptr);
+  EGRET_ASSIGN_OR_RETURN(auto process, process_with(load));
+  return std::unique_ptr<backends::ExecutablePlan>(
+      std::make_unique<EnginePlan>(graph, std::move(process), std::move(file.folder),
+                                   options_.run_seconds, std::move(file.profiled)));
+}
+
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::compile(
     const ir::Graph& graph, const backends::CompileOptions& options) const {
   return compile_open(graph, graph, options);
@@ -332,32 +357,46 @@ Result<std::unique_ptr<backends::ExecutablePlan>> Engine::compile(
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::compile_open(
     const ir::Graph& graph, const ir::Graph& signature,
     const backends::CompileOptions& options) const {
-  EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
-  const std::string model = folder->file("model.onnx");
-  EGRET_ASSIGN_OR_RETURN(auto makers, write_graph(graph, info_, *folder, model));
-  std::unique_ptr<WrittenGraph> profiled;
+  File file;
+  EGRET_ASSIGN_OR_RETURN(file.folder, TemporaryFolder::make());
+  file.path = file.folder->file("model.onnx");
+  EGRET_ASSIGN_OR_RETURN(auto makers, write_graph(graph, info_, *file.folder, file.path));
   if (options.profile)
-    profiled = std::make_unique<WrittenGraph>(WrittenGraph{graph, std::move(makers)});
-  return plan_of(name_, command_, options_, std::move(folder), model, signature, options.threads,
-                 std::move(profiled));
+    file.profiled = std::make_unique<WrittenGraph>(WrittenGraph{graph, std::move(makers)});
+  return plan_of(std::move(file), signature, options.threads);
+}
+
+Result<std::unique_ptr<backends::ExecutablePlan>> Engine::compile_to_time(
+    const ir::Graph& graph, const backends::CompileOptions& options) const {
+  ir::Graph inputs;
+  const std::vector<ir::Draw> usual = ir::input_draws(graph);
+  std::map<std::string, ir::Draw> draws;
+  for (std::size_t i = 0; i < usual.size(); ++i) {
+    const ir::Node& input = graph.node(graph.inputs()[i]);
+    inputs.append({.kind = ir::NodeKind::kInput, .type = input.type, .name = input.name});
+    draws[input.name] = usual[i];
+  }
+  ir::add_draws(inputs, draws);
+  return compile_open(graph, inputs, options);
 }
 
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load(
     const std::string& path, const ir::Graph& graph,
     const backends::CompileOptions& options) const {
-  EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
-  return plan_of(name_, command_, options_, std::move(folder),
-                 std::filesystem::absolute(path).string(), graph, options.threads,
-                 imported(graph, options));
+  File file{.path = std::filesystem::absolute(path).string(),
+            .folder = nullptr,
+            .profiled = imported(graph, options)};
+  EGRET_ASSIGN_OR_RETURN(file.folder, TemporaryFolder::make());
+  return plan_of(std::move(file), graph, options.threads);
 }
 
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load_bytes(
     std::string_view bytes, const ir::Graph& graph, const backends::CompileOptions& options) const {
-  EGRET_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make());
-  const std::string path = folder->file("model.onnx");
-  EGRET_RETURN_IF_ERROR(base::write_file(path, bytes));
-  return plan_of(name_, command_, options_, std::move(folder), path, graph, options.threads,
-                 imported(graph, options));
+  File file{.path = "", .folder = nullptr, .profiled = imported(graph, options)};
+  EGRET_ASSIGN_OR_RETURN(file.folder, TemporaryFolder::make());
+  file.path = file.folder->file("model.onnx");
+  EGRET_RETURN_IF_ERROR(base::write_file(file.path, bytes));
+  return plan_of(std::move(file), graph, options.threads);
 }
 
 Result<std::unique_ptr<Engine>> start_engine(const EngineChoice& choice) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "base/formats/json.h"
 #include "base/options/option_table.h"
 #include "base/status.h"
 #include "frontends/onnx.h"
@@ -45,6 +46,8 @@ struct EngineChoice {
   static const base::OptionTable<EngineChoice>& table();
 };
 
+class EngineProcess;
+
 class Engine : public backends::Backend {
  public:
   // `name` as in --engine. Starts a process once to ask for the version. Errors: usage_error for an
@@ -65,6 +68,9 @@ class Engine : public backends::Backend {
   base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_open(
       const ir::Graph& graph, const ir::Graph& signature,
       const backends::CompileOptions& options) const;
+  // The same for a graph whose inputs have concrete sizes. Runs give no outputs: for times alone.
+  base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_to_time(
+      const ir::Graph& graph, const backends::CompileOptions& options) const;
   // Loads a file, or the bytes of one without external data, as it is. `graph` is its import, with
   // concrete sizes, or its signature.
   base::Result<std::unique_ptr<backends::ExecutablePlan>> load(
@@ -79,6 +85,9 @@ class Engine : public backends::Backend {
     options_.load_seconds = load_seconds;
     options_.run_seconds = run_seconds;
   }
+  // From now on, plans share one process: a plan ends where the next one is compiled. Not for
+  // races.
+  void keep_process() { keeps_process_ = true; }
   // How graphs are written: as `egret optimize` writes its result.
   void write_like(const frontends::OnnxModelInfo& info) { info_ = info; }
 
@@ -86,9 +95,16 @@ class Engine : public backends::Backend {
   Engine(std::string name, std::vector<std::string> command, const EngineOptions& options)
       : name_(std::move(name)), command_(std::move(command)), options_(options) {}
 
+  struct File;
+  base::Result<std::shared_ptr<EngineProcess>> process_with(const base::Json& load) const;
+  base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(File file, const ir::Graph& graph,
+                                                                  int threads) const;
+
   std::string name_;
   std::vector<std::string> command_;
   EngineOptions options_;
+  bool keeps_process_ = false;
+  mutable std::shared_ptr<EngineProcess> kept_;  // that plans share
   std::string version_;
   frontends::OnnxModelInfo info_;
 };

@@ -82,7 +82,8 @@ class Chooser {
       const std::size_t before = pool_.candidates().size();
       if (before == 0) return base::ok();
       const base::Stopwatch watch;
-      const auto learned = options_.learn(pool_.candidates().back().graph);
+      const Candidate& last = pool_.candidates().back();
+      const auto learned = options_.learn(last.written.size() > 0 ? last.written : last.graph);
       profiler_.spent_s += watch.seconds();
       // An engine may refuse a candidate.
       if (!learned.ok() || !*learned) return base::ok();

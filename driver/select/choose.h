@@ -35,9 +35,9 @@ struct ChooseOptions {
   // A node that consists of several operators (ir/ops/opaque.h) stays whole: an engine has a kernel
   // for it, and perhaps none for its parts.
   bool keep_nodes_whole = false;
-  // Teaches the cost model what operators take in this graph, where others may be fused with them;
-  // false: nothing new was learned. The cheapest candidate is then chosen again. Empty: a model
-  // learns nothing from graphs.
+  // Teaches the cost model what operators take in this graph, as it would be written, where others
+  // may be fused with them; false: nothing new was learned. The cheapest candidate is then chosen
+  // again. Empty: a model learns nothing from graphs.
   std::function<base::Result<bool>(const ir::Graph&)> learn{};
   // A candidate whose kernels are chosen with it (driver/select/kernel_choice.h). It is the first.
   bool kernels_from_egraph = false;

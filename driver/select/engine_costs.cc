@@ -97,9 +97,6 @@ bool tells_kernels(const PlanReport& report) {
 
 }  // namespace
 
-EngineCosts::EngineCosts(std::shared_ptr<const backends::Backend> engine, int threads)
-    : engine_(std::move(engine)), threads_(threads) {}
-
 void EngineCosts::make_ready(std::span<const cost::Query> queries) {
   if (!times_kernels_) return;
   std::vector<cost::Query> some;
@@ -133,15 +130,14 @@ void EngineCosts::time_together(std::span<const cost::Query> queries) {
   if (times.ok()) {
     known_.merge(*times);
   } else {
-    known_[cost::key_of(queries[0])] = {.seconds = kRefusedSeconds, .runs = 1};
+    known_[cost::key_of(queries[0])] = {.seconds = cost::kRefusedSeconds, .runs = 1};
   }
 }
 
 base::Result<EngineCosts::Times> EngineCosts::time_in_one_file(std::span<const cost::Query> queries,
                                                                std::int64_t highest_integer) {
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, graph_of(queries, highest_integer));
-  EGRET_ASSIGN_OR_RETURN(const auto plan,
-                         engine_->compile(graph, {.threads = threads_, .profile = true}));
+  EGRET_ASSIGN_OR_RETURN(const auto plan, compile_(graph, true));
   EGRET_ASSIGN_OR_RETURN(const std::int64_t runs, run_for_a_moment(*plan));
   const PlanReport report = plan->report();
   if (!tells_kernels(report)) {
@@ -165,7 +161,7 @@ base::Result<EngineCosts::Timed> EngineCosts::time_whole_run(const cost::Query& 
                                                              std::int64_t highest_integer) {
   EGRET_ASSIGN_OR_RETURN(const double nothing, time_of_nothing());
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, graph_of({&query, 1}, highest_integer));
-  EGRET_ASSIGN_OR_RETURN(const auto plan, engine_->compile(graph, {.threads = threads_}));
+  EGRET_ASSIGN_OR_RETURN(const auto plan, compile_(graph, false));
   backends::MeasureOptions measuring{.min_runs = 6, .min_seconds = 0.1, .max_seconds = 3};
   measuring.on_device = true;
   measuring.should_stop = base::stop_requested;
@@ -178,7 +174,7 @@ base::Result<double> EngineCosts::time_of_nothing() {
   ir::GraphBuilder builder;
   builder.output("y", builder.add("relu", {builder.input("x", {ir::DType::kF32, {1}})}));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, builder.finish());
-  EGRET_ASSIGN_OR_RETURN(const auto plan, engine_->compile(graph, {.threads = threads_}));
+  EGRET_ASSIGN_OR_RETURN(const auto plan, compile_(graph, false));
   backends::MeasureOptions measuring{.min_runs = 10, .min_seconds = 0.1, .max_seconds = 3};
   measuring.on_device = true;
   EGRET_ASSIGN_OR_RETURN(const backends::Timing timing, backends::measure(*plan, measuring));
@@ -196,7 +192,7 @@ base::Result<cost::Entry> EngineCosts::measure(const cost::Query& query) {
     for (std::size_t i = 1; !timed.ok() && i < std::size(kHighestIntegers); ++i)
       timed = time_whole_run(query, kHighestIntegers[i]);
     if (!base::stop_requested())
-      known_[key] = timed.ok() ? *timed : Timed{.seconds = kRefusedSeconds, .runs = 1};
+      known_[key] = timed.ok() ? *timed : Timed{.seconds = cost::kRefusedSeconds, .runs = 1};
   }
   if (base::stop_requested() || !known_.contains(key)) return base::limit_hit("interrupted");
   const Timed& timed = known_[key];
@@ -205,12 +201,12 @@ base::Result<cost::Entry> EngineCosts::measure(const cost::Query& query) {
 
 base::Result<bool> EngineCosts::learn_from(const ir::Graph& graph, cost::ProfiledModel& model,
                                            cost::Database& database, const std::string& machine) {
-  if (!times_kernels_) return false;
+  const auto is_known = [&](ir::NodeId id) { return graph.node(id).type.is_concrete(); };
+  if (!times_kernels_ || !std::ranges::all_of(graph.inputs(), is_known)) return false;
   const std::string note = "operators timed in a graph by " + machine + ": " + identity_of(graph);
   EGRET_ASSIGN_OR_RETURN(const auto known, database.find_note(note));
   if (known) return false;
-  EGRET_ASSIGN_OR_RETURN(const auto plan,
-                         engine_->compile(graph, {.threads = threads_, .profile = true}));
+  EGRET_ASSIGN_OR_RETURN(const auto plan, compile_(graph, true));
   EGRET_ASSIGN_OR_RETURN(const std::int64_t runs, run_for_a_moment(*plan));
   const PlanReport report = plan->report();
   if (!tells_kernels(report)) return false;

@@ -11,11 +11,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "backends/backend.h"
 #include "base/status.h"
@@ -26,22 +28,22 @@
 
 namespace egret::driver {
 
-// The price of an operator that an engine refuses, crashes on, or does not finish: above all
-// others, and below infinity, so that a program that contains it still has a price.
-inline constexpr double kRefusedSeconds = 1e4;
-
 class EngineCosts {
  public:
-  // `engine` runs operators in another program, with limits of its own for the time of one.
-  EngineCosts(std::shared_ptr<const backends::Backend> engine, int threads);
+  // Makes a plan whose runs give no outputs, and whose kernels are timed if that is asked for.
+  using Compile = std::function<base::Result<std::unique_ptr<backends::ExecutablePlan>>(
+      const ir::Graph& graph, bool profile)>;
+
+  explicit EngineCosts(Compile compile) : compile_(std::move(compile)) {}
 
   // Times these together, for measure().
   void make_ready(std::span<const cost::Query> queries);
-  // The time of an operator alone; kRefusedSeconds where the engine does not run it. Errors:
+  // The time of an operator alone; cost::kRefusedSeconds where the engine does not run it. Errors:
   // limit_hit for more than 4 GiB of values, and where a stop was requested.
   base::Result<cost::Entry> measure(const cost::Query& query);
-  // Teaches the model what operators take in a graph. False: it was taught so before, or the engine
-  // does not tell. Errors: those of running, and of the database.
+  // Teaches the model what operators take in a graph. False: it was taught so before, the engine
+  // does not tell, or the size of an input is unknown. Errors: those of running, and of
+  // the database.
   base::Result<bool> learn_from(const ir::Graph& graph, cost::ProfiledModel& model,
                                 cost::Database& database, const std::string& machine);
 
@@ -58,8 +60,7 @@ class EngineCosts {
   base::Result<Timed> time_whole_run(const cost::Query& query, std::int64_t highest_integer);
   base::Result<double> time_of_nothing();
 
-  std::shared_ptr<const backends::Backend> engine_;
-  int threads_;
+  Compile compile_;
   Times known_;
   std::optional<double> nothing_;
   bool times_kernels_ = true;  // until it is found that the engine does not

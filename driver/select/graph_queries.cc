@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/select/graph_queries.h"
 
+#include <algorithm>
+
 namespace egret::driver {
 
 GraphQueries::GraphQueries(const ir::Graph& graph, const std::vector<bool>& weights) {
@@ -10,7 +12,7 @@ GraphQueries::GraphQueries(const ir::Graph& graph, const std::vector<bool>& weig
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const ir::Node& node = graph.node(ir::NodeId(i));
     if (node.kind == ir::NodeKind::kConstant) constant[i] = 1;
-    if (node.kind != ir::NodeKind::kOperator) continue;
+    if (node.kind != ir::NodeKind::kOperator || node.op->is_opaque()) continue;
     Storage& own = storage_.emplace_back();
     own.constant = std::make_unique<bool[]>(node.inputs.size());
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
@@ -23,7 +25,9 @@ GraphQueries::GraphQueries(const ir::Graph& graph, const std::vector<bool>& weig
                             .constant = {own.constant.get(), node.inputs.size()},
                             .output = &node.type};
     constant[i] = node.inputs.empty() || query.all_constant() ? 1 : 0;
-    if (constant[i] != 0) continue;
+    const bool known =
+        node.type.is_concrete() && std::ranges::all_of(own.types, &ir::TensorType::is_concrete);
+    if (constant[i] != 0 || !known) continue;
     queries_.push_back(query);
     nodes_.emplace_back(i);
   }

@@ -12,7 +12,8 @@
 
 namespace egret::driver {
 
-// A graph's operators that do not depend on weights alone.
+// A graph's operators that do not depend on weights alone. Opaque nodes, and those of
+// unknown sizes, are left out.
 class GraphQueries {
  public:
   // `weights`: by input, whether it depends on weights alone; empty: none.

@@ -93,8 +93,17 @@ class BodyQueries {
   bool empty() const { return !queries_; }
   std::span<const cost::Query> all() const { return queries_->all(); }
 
-  // A node is priced as its dearest operator, into which the others are taken to be fused.
-  double price(cost::Model& model) const { return kWhole * prices_of(all(), model).dearest; }
+  // A node is priced as its dearest operator, into which the others are taken to be fused. An
+  // engine may have a kernel for the node, and none for one of its operators.
+  double price(cost::Model& model) const {
+    double dearest = 0;
+    for (const cost::Query& query : all()) {
+      const auto cost = model.cost(query);
+      if (!cost.ok()) return std::numeric_limits<double>::infinity();
+      if (!cost->refused()) dearest = std::max(dearest, cost->seconds);
+    }
+    return kWhole * dearest;
+  }
 
  private:
   ir::Graph graph_;

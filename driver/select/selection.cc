@@ -104,6 +104,10 @@ base::Result<Prediction> predict(const ir::Graph& graph, cost::Model& model, Pro
       return cost.status().at(query.op->name() + " of " +
                               base::counted(std::ssize(query.inputs), "operand"));
     }
+    if (cost->refused()) {  // a part of a node that the engine runs as a whole
+      ++total.estimated;
+      continue;
+    }
     total.seconds += cost->seconds;
     total.operators.push_back({.name = query.op->name(),
                                .nodes = {backends::node_label(graph, queries.node(i))},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `egret optimize --engine onnxruntime` writes, in ONNX Runtime: compared and timed at several sizes, beside the files
-of onnxsim and OnnxSlim. One row for each model, for tables with COLUMNS."""
+of onnxsim and OnnxSlim; and the same for OpenVINO. One row for each model, for tables with COLUMNS."""
 import importlib.util
 import pathlib
 import subprocess
@@ -17,7 +17,7 @@ from lib import egret, results
 LEVELS = ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"]
 COLUMNS = ["model", "domain", "verdict", "nodes", "egret_nodes", "onnxsim_nodes", "onnxslim_nodes", "egret_s",
            "onnxsim_s", "onnxslim_s", "sizes", "largest_error", "before_ms", "ratio", "worst_ratio", "onnxsim_ratio",
-           "onnxslim_ratio", "note"]
+           "onnxslim_ratio", "openvino_before_ms", "openvino_ratio", "openvino_note", "note"]
 TYPES = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16, "tensor(double)": numpy.float64,
          "tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32, "tensor(bool)": numpy.bool_,
          "tensor(uint8)": numpy.uint8, "tensor(int8)": numpy.int8, "tensor(int16)": numpy.int16}
@@ -29,6 +29,22 @@ def session(path, level="ORT_ENABLE_ALL", threads=1):
     options.intra_op_num_threads = threads
     options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+class OpenVino:
+    """A session of OpenVINO with the calls of one of ONNX Runtime."""
+
+    def __init__(self, path, threads):
+        import openvino
+
+        settings = {"INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
+        self.model = openvino.Core().compile_model(str(path), "CPU", settings)
+        self.request = self.model.create_infer_request()
+
+    def run(self, _, feed):
+        by_port = {port: feed[next(name for name in feed if name in port.get_names())] for port in self.model.inputs}
+        results = self.request.infer(by_port, share_inputs=True)
+        return [numpy.array(results[port]) for port in self.model.outputs]
 
 
 def inputs_of(opened, sizes, draw, seed):
@@ -99,6 +115,38 @@ def peer(name, source, target):
     return time.perf_counter() - start
 
 
+def in_openvino(model, path, folder, config, like):
+    """What `egret optimize --engine openvino` gains there. `like`: a session that tells the inputs."""
+    if importlib.util.find_spec("openvino") is None:
+        return {"openvino_note": "not installed"}
+    result = folder / "for_openvino.onnx"
+    try:
+        before = OpenVino(path, config["threads"])
+    except Exception:  # OpenVINO lacks operators
+        return {"openvino_note": "does not load the original"}
+    try:
+        answer = egret.call("optimize", path, "-o", result, "--threads", config["threads"], "--engine", "openvino",
+                            "--engine-python", sys.executable)
+    except Exception as error:
+        return {"openvino_note": "refused: " + str(error)[-200:].replace("\n", " ")}
+    sessions = {"before": before, "egret": OpenVino(result, config["threads"])}
+    ratios, first = [], None
+    for seed, sizes in enumerate(model["sizes"]):
+        feed = inputs_of(like, sizes, model.get("draw", {}), seed)
+        try:
+            measured = times(sessions, feed, config["seconds"], config["rounds"])
+        except Exception as error:
+            return {"openvino_note": f"fails at {sizes}: " + str(error)[:100].replace("\n", " ")}
+        first = first or measured["before"]
+        ratios.append(measured["egret"] / measured["before"])
+    return {"openvino_before_ms": f"{1e3 * first:.3f}", "openvino_ratio": f"{geomean(ratios):.3f}",
+            "openvino_note": answer.get("status", "")}
+
+
+def geomean(values):
+    return float(numpy.exp(numpy.mean(numpy.log(values))))
+
+
 def row_of(model, path, folder, config):
     files = {"before": path, "egret": folder / "egret.onnx"}
     row = {"nodes": node_count(path), "verdict": "ok"}
@@ -145,12 +193,12 @@ def row_of(model, path, folder, config):
         before.append(measured["before"])
         for name in sessions:
             ratios[name].append(measured[name] / measured["before"])
-    geomean = lambda values: float(numpy.exp(numpy.mean(numpy.log(values))))
     row.update(sizes=len(model["sizes"]), largest_error=f"{max(errors):.1e}", before_ms=f"{1e3 * before[0]:.3f}",
                ratio=f"{geomean(ratios['egret']):.3f}", worst_ratio=f"{max(ratios['egret']):.3f}")
     for name in ("onnxsim", "onnxslim"):
         if name in sessions:
             row[f"{name}_ratio"] = f"{geomean(ratios[name]):.3f}"
+    row.update(in_openvino(model, path, folder, config, sessions["before"]))
     return row
 
 
