@@ -81,7 +81,8 @@ base::Result<bool> learn_from(const ir::Graph& graph, const Setup& setup,
 }
 
 ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
-                             const rules::OpenSizes* open, base::ProgressSink* progress) {
+                             const rules::OpenSizes* open, Profiler& second,
+                             base::ProgressSink* progress) {
   std::function<base::Result<bool>(const ir::Graph&)> learn;
   if (setup.engine_costs != nullptr)
     learn = [&setup, open](const ir::Graph& graph) { return learn_from(graph, setup, open); };
@@ -92,6 +93,8 @@ ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
           .only_cheapest = options.no_measure || options.allow_slower,
           .only_clear_gains = options.quick,
           .keep_nodes_whole = setup.engine != nullptr,
+          .second_model = second.model,
+          .second_profiler = &second,
           .learn = std::move(learn),
           .kernels_from_egraph = options.kernels_from == "egraph",
           .machine = setup.machine,
@@ -163,15 +166,17 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   }
 
   Profiler profiler = make_profiler(setup, options.profile_time);
+  Profiler second = make_backend_profiler(setup, options.profile_time);
   // An engine that cannot run the program refuses it in the race.
   if (setup.engine_costs != nullptr && profiler.may_measure())
     (void)learn_from(program, setup, open);
   EGRET_ASSIGN_OR_RETURN(Prediction before, predict(graph, *setup.costs.model, profiler));
-  EGRET_ASSIGN_OR_RETURN(std::vector<Candidate> candidates,
-                         setup.search != nullptr
-                             ? search(graph, setup, options, profiler, progress, growth)
-                             : choose(setup.rules, saturated, setup.forbidden, setup.costs,
-                                      profiler, choose_options(setup, options, open, progress)));
+  EGRET_ASSIGN_OR_RETURN(
+      std::vector<Candidate> candidates,
+      setup.search != nullptr
+          ? search(graph, setup, options, profiler, progress, growth)
+          : choose(setup.rules, saturated, setup.forbidden, setup.costs, profiler,
+                   choose_options(setup, options, open, second, progress)));
   if (setup.engine_costs != nullptr) {  // the candidates taught the model
     EGRET_ASSIGN_OR_RETURN(before, predict(graph, *setup.costs.model, profiler));
   }

@@ -95,6 +95,21 @@ base::Result<std::shared_ptr<const Engine>> engine_of(const OptimizeOptions& opt
   return std::shared_ptr<const Engine>(std::move(engine));
 }
 
+std::unique_ptr<cost::ProfiledModel> backend_costs_of(const CostChoice& costs,
+                                                      const std::string& machine) {
+  return std::make_unique<cost::ProfiledModel>(*costs.database, machine, costs.rates.fastest,
+                                               costs.rates.rates);
+}
+
+void measure_on_backend(Profiler& profiler, const Execution& execution) {
+  profiler.measure = [execution](const cost::Query& query) {
+    return measured_cost(query, execution);
+  };
+  profiler.make_ready = [execution](std::span<const cost::Query> queries) {
+    make_ready_to_measure(queries, execution);
+  };
+}
+
 }  // namespace
 
 base::Result<Setup> prepare(const OptimizeOptions& options) {
@@ -114,6 +129,8 @@ base::Result<Setup> prepare(const OptimizeOptions& options) {
   if (costs.profiled != nullptr && options.profile_time > 0)
     costs.database->replace_disturbed([execution] { return !is_disturbed_now(execution); });
   auto engine_costs = engine_costs_of(engine.get(), costs, threads);
+  std::unique_ptr<cost::ProfiledModel> backend_costs;
+  if (engine_costs != nullptr) backend_costs = backend_costs_of(costs, machine);
   const bool by_kernels =
       options.alternatives > 0 && costs.database != nullptr && !options.no_measure;
   return Setup{.rules = std::move(rules),
@@ -127,6 +144,7 @@ base::Result<Setup> prepare(const OptimizeOptions& options) {
                .machine = std::move(machine),
                .costs = std::move(costs),
                .engine_costs = std::move(engine_costs),
+               .backend_costs = std::move(backend_costs),
                .plan = {.threads = threads,
                         .profile = by_kernels,
                         .limit_arena = options.limit_arena,
@@ -135,22 +153,23 @@ base::Result<Setup> prepare(const OptimizeOptions& options) {
 }
 
 Profiler make_profiler(const Setup& setup, double budget_s) {
-  Profiler profiler;
-  profiler.model = setup.costs.profiled;
-  profiler.measure = [execution = setup.execution](const cost::Query& query) {
-    return measured_cost(query, execution);
-  };
-  profiler.make_ready = [execution = setup.execution](std::span<const cost::Query> queries) {
-    make_ready_to_measure(queries, execution);
-  };
-  profiler.budget_s = budget_s;
-  if (setup.engine_costs == nullptr) return profiler;
+  Profiler profiler{.model = setup.costs.profiled, .measure = {}, .budget_s = budget_s};
+  if (setup.engine_costs == nullptr) {
+    measure_on_backend(profiler, setup.execution);
+    return profiler;
+  }
   profiler.measure = [costs = setup.engine_costs](const cost::Query& query) {
     return costs->measure(query);
   };
   profiler.make_ready = [costs = setup.engine_costs](std::span<const cost::Query> queries) {
     costs->make_ready(queries);
   };
+  return profiler;
+}
+
+Profiler make_backend_profiler(const Setup& setup, double budget_s) {
+  Profiler profiler{.model = setup.backend_costs.get(), .measure = {}, .budget_s = budget_s};
+  measure_on_backend(profiler, setup.execution);
   return profiler;
 }
 

@@ -32,6 +32,8 @@ struct Setup {
   std::string machine;  // machine_fingerprint() of the execution
   CostChoice costs;
   std::shared_ptr<EngineCosts> engine_costs{};  // null: operators are not measured in an engine
+  // Times of operators on the backend, beside those in the engine.
+  std::unique_ptr<cost::ProfiledModel> backend_costs{};
   backends::CompileOptions plan;
   bool predicts_by_kernels =
       false;  // candidates are also predicted from the kernels of their plans
@@ -43,5 +45,7 @@ base::Result<Setup> prepare(const OptimizeOptions& options);
 
 // Measures operators for the cost model where that asks for it. `setup` outlives it.
 Profiler make_profiler(const Setup& setup, double budget_s);
+// For Setup::backend_costs.
+Profiler make_backend_profiler(const Setup& setup, double budget_s);
 
 }  // namespace egret::driver

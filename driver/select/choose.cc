@@ -52,6 +52,7 @@ class Chooser {
     // and one with the program's own operators only. Prices are sums over operators and therefore
     // inexact, so the race decides.
     EGRET_RETURN_IF_ERROR(add_cheapest("cheapest"));
+    if (options_.second_model != nullptr) EGRET_RETURN_IF_ERROR(add_by_second_model());
     EGRET_RETURN_IF_ERROR(learn_in_graphs());
     if (!options_.only_cheapest) {
       EGRET_RETURN_IF_ERROR(add("conservative", own_factor(kClearGain)));
@@ -74,21 +75,29 @@ class Chooser {
     return add(std::move(name), own_factor(options_.only_clear_gains ? kClearGain : 1));
   }
 
-  // Each round learns from the candidate of the round before. They all take part in the race.
+  base::Status add_by_second_model() {
+    SelectionOptions selection = own_factor(options_.only_clear_gains ? kClearGain : 1);
+    return add("cheapest on the backend", selection, *options_.second_model,
+               *options_.second_profiler);
+  }
+
+  // Each round learns from the candidates that are new. They all take part in the race.
   base::Status learn_in_graphs() {
     constexpr int kRounds = 4;
     if (!options_.learn) return base::ok();
+    std::size_t known = 0;
     for (int round = 2; round <= kRounds && profiler_.may_measure(); ++round) {
-      const std::size_t before = pool_.candidates().size();
-      if (before == 0) return base::ok();
-      const base::Stopwatch watch;
-      const Candidate& last = pool_.candidates().back();
-      const auto learned = options_.learn(last.written.size() > 0 ? last.written : last.graph);
-      profiler_.spent_s += watch.seconds();
-      // An engine may refuse a candidate.
-      if (!learned.ok() || !*learned) return base::ok();
+      bool has_learned = false;
+      for (; known < pool_.candidates().size(); ++known) {
+        const base::Stopwatch watch;
+        const Candidate& one = pool_.candidates()[known];
+        // An engine may refuse a candidate.
+        const auto learned = options_.learn(one.written.size() > 0 ? one.written : one.graph);
+        has_learned = has_learned || (learned.ok() && *learned);
+        profiler_.spent_s += watch.seconds();
+      }
+      if (!has_learned) return base::ok();
       EGRET_RETURN_IF_ERROR(add_cheapest("cheapest in graphs " + std::to_string(round)));
-      if (pool_.candidates().size() == before) return base::ok();
     }
     return base::ok();
   }
@@ -125,11 +134,15 @@ class Chooser {
     return selection;
   }
 
-  base::Status add(std::string name, SelectionOptions selection) {
+  base::Status add(std::string name, const SelectionOptions& selection) {
+    return add(std::move(name), selection, *costs_.model, profiler_);
+  }
+
+  base::Status add(std::string name, SelectionOptions selection, cost::Model& model,
+                   Profiler& profiler) {
     selection.extraction.seed = options_.seed;
     if (options_.keep_answers) selection.answers = costs_.database.get();
-    const auto selected =
-        select(tensors(), view_, *costs_.model, profiler_, selection, options_.progress);
+    const auto selected = select(tensors(), view_, model, profiler, selection, options_.progress);
     const bool no_term = selected.status().code() == base::StatusCode::kBadInput;
     // A rule may have hidden one of the program's own operators.
     if (no_term && std::isinf(selection.price_of_new)) return base::ok();

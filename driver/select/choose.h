@@ -35,6 +35,9 @@ struct ChooseOptions {
   // A node that consists of several operators (ir/ops/opaque.h) stays whole: an engine has a kernel
   // for it, and perhaps none for its parts.
   bool keep_nodes_whole = false;
+  // Another cost model, whose cheapest graph is a candidate too, and its profiler. Null: none.
+  cost::ProfiledModel* second_model = nullptr;
+  Profiler* second_profiler = nullptr;
   // Teaches the cost model what operators take in this graph, as it would be written, where others
   // may be fused with them; false: nothing new was learned. The cheapest candidate is then chosen
   // again. Empty: a model learns nothing from graphs.

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """egret.optimize() in the engine of this Python."""
 
+import importlib.util
+import pathlib
 import sys
 
 import egret
@@ -201,3 +203,52 @@ def test_an_engine_that_refuses_the_model_is_an_error(wasteful, tmp_path):
 def test_an_unknown_engine_is_named(wasteful):
     with pytest.raises(egret.Usage, match='did you mean "onnxruntime"'):
         egret.optimize(wasteful, engine="onnxrutime")
+
+
+@pytest.fixture
+def runner():
+    path = pathlib.Path(__file__).resolve().parents[2] / "driver" / "engine" / "engine_runner.py"
+    if not path.exists():
+        pytest.skip("the sources are not at hand")
+    spec = importlib.util.spec_from_file_location("engine_runner", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_runner_finds_the_values_that_fused_kernels_store(runner, tmp_path):
+    f32 = onnx.TensorProto.FLOAT
+    weights = np.random.default_rng(1).standard_normal((64, 64)).astype(np.float32)
+    model = model_of(
+        [
+            onnx.helper.make_node("MatMul", ["x", "w"], ["m"], name="product"),
+            onnx.helper.make_node("Add", ["m", "b"], ["a"]),
+            onnx.helper.make_node("Neg", ["a"], ["y"], name="last"),
+        ],
+        [("x", f32, (8, 64))],
+        [("y", f32, (8, 64))],
+        [("w", weights), ("b", weights[0])],
+    )
+    onnx.save(model, tmp_path / "model.onnx")
+    nodes = runner.nodes_of(tmp_path / "model.onnx")
+    assert [(n.name, n.outputs) for n in nodes] == [(n.name, list(n.output)) for n in model.graph.node]
+
+    engine = runner.OnnxRuntime()
+    engine.load(str(tmp_path / "model.onnx"), 1, True)
+    engine.set_inputs({"x": np.ones((8, 64), np.float32)})
+    for _ in range(5):
+        engine.run()
+    kernels = engine.kernels()
+    # ONNX Runtime multiplies and adds in one kernel.
+    assert {kernel["type"] for kernel in kernels} >= {"Neg"}
+    assert len(kernels) == 2
+    assert [kernel["values"] for kernel in kernels if kernel["type"] == "Neg"] == [["y"]]
+    (other,) = [kernel["values"] for kernel in kernels if kernel["type"] != "Neg"]
+    assert other in (["m"], ["a"])
+    assert all(0 <= kernel["seconds"] < 1 for kernel in kernels)
+
+
+def test_the_time_of_a_kernel_is_the_median_over_runs(runner):
+    assert runner.of_one_run([1, 2, 9], 3) == 2
+    assert runner.of_one_run([1, 1, 2, 2, 9, 9], 3) == 4  # twice in each run
+    assert runner.of_one_run([3], 6) == 0.5  # not in all runs
