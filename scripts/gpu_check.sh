@@ -230,6 +230,7 @@ next_wave() {
   # A dry run plans for the device that was measured last.
   [ "$device" != none ] || [ ${#flags[@]} -eq 0 ] ||
     device=$(basename "$(ls -td experiments/results/gpu/*/ 2>/dev/null | head -n 1)")
+  [ "$device" != none ] || [ -n "${2:-}" ] || { echo "gpu_check.sh: nvidia-smi finds no GPU" >&2 && return 7; }
   local known=experiments/results/gpu/$device
   out=${2:-$known}
   if [ ${#flags[@]} -gt 0 ]; then

@@ -184,11 +184,12 @@ class Waves(unittest.TestCase):
         run = Run(judged([row("a", 20, cores=2)]), 22, takes={"a": (1000, kept.OK)})
         self.assertEqual(run.ended, {"a": (kept.STOPPED, 22)})
 
-    def test_nothing_else_runs_when_the_probe_fails(self):
+    def test_nothing_else_runs_where_the_probe_finds_no_gpu(self):
         rows = [row("probe", 5, "probe", always=True), row("a", 10), row("b", 10)]
-        run = Run(judged(rows), 60, takes={"probe": (1, kept.FAILED)})
+        run = Run(judged(rows), 60, takes={"probe": (1, kept.UNAVAILABLE)})
         self.assertFalse(run.could)
         self.assertEqual(set(run.of("left out")), {"a", "b"})
+        self.assertTrue(Run(judged(rows), 60, takes={"probe": (1, kept.FAILED)}).could)
 
     def test_fresh_rows_are_left_out_but_for_the_probe(self):
         rows = [row("probe", 5, "probe", always=True), row("a")]
@@ -319,11 +320,24 @@ class Processes(unittest.TestCase):
         self.assertEqual(self.ended("print('some words')\nprint('wave: {\"x\": 1}')"), [kept.OK, {"x": 1}, ""])
         self.assertEqual(self.ended("print('wave: {\"x\": 1}')\nprint('bad')\nraise SystemExit(6)"),
                          [kept.FAILED, {"x": 1}, "exit code 6, bad"])
+        self.assertEqual(self.ended("raise SystemExit(7)")[0], kept.UNAVAILABLE)
 
     def test_a_row_is_stopped_with_what_it_started(self):
         program = ("import subprocess, time\nprint('wave: {\"x\": 1}', flush=True)\n"
                    "subprocess.Popen(['sleep', '60']).wait()\n")
         self.assertEqual(self.ended(program, 1)[:2], [kept.STOPPED, {"x": 1}])
+
+
+    def test_an_interrupted_wave_ends_what_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            package = pathlib.Path(folder) / "lib" / "waves"
+            package.mkdir(parents=True)
+            (package / "work.py").write_text("import time\ntime.sleep(60)\n")
+            machine = machines.Processes(pathlib.Path(folder) / "logs", dict(os.environ, PYTHONPATH=folder))
+            machine.start(row("a"), 1, 60)
+            process = machine.running[0][1]
+            machine.close()
+            self.assertEqual(process.poll(), -9)
 
 
 class Script(unittest.TestCase):

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import sys
 
 from lib import gpu
@@ -88,10 +89,15 @@ def real_wave(options, due, recorder):
                        EGRET_CUDA_TURNS=str(options.folder / "turns"))
     machine = machines.Processes(options.logs, environment)
     ran = wave.Wave(machine, options.seconds - RESERVE, os.cpu_count() or 1, recorder, show)
-    could = ran.run(due)
-    for suffix in ("", ".busy"):
-        (options.folder / f"turns{suffix}").unlink(missing_ok=True)
-    count = {outcome: recorder.outcomes.count(outcome) for outcome in (kept.OK, kept.FAILED, kept.STOPPED)}
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        could = ran.run(due)
+    finally:
+        machine.close()
+        for suffix in ("", ".busy"):
+            (options.folder / f"turns{suffix}").unlink(missing_ok=True)
+    count = {outcome: recorder.outcomes.count(outcome) for outcome in
+             (kept.OK, kept.FAILED, kept.STOPPED, kept.UNAVAILABLE)}
     print(", ".join(f"{number} {outcome}" for outcome, number in count.items()))
     if not could:
         return gpu.UNAVAILABLE
@@ -114,14 +120,20 @@ def next_wave(options):
 
 
 def merge(options):
-    """Rows of each folder into those of its device."""
+    """Rows of each folder into those of its device, and the costs and the machine of the newest."""
     for folder in options.folders:
-        for row in kept.Results.load(folder).all():
-            place = page.FOLDER / kept.folder_name(row.device)
+        rows = list(kept.Results.load(folder).all())
+        for device in {row.device for row in rows}:
+            place = page.FOLDER / kept.folder_name(device)
             results = kept.Results.load(place)
-            results.add(row)
+            for row in rows:
+                if row.device == device:
+                    results.add(row)
             results.save(place)
-        print(f"{folder}: merged")
+            for name in ("costs.json", "machine.json"):
+                if (folder / name).exists():
+                    shutil.copy(folder / name, place)
+        print(f"{folder}: {len(rows)} rows merged")
     return write_page(options)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kept rows: one JSON document a line in experiments/results/gpu/DEVICE/waves.jsonl.
 
-A document has the row's key, its outcome (ok, failed, or stopped when its time was over), the seconds it took, what it
-measured (values) or why it failed (note), and what it was measured with: revision, digests of the row's sources,
-device, driver and date (UTC).
+A document has the row's key, its outcome (ok, failed, stopped when its time was over, unavailable when the machine lacked
+something), the seconds it took, what it measured (values) or why it failed (note), and what it was measured with:
+revision, digests of the row's sources, device, driver and date (UTC).
 """
 import dataclasses
 import json
@@ -11,7 +11,7 @@ import os
 import pathlib
 
 FILE = "waves.jsonl"
-OK, FAILED, STOPPED = "ok", "failed", "stopped"
+OK, FAILED, STOPPED, UNAVAILABLE = "ok", "failed", "stopped", "unavailable"
 
 
 @dataclasses.dataclass(frozen=True)

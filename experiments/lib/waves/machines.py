@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 
+from lib import gpu
 from lib.waves import kept
 from lib.waves.parts import ROOT
 
@@ -57,15 +58,27 @@ class Processes:
 
     def _ended(self, row, process):
         was_over = process.poll() is not None
-        try:  # also those that the row left behind
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        code = process.wait()
+        code = self._kill(process)
         values, last = self._said(row)
         if not was_over:
             return row, kept.STOPPED, values, "its time was over"
-        return row, kept.OK if code == 0 else kept.FAILED, values, "" if code == 0 else f"exit code {code}, {last}"
+        if code == 0:
+            return row, kept.OK, values, ""
+        return row, kept.UNAVAILABLE if code == gpu.UNAVAILABLE else kept.FAILED, values, f"exit code {code}, {last}"
+
+    @staticmethod
+    def _kill(process):
+        """Also what the row left behind. The exit code."""
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        return process.wait()
+
+    def close(self):
+        """Ends rows that still run, when the wave is interrupted."""
+        while self.running:
+            self._kill(self.running.pop()[1])
 
     def _said(self, row):
         """The values that it gave, and its last line."""

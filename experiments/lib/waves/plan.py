@@ -10,7 +10,7 @@ MISSING, STALE, FRESH = "missing", "stale", "fresh"
 @dataclasses.dataclass(frozen=True)
 class Due:
     row: table.Row
-    state: str        # MISSING, STALE, FRESH, kept.FAILED or kept.STOPPED
+    state: str        # MISSING, STALE, FRESH, or how it ended last if that is not kept.OK
     reason: str       # for people
     seconds: float    # estimate
     lacks: str = ""   # why this machine cannot run it
@@ -50,7 +50,7 @@ def _rank(due):
     rows are last of all."""
     if due.row.always:
         return (0, 0)
-    if due.state == kept.FAILED:
+    if due.state in (kept.FAILED, kept.UNAVAILABLE):
         return (2, 0)
     return (1, table.GROUPS.index(due.row.group) * 2 + (due.state == kept.STOPPED))
 

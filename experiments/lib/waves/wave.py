@@ -115,7 +115,7 @@ class Wave:
         row, outcome, values, note = self.machine.wait()
         pool = self.back if row.background else self.fore
         seconds = self.machine.now() - pool.running.pop(row.key).began
-        self.say(Event(self.machine.now(), "ends", row, outcome + (f": {note}" if note else "")))
+        self.say(Event(self.machine.now(), "ends", row, f"{outcome}: {note}" if note else outcome))
         self.on_end(row, outcome, seconds, values, note)
         # Without a GPU nothing else can be measured.
-        self.ended = self.ended or (row.group == "probe" and outcome == kept.FAILED)
+        self.ended = self.ended or (row.group == "probe" and outcome == kept.UNAVAILABLE)

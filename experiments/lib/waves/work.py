@@ -52,7 +52,7 @@ def _gtest(program, folder, *flags, environment=None):
     skipped = sum(test["result"] == "SKIPPED" for test in tests)
     ran = sum(test["status"] == "RUN" for test in tests)
     say({"passed": ran - failed - skipped, "failed": failed, "skipped": skipped})
-    return code if ran > skipped else 1
+    return code if ran > skipped else gpu.UNAVAILABLE
 
 
 def tests(folder, selected):
@@ -87,7 +87,7 @@ def torch(folder, model, batch, precision, *ways):
     timers = peer.prepared(zoo(model, folder, batch), precision, ways)
     if not timers:
         print("PyTorch finds no GPU")
-        return 1
+        return gpu.UNAVAILABLE
     values = {"software": f"torch {peer.version()}"}
     for way, timer in timers.items():
         with turns.quiet():
