@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Takes Egret to a machine with a GPU.
 #
-#   scripts/gpu_check.sh bundle [FILE]     make FILE (default build/egret-gpu.tar.xz, at most 60 MB)
+#   scripts/gpu_check.sh bundle [--small] [FILE]
+#                                          make FILE (default build/egret-gpu.tar.xz, at most 60 MB);
+#                                          --small leaves out ONNX's node tests (10 MB)
 #   scripts/gpu_check.sh next [--dry-run] [SECONDS] [FOLDER]
 #                                          here: the rows that are missing or stale, the most valuable first,
 #                                          for SECONDS (540) from now; a dry run prints the schedule
@@ -43,14 +45,16 @@ waves() {
 }
 
 bundle() {
+  local programs=(egret gpu_tests conformance_tests)
+  [ "${1:-}" != --small ] || { programs=(egret gpu_tests) && shift; }
   local file=${1:-build/egret-gpu.tar.xz}
-  cmake --build build/release --target egret gpu_tests conformance_tests fake_cuda
+  cmake --build build/release --target "${programs[@]}" fake_cuda
   top=$(mktemp -d) # not local: the trap runs when the function has ended
   trap 'rm -rf "$top"' EXIT
   local root=$top/egret-gpu
   mkdir -p "$root/build/release/bin" "$root/lib" "$root/experiments"
   local program
-  for program in egret gpu_tests conformance_tests; do
+  for program in "${programs[@]}"; do
     cp "build/release/bin/$program" "$root/lib/$program"
     strip "$root/lib/$program"
     # Everything but what belongs to the machine's glibc.
@@ -80,12 +84,12 @@ WRAPPER
   cp scripts/gpu_check.sh "$root"
   local data
   data=$(sed -n 's/^EGRET_ONNX_TESTDATA:PATH=//p' build/release/CMakeCache.txt)
-  [ ! -d "$data" ] || cp -rL "$data" "$root/onnx-testdata"
+  [ ! -d "$data" ] || [[ " ${programs[*]} " != *" conformance_tests "* ]] || cp -rL "$data" "$root/onnx-testdata"
   [ ! -d ../shared/models ] || { mkdir "$root/shared" && cp -r ../shared/models "$root/shared"; }
   git rev-parse HEAD >"$root/REVISION" 2>/dev/null || echo unknown >"$root/REVISION"
   mkdir -p "$(dirname "$file")"
   # The programs share much of their code: a dictionary of 64 MiB holds it once.
-  tar -C "$top" --sort=name -c egret-gpu | xz -9 >"$file"
+  tar -C "$top" --sort=name -c egret-gpu | xz -9 -T0 >"$file"
   local bytes
   bytes=$(stat -c %s "$file")
   echo "$file: $bytes bytes"
@@ -168,6 +172,7 @@ tests_of() {
 stage_tests() { tests_of gpu_tests 'GTEST_SHARD_INDEX=%d GTEST_TOTAL_SHARDS=%d'; }
 
 stage_conformance() {
+  [ -x "$bin/conformance_tests" ] || { echo "conformance_tests is not in this bundle"; return 0; }
   [ ! -d onnx-testdata ] || export EGRET_ONNX_TESTDATA=$PWD/onnx-testdata
   EGRET_CONFORMANCE_BACKEND=cuda tests_of conformance_tests \
     'GTEST_FILTER=Onnx/BackendTests.* EGRET_CONFORMANCE_PART=%d/%d'
@@ -211,6 +216,7 @@ set_environment() {
   local folder=$1 known
   export EGRET_CUDA_LIBRARIES=${EGRET_CUDA_LIBRARIES:-$(wheel_folders)}
   export EGRET_KERNEL_CACHE=$folder/kernels EGRET_COST_DB=$folder/costs.sqlite
+  [ ! -d kernels ] || export EGRET_KERNEL_CACHE=$PWD/kernels # those of the bundle
   [ ! -d shared ] || export EGRET_SHARED=$PWD/shared
   for known in experiments/results/gpu/*/costs.json "$folder/costs.json"; do
     [ ! -f "$known" ] || "$bin/egret" costs import -q "$known"
@@ -240,7 +246,6 @@ next_wave() {
   mkdir -p "$out"
   out=$(cd "$out" && pwd)
   set_environment "$out"
-  [ ! -d kernels ] || export EGRET_KERNEL_CACHE=$PWD/kernels # those of the bundle
   mkdir -p "$EGRET_KERNEL_CACHE"
   kernels=$(find "$EGRET_KERNEL_CACHE" -name '*.cuda' | wc -l)
   describe_machine | tee "$out/machine.json"

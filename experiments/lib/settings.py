@@ -6,13 +6,12 @@ import time
 import tomllib
 
 
-def read(description, folder, arguments=None):
-    """The form that the arguments ask for ("smoke" or "full", as without a flag), and config.toml. Without arguments
-    those of the command line count."""
+def read(description, folder):
+    """The form that the command line asks for ("smoke" or "full", as without a flag), and config.toml."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--smoke", dest="mode", action="store_const", const="smoke", default="full")
     parser.add_argument("--full", dest="mode", action="store_const", const="full")
-    return parser.parse_args(arguments).mode, tomllib.loads((folder / "config.toml").read_text())
+    return parser.parse_args().mode, tomllib.loads((folder / "config.toml").read_text())
 
 
 class WithinTime:

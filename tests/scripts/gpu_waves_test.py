@@ -229,6 +229,28 @@ class Waves(unittest.TestCase):
         self.assertNotIn("inference/bert-base/x1/bf16/compile", ended)  # PyTorch does not change with Egret
 
 
+class Needs(unittest.TestCase):
+    def test_fused_subgraphs_runs_if_it_is_there_and_takes_a_gpu(self):
+        before = parts.ROOT
+        with tempfile.TemporaryDirectory() as folder:
+            parts.ROOT = pathlib.Path(folder)
+            try:
+                self.assertEqual(commands.lacks("fused-subgraphs"), "the experiment fused-subgraphs is absent")
+                program = parts.ROOT / "experiments" / "fused-subgraphs" / "run.py"
+                program.parent.mkdir(parents=True)
+                program.write_text("print()\n")
+                self.assertEqual(commands.lacks("fused-subgraphs"),
+                                 "the experiment fused-subgraphs has no --backend cuda")
+                program.write_text("choices=['cpu', 'cuda']\n")
+                self.assertEqual(commands.lacks("fused-subgraphs"), "")
+            finally:
+                parts.ROOT = before
+
+    def test_programs_and_packages_are_looked_for(self):
+        self.assertEqual(commands.lacks("sh"), "")
+        self.assertEqual(commands.lacks("no-such-program"), "no-such-program is not installed")
+
+
 class KeptRows(unittest.TestCase):
     def saved(self, *rows):
         with tempfile.TemporaryDirectory() as folder:
@@ -359,7 +381,7 @@ class Script(unittest.TestCase):
             events = [line.split() for line in done.stdout.split("\nleft out:")[0].splitlines()]
             self.assertEqual([event[3] for event in events[:2]], ["probe", "tests/attention"])
             self.assertLessEqual(max(float(event[0]) for event in events), seconds - commands.RESERVE)
-            self.assertIn("the experiment fused-subgraphs", done.stdout)
+            self.assertRegex(done.stdout, "fused-subgraphs +1 rows")
 
     def test_the_page_is_current(self):
         self.assertEqual(self.check("page", "--check").returncode, 0)

@@ -24,15 +24,17 @@ def lacks(need):
         return "" if importlib.util.find_spec("torch") else "PyTorch is not installed"
     if need == "fused-subgraphs":
         return lacks_fused_subgraphs()
+    if need == "conformance_tests":
+        return "" if (machines.BIN / need).exists() else "conformance_tests is not in this bundle"
     return "" if shutil.which(need) else f"{need} is not installed"
 
 
 def lacks_fused_subgraphs():
-    """That experiment has a GPU mode if its run.py takes --gpu."""
+    """That experiment has a GPU mode if its run.py takes --backend cuda."""
     program = parts.ROOT / "experiments" / "fused-subgraphs" / "run.py"
     if not program.exists():
         return "the experiment fused-subgraphs is absent"
-    return "" if "--gpu" in program.read_text() else "the experiment fused-subgraphs has no --gpu"
+    return "" if "cuda" in program.read_text() else "the experiment fused-subgraphs has no --backend cuda"
 
 
 def lacks_here_alone(need):

@@ -20,9 +20,9 @@ import time
 
 from lib import models
 from lib.waves import parts, rows as table
+from lib.waves.machines import BIN
 
 STAND_IN = parts.ROOT / "build" / "release" / "fake_cuda" / "libfake_cuda.so"
-BIN = parts.ROOT / "build" / "release" / "bin"
 DONE = "DONE.json"    # in the folder of kernels: the rows whose kernels are there
 PARTS = ("definitions", "emission", "cuda", "device-tests")
 

@@ -16,6 +16,7 @@ from lib import gpu
 from lib.waves import kept
 from lib.waves.parts import ROOT
 
+BIN = ROOT / "build" / "release" / "bin"
 MARK = "wave: "    # begins the line of a row's values in its output
 POLL = 0.1         # seconds
 # Variables that tell programs how many processors a row may use.

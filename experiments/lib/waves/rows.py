@@ -111,14 +111,14 @@ def _nccl():
 
 
 def _fused_subgraphs():
-    yield Row("fused-subgraphs", "fused-subgraphs", 120, (*OPTIMIZED, "fused-subgraphs"), ("fused-subgraphs",), cores=4,
+    yield Row("fused-subgraphs", "fused-subgraphs", 200, (*OPTIMIZED, "fused-subgraphs"), ("fused-subgraphs",), cores=4,
               device=TIMED, needs="fused-subgraphs")
 
 
 def _conformance():
     for part in range(8):
         yield Row(f"conformance/{part}", "conformance", 40, (*BACKEND, "frontends", "conformance-tests"),
-                  ("conformance", str(part), "8"))
+                  ("conformance", str(part), "8"), needs="conformance_tests")
 
 
 def _models():

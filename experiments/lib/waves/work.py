@@ -9,15 +9,16 @@ import importlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 
 from lib import egret, gpu, models, turns
-from lib.waves.machines import MARK
+from lib.waves.machines import BIN, MARK
 from lib.waves.parts import ROOT
 
-BIN = ROOT / "build" / "release" / "bin"
 SECONDS = 0.3  # of repeated runs, for a median on the device
 
 
@@ -71,7 +72,8 @@ def conformance(folder, part, parts):
 
 def check(folder, model, precision):
     values = experiment("gpu-models", "run").checked(zoo(model, folder), precision, [])
-    say(values)
+    say({name: values[name] for name in ("max_error", "bound") if name in values})
+    print(values.get("why", ""))
     return 0 if values["passed"] is True else 1
 
 
@@ -118,13 +120,20 @@ def sanitizer(folder, tool, subject):
 
 def ablation(folder, model, batch, way):
     ablations = experiment("gpu-ablations", "run")
-    _, config = ablations.settings.read("", ablations.HERE, [])
+    config = tomllib.loads((ablations.HERE / "config.toml").read_text())
     say(ablations.row_of(zoo(model, folder, batch), config["ways"][way], config["full"]["precision"], SECONDS, folder))
     return 0
 
 
 def fused_subgraphs(_folder):
-    return subprocess.call([sys.executable, ROOT / "experiments" / "fused-subgraphs" / "run.py", "--gpu"])
+    """The whole experiment; the times of each subgraph are kept as it prints them."""
+    run = subprocess.Popen([sys.executable, ROOT / "experiments" / "fused-subgraphs" / "run.py", "--full", "--backend",
+                            "cuda"], stdout=subprocess.PIPE, text=True)
+    for line in run.stdout:
+        print(line, end="")
+        if found := re.fullmatch(r"  (\S+): (.* ms\b.*)", line.rstrip()):
+            say({found[1]: found[2]})
+    return run.wait()
 
 
 WORK = {"probe": probe, "tests": tests, "conformance": conformance, "check": check, "egret": optimized, "torch": torch,
