@@ -85,7 +85,7 @@ def _inference():
 def _profile():
     """Times of operators and rates, for `egret costs export`."""
     for precision in ("bf16", "f32"):
-        yield Row(f"profile/rates/{precision}", "profile", 20, BACKEND, ("rates", precision), device=TIMED)
+        yield Row(f"profile/rates/{precision}", "profile", 30, BACKEND, ("rates", precision), device=TIMED)
         for model in ("squeezenet1.1", "resnet50", "bert-base"):
             yield Row(f"profile/{model}/{precision}", "profile", 40, (*BACKEND, "zoo"),
                       ("profile", model, precision, "30"), device=TIMED)
