@@ -2,38 +2,59 @@
 # SPDX-License-Identifier: Apache-2.0
 # Takes Egret to a machine with a GPU.
 #
-#   scripts/gpu_check.sh bundle [FILE]     make FILE (default build/egret-gpu.tar.xz, at most 60 MB)
-#   scripts/gpu_check.sh run [FOLDER]      here: run the GPU tests and experiments/inference-gpu
+#   scripts/gpu_check.sh bundle [--small] [FILE]
+#                                          make FILE (default build/egret-gpu.tar.xz, at most 60 MB);
+#                                          --small leaves out ONNX's node tests (10 MB)
+#   scripts/gpu_check.sh next [--dry-run] [SECONDS] [FOLDER]
+#                                          here: the rows that are missing or stale, the most valuable first,
+#                                          for SECONDS (540) from now; a dry run prints the schedule
+#   scripts/gpu_check.sh merge FOLDER...   add the rows of waves to experiments/results/gpu
+#   scripts/gpu_check.sh page [--check]    write (or check) the page of all kept rows
+#   scripts/gpu_check.sh kernels [SECONDS] compile kernels for the next bundle (600), and go on another time
+#   scripts/gpu_check.sh run [FOLDER]      here: run the stages below to their end
 #
-# There:  tar xf egret-gpu.tar.xz && egret-gpu/gpu_check.sh [FOLDER]
+# There:  tar xf egret-gpu.tar.xz && egret-gpu/gpu_check.sh next 540 [FOLDER]
 #
-# The bundle holds the programs with their libraries, ONNX's node tests and the shared models; of the
+# The bundle holds the programs with their libraries, ONNX's node tests, the shared models, the kept rows and
+# kernels that NVRTC has compiled here, where it is installed; of the
 # machine it needs glibc 2.36, NVIDIA's driver, and NVRTC, cuBLASLt, cuDNN and NCCL wherever they are
 # installed (those inside Python wheels too). Python 3.11 or later runs the experiments, with PyTorch,
 # ONNX Runtime or JAX for comparison where there is one.
 #
-# Stages, in this order, each of which writes FOLDER/STAGE.txt and more: probe, tests, conformance,
-# models, inference, ablations, costs, sanitizer. FOLDER (default experiments/results/gpu/NAME-OF-THE-GPU)
-# gets machine.json (device, driver, versions, date) and summary.txt too.
+# next: docs/cuda.md, "Waves". FOLDER (default experiments/results/gpu/NAME-OF-THE-GPU) gets waves.jsonl, costs.json,
+# machine.json and logs.tar.xz. GPU_CHECK_ROWS=REGEX takes only rows whose keys match.
+#
+# run: stages, in this order, each of which writes FOLDER/STAGE.txt and more: probe, tests, conformance,
+# models, inference, ablations, costs, sanitizer. FOLDER gets machine.json (device, driver, versions, date) and
+# summary.txt too.
 #   GPU_CHECK_STAGES="probe tests"   only these
 #   GPU_CHECK_SECONDS=600            for all of them: a stage that is not done is stopped, and said to be;
 #                                    experiments go on when it is run again
-# Exit code 7 where there is no GPU, 1 where something failed.
+# Exit code 7 if there is no GPU, 1 if something failed.
 set -euo pipefail
 cd "$(dirname "$0")"
 [ -f check_layers.py ] && cd ..
 
 most_bytes=60000000
 
+# Python with what experiments need, and their library.
+waves() {
+  local python=python3
+  [ ! -x .venv/bin/python ] || python=.venv/bin/python
+  PYTHONPATH=experiments PYTHONDONTWRITEBYTECODE=1 "$python" -m lib.waves "$@"
+}
+
 bundle() {
+  local programs=(egret gpu_tests conformance_tests)
+  [ "${1:-}" != --small ] || { programs=(egret gpu_tests) && shift; }
   local file=${1:-build/egret-gpu.tar.xz}
-  cmake --build build/release --target egret gpu_tests conformance_tests
+  cmake --build build/release --target "${programs[@]}" fake_cuda
   top=$(mktemp -d) # not local: the trap runs when the function has ended
   trap 'rm -rf "$top"' EXIT
   local root=$top/egret-gpu
   mkdir -p "$root/build/release/bin" "$root/lib" "$root/experiments"
   local program
-  for program in egret gpu_tests conformance_tests; do
+  for program in "${programs[@]}"; do
     cp "build/release/bin/$program" "$root/lib/$program"
     strip "$root/lib/$program"
     # Everything but what belongs to the machine's glibc.
@@ -47,24 +68,28 @@ WRAPPER
     chmod +x "$root/build/release/bin/$program"
   done
   cp -r experiments/lib experiments/data experiments/run_all experiments/*gpu* "$root/experiments"
+  [ ! -d experiments/fused-subgraphs ] || cp -r experiments/fused-subgraphs "$root/experiments"
+  find "$root/experiments" -name __pycache__ -prune -exec rm -r {} +
+  waves manifest "$root/SOURCES.json"
+  waves kernels build/gpu-kernels "${GPU_CHECK_KERNEL_SECONDS:-600}" --copy "$root/kernels"
   # Rows of these that are kept are not measured again, nor costs.
   local kept
   for kept in inference-gpu gpu-ablations; do
     [ ! -d "experiments/results/$kept" ] ||
       { mkdir -p "$root/experiments/results" && cp -r "experiments/results/$kept" "$root/experiments/results"; }
   done
-  local costs
-  for costs in experiments/results/gpu/*/costs.json; do
-    [ ! -f "$costs" ] || { mkdir -p "$root/$(dirname "$costs")" && cp "$costs" "$root/$costs"; }
+  for kept in experiments/results/gpu/*/costs.json experiments/results/gpu/*/waves.jsonl; do
+    [ ! -f "$kept" ] || { mkdir -p "$root/$(dirname "$kept")" && cp "$kept" "$root/$kept"; }
   done
   cp scripts/gpu_check.sh "$root"
   local data
   data=$(sed -n 's/^EGRET_ONNX_TESTDATA:PATH=//p' build/release/CMakeCache.txt)
-  [ ! -d "$data" ] || cp -rL "$data" "$root/onnx-testdata"
+  [ ! -d "$data" ] || [[ " ${programs[*]} " != *" conformance_tests "* ]] || cp -rL "$data" "$root/onnx-testdata"
   [ ! -d ../shared/models ] || { mkdir "$root/shared" && cp -r ../shared/models "$root/shared"; }
   git rev-parse HEAD >"$root/REVISION" 2>/dev/null || echo unknown >"$root/REVISION"
   mkdir -p "$(dirname "$file")"
-  tar -C "$top" -c egret-gpu | xz -T0 -6 >"$file"
+  # The programs share much of their code: a dictionary of 64 MiB holds it once.
+  tar -C "$top" --sort=name -c egret-gpu | xz -9 -T0 >"$file"
   local bytes
   bytes=$(stat -c %s "$file")
   echo "$file: $bytes bytes"
@@ -147,6 +172,7 @@ tests_of() {
 stage_tests() { tests_of gpu_tests 'GTEST_SHARD_INDEX=%d GTEST_TOTAL_SHARDS=%d'; }
 
 stage_conformance() {
+  [ -x "$bin/conformance_tests" ] || { echo "conformance_tests is not in this bundle"; return 0; }
   [ ! -d onnx-testdata ] || export EGRET_ONNX_TESTDATA=$PWD/onnx-testdata
   EGRET_CONFORMANCE_BACKEND=cuda tests_of conformance_tests \
     'GTEST_FILTER=Onnx/BackendTests.* EGRET_CONFORMANCE_PART=%d/%d'
@@ -185,19 +211,61 @@ stage_sanitizer() {
 
 all_stages="probe tests conformance models inference ablations costs sanitizer"
 
+# What all of CUDA's programs are told here; folder: absolute.
+set_environment() {
+  local folder=$1 known
+  export EGRET_CUDA_LIBRARIES=${EGRET_CUDA_LIBRARIES:-$(wheel_folders)}
+  export EGRET_KERNEL_CACHE=$folder/kernels EGRET_COST_DB=$folder/costs.sqlite
+  [ ! -d kernels ] || export EGRET_KERNEL_CACHE=$PWD/kernels # those of the bundle
+  [ ! -d shared ] || export EGRET_SHARED=$PWD/shared
+  for known in experiments/results/gpu/*/costs.json "$folder/costs.json"; do
+    [ ! -f "$known" ] || "$bin/egret" costs import -q "$known"
+  done
+}
+
+# For planning without the GPU (egret costs import): all that was measured, done or stopped.
+export_costs() {
+  [ ! -f "$EGRET_COST_DB" ] || "$bin/egret" costs export -q "$1/costs.json"
+}
+
+next_wave() {
+  local began=$SECONDS flags=() device seconds kernels logs code=0
+  [ "${1:-}" != --dry-run ] || { flags=(--dry-run) && shift; }
+  seconds=${1:-540}
+  device=$(gpu_folder)
+  # A dry run plans for the device that was measured last.
+  [ "$device" != none ] || [ ${#flags[@]} -eq 0 ] ||
+    device=$(basename "$(ls -td experiments/results/gpu/*/ 2>/dev/null | head -n 1)")
+  [ "$device" != none ] || [ -n "${2:-}" ] || { echo "gpu_check.sh: nvidia-smi finds no GPU" >&2 && return 7; }
+  local known=experiments/results/gpu/$device
+  out=${2:-$known}
+  if [ ${#flags[@]} -gt 0 ]; then
+    waves next "$out" "$seconds" --dry-run --known "$known" --rows "${GPU_CHECK_ROWS:-}"
+    return
+  fi
+  mkdir -p "$out"
+  out=$(cd "$out" && pwd)
+  set_environment "$out"
+  mkdir -p "$EGRET_KERNEL_CACHE"
+  kernels=$(find "$EGRET_KERNEL_CACHE" -name '*.cuda' | wc -l)
+  describe_machine | tee "$out/machine.json"
+  logs=$(mktemp -d)
+  waves next "$out" $((seconds - (SECONDS - began))) --known "$known" --rows "${GPU_CHECK_ROWS:-}" --logs "$logs" |
+    tee "$logs/schedule.txt" || code=$?
+  echo "kernels: $kernels were here, $(($(find "$EGRET_KERNEL_CACHE" -name '*.cuda' | wc -l) - kernels)) were compiled"
+  export_costs "$out"
+  tar -C "$logs" -c . | xz -1 >"$out/logs.tar.xz"
+  rm -rf "$logs" "$out/kernels" "$EGRET_COST_DB"*
+  return $code
+}
+
 check() {
   local stage code began failed=0
   out=${1:-experiments/results/gpu/$(gpu_folder)}
   mkdir -p "$out"
   out=$(cd "$out" && pwd)
   end=$((SECONDS + ${GPU_CHECK_SECONDS:-86400}))
-  export EGRET_CUDA_LIBRARIES=${EGRET_CUDA_LIBRARIES:-$(wheel_folders)}
-  export EGRET_KERNEL_CACHE=$out/kernels EGRET_COST_DB=$out/costs.sqlite
-  local known
-  for known in experiments/results/gpu/*/costs.json "$out/costs.json"; do
-    [ ! -f "$known" ] || "$bin/egret" costs import -q "$known"
-  done
-  [ ! -d shared ] || export EGRET_SHARED=$PWD/shared
+  set_environment "$out"
   describe_machine | tee "$out/machine.json"
   "$bin/egret" zoo squeezenet1.1 -q -o "$out/probe.onnx"
   code=0
@@ -223,8 +291,7 @@ check() {
     esac | tee -a "$out/summary.txt"
     [ $code -eq 0 ] || [ $code -eq 124 ] || [ $code -eq 137 ] || failed=1
   done
-  # For planning without the GPU (egret costs import): all that stages measured, done or stopped.
-  [ ! -f "$EGRET_COST_DB" ] || "$bin/egret" costs export -q "$out/costs.json"
+  export_costs "$out"
   rm -rf "$out/kernels" "$out/probe.onnx" "$out/costs.onnx" "$EGRET_COST_DB"*
   for stage in inference-gpu gpu-models gpu-ablations; do
     [ ! -d "experiments/results/$stage" ] || cp -r "experiments/results/$stage" "$out"
@@ -232,11 +299,17 @@ check() {
   return $failed
 }
 
+usage() {
+  sed -n '3,/^# Exit code/p' "$0" | sed 's/^# \{0,1\}//'
+}
+
 case ${1:-} in
   bundle) shift && bundle "$@" ;;
+  next) shift && next_wave "$@" ;;
+  merge) shift && waves merge "$@" ;;
+  page) shift && waves page "$@" ;;
+  kernels) shift && waves kernels build/gpu-kernels "${1:-600}" ;;
   run) shift && check "$@" ;;
-  *) if [ -f REVISION ]; then check "$@"; else
-    sed -n '3,24p' "$0"
-    exit 2
-  fi ;;
+  '') usage && exit 2 ;;
+  *) if [ -f REVISION ]; then check "$@"; else usage && exit 2; fi ;;
 esac

@@ -10,10 +10,11 @@ import threading
 import time
 
 from peer_worker import MARK
+from torch_peer import WAYS
 
 WORKER = pathlib.Path(__file__).resolve().parent / "peer_worker.py"
-PEERS = {"torch": 0.7, "ort": 0.1, "jax": 0.2}  # and their parts of the time in which all compile
-NAMES = ["torch_eager", "torch_compile", "ort", "jax"]
+PEERS = {"torch": 0.3, "autotune": 0.4, "ort": 0.1, "jax": 0.2}  # and their parts of the time in which all compile
+NAMES = [*WAYS, "ort", "jax"]
 MOST_TIMING = 60  # seconds of one worker
 
 

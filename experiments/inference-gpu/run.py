@@ -61,7 +61,7 @@ class Rows:
         times = peers.measured([(files[row["model"], row["batch"]], row["precision"]) for row in rows], self.seconds,
                                patience)
         for row, found in zip(rows, times):
-            if patience < ENOUGH and "torch_compile" not in found:
+            if patience < ENOUGH and "torch_autotune" not in found:
                 continue  # it may have had too little time
             self.peers.add(**row, **{f"{name}_ms": own.milliseconds(found.get(name)) for name in peers.NAMES},
                            software=software, date=datetime.date.today().isoformat())
