@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/codegen/contraction_tiles.h"
+
+#include <algorithm>
+
+namespace egret::backends::codegen {
+namespace {
+
+// Enough blocks for a few threads to share evenly.
+constexpr std::int64_t kBlocksToShare = 8;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// The largest equal parts of `total` that are at most `most`, rounded up to multiples of `unit`.
+std::int64_t equal_parts(std::int64_t total, std::int64_t most, std::int64_t unit) {
+  const std::int64_t parts = ceil_div(total, std::max(most, unit));
+  return std::min(total, ceil_div(ceil_div(total, parts), unit) * unit);
+}
+
+// The tile of registers. Each term loads `vectors` vectors and `rows` scalars for rows * vectors
+// multiplications, so a tile near a square (of loads) is best. Two registers are for operands.
+void set_register_tile(const ContractionForm& form, const HostProcessor& processor,
+                       ContractionTiles& tiles) {
+  const std::int64_t wanted = ceil_div(form.columns, tiles.lanes);
+  tiles.vectors = static_cast<int>(std::min<std::int64_t>(wanted, 2));
+  // Few rows leave registers for more vectors.
+  if (form.rows <= (processor.registers - 2) / 4)
+    tiles.vectors = static_cast<int>(std::min<std::int64_t>(wanted, 4));
+  const int most = (processor.registers - 1 - tiles.vectors) / tiles.vectors;
+  // Tiles of equal heights: 64 rows as 5 tiles of 13, not 4 of 14 and one of 8.
+  tiles.tile_rows = static_cast<int>(ceil_div(form.rows, ceil_div(form.rows, most)));
+}
+
+}  // namespace
+
+HostProcessor HostProcessor::this_one() {
+#if defined(__x86_64__) || defined(__i386__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    return {64, 32};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {32, 16};
+  return {16, 16};
+#else
+  return {16, 32};
+#endif
+}
+
+ContractionTiles contraction_tiles(const ContractionForm& form, const HostProcessor& processor,
+                                   int element, const InPlace& in_place) {
+  ContractionTiles tiles;
+  tiles.lanes = processor.vector_bytes / element;
+  set_register_tile(form, processor, tiles);
+  const int rows = tiles.tile_rows, width = tiles.width();
+
+  const std::int64_t deepest =
+      std::min(processor.left_panel / (element * rows), processor.right_block / (element * width));
+  tiles.depth_block = equal_parts(form.depth, deepest, 1);
+  // All rows together use a packed block of columns, unless their sums are too many.
+  const bool waits = tiles.depth_block < form.depth;
+  const std::int64_t sums = processor.sums / element;
+  std::int64_t columns = processor.right_block / (element * tiles.depth_block);
+  if (waits) columns = std::min(columns, std::max<std::int64_t>(sums / form.rows, 4L * width));
+  tiles.column_block = equal_parts(form.columns, columns, width);
+  tiles.row_block = form.rows;
+  if (waits) tiles.row_block = equal_parts(form.rows, sums / (tiles.column_block + width), rows);
+  // Smaller blocks if threads could otherwise share none.
+  const auto blocks = [&] {
+    return form.batch * ceil_div(form.columns, tiles.column_block) *
+           ceil_div(form.rows, tiles.row_block);
+  };
+  while (blocks() < kBlocksToShare && tiles.column_block > 4L * width)
+    tiles.column_block = equal_parts(form.columns, tiles.column_block / 2, width);
+  while (blocks() < kBlocksToShare && tiles.row_block > 4L * rows)
+    tiles.row_block = equal_parts(form.rows, tiles.row_block / 2, rows);
+
+  tiles.pack_left = !in_place.left;
+  // A panel that at most two tiles read is read in place.
+  tiles.pack_right = !in_place.right || form.rows > 2L * rows;
+  return tiles;
+}
+
+}  // namespace egret::backends::codegen
