@@ -43,13 +43,6 @@ class Reach {
     for (const auto& part : form.parts) symbol(part.symbol);
   }
 
- private:
-  static bool seen(std::vector<bool>& set, int id) {
-    const auto i = static_cast<std::size_t>(id);
-    const bool before = set[i];
-    set[i] = true;
-    return before;
-  }
   void guard(int id) {
     if (id < 0 || seen(guards, id)) return;
     const NestGuard& guard = nest_.guard(id);
@@ -58,6 +51,14 @@ class Reach {
                            guard.kind == NestGuard::Kind::kOr ||
                            guard.kind == NestGuard::Kind::kNot;
     for (const int kid : {guard.a, guard.b}) of_guards ? this->guard(kid) : node(kid);
+  }
+
+ private:
+  static bool seen(std::vector<bool>& set, int id) {
+    const auto i = static_cast<std::size_t>(id);
+    const bool before = set[i];
+    set[i] = true;
+    return before;
   }
   void symbol(int id) {
     if (seen(symbols, id)) return;
@@ -74,12 +75,13 @@ class Reach {
 };
 
 // The nest with this root. What the root does not need no longer constrains the merging of
-// variables.
-LoopNest restricted(LoopNest nest, int root, bool stores) {
+// variables. `bounds` are guards that it keeps.
+LoopNest restricted(LoopNest nest, int root, const std::vector<int>& bounds, bool stores) {
   nest.root = root;
   if (!stores) nest.output = ir::Affine();
   Reach reach(nest);
   reach.node(root);
+  for (const int guard : bounds) reach.guard(guard);
   reach.form(nest.output);
   for (std::size_t i = 0; i < nest.nodes.size(); ++i) {
     if (!reach.nodes[i]) nest.nodes[i] = NestNode{};
@@ -253,13 +255,42 @@ class Finder {
     int root = side.factors[0];
     for (std::size_t i = 1; i < side.factors.size(); ++i)
       root = added(nest, {.op = ExprOp::kMul, .type = type, .kids = {root, side.factors[i]}});
-    for (const int guard : side.guards) {
-      const int zero = added(nest, {.op = ExprOp::kConst, .type = type});
-      root =
-          added(nest, {.op = ExprOp::kSelect, .type = type, .kids = {root, zero}, .guard = guard});
+    // The guards of a padded operand stand in the factor itself.
+    std::vector<int> open = side.guards, bounds;
+    for (bool more = root < static_cast<int>(nest_.nodes.size()); more;) {
+      const NestNode node = nest.node(root);
+      more = node.op == ExprOp::kSelect && is_zero(nest.node(node.kids[1]));
+      if (!more) break;
+      open.push_back(node.guard);
+      root = node.kids[0];
     }
-    return merged({restricted(std::move(nest), root, false), batch_, std::move(rows),
-                   std::move(columns), nest_.node(sum_).variables});
+    while (!open.empty()) {
+      const int id = open.back();
+      open.pop_back();
+      const NestGuard& guard = nest.guard(id);
+      if (guard.kind == NestGuard::Kind::kTrue) continue;
+      if (guard.kind == NestGuard::Kind::kAnd) {
+        open.insert(open.end(), {guard.a, guard.b});
+      } else if (guard.kind == NestGuard::Kind::kLe && is_of_variables(guard.form)) {
+        bounds.push_back(id);
+      } else {
+        const int zero = added(nest, {.op = ExprOp::kConst, .type = type});
+        root =
+            added(nest, {.op = ExprOp::kSelect, .type = type, .kids = {root, zero}, .guard = id});
+      }
+    }
+    LoopNest own = restricted(std::move(nest), root, bounds, false);
+    return merged({std::move(own), batch_, std::move(rows), std::move(columns),
+                   nest_.node(sum_).variables, std::move(bounds)});
+  }
+
+  static bool is_zero(const NestNode& node) {
+    return node.op == ExprOp::kConst && node.real == 0 && node.integer == 0;
+  }
+  bool is_of_variables(const ir::Affine& form) const {
+    return std::ranges::all_of(form.parts, [&](const auto& part) {
+      return nest_.symbol(part.symbol).kind == IndexSymbol::Kind::kVariable;
+    });
   }
 
   // The root over a read in the place of the sum.
@@ -269,7 +300,8 @@ class Finder {
     read.input = static_cast<int>(inputs_.size());
     read.depends = nest.node(sum_).depends;
     nest.nodes[static_cast<std::size_t>(sum_)] = std::move(read);
-    return merged({restricted(std::move(nest), nest_.root, true), batch_, rows_, columns_, {}});
+    return merged(
+        {restricted(std::move(nest), nest_.root, {}, true), batch_, rows_, columns_, {}, {}});
   }
 
   static ContractionForm::Part merged(ContractionForm::Part part) {

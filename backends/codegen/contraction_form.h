@@ -27,6 +27,9 @@ struct ContractionForm {
   struct Part {
     ir::LoopNest nest;
     std::vector<int> batch, rows, columns, depth;
+    // Guards of the nest, of kind kLe over variables. The factor is the root's value where all of
+    // them hold, and else 0.
+    std::vector<int> bounds;
   };
 
   Part left;      // the factor of the rows: batch, rows, depth

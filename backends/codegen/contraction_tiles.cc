@@ -3,11 +3,14 @@
 
 #include <algorithm>
 
+#include "backends/backend.h"
+
 namespace egret::backends::codegen {
 namespace {
 
-// Enough blocks for a few threads to share evenly.
-constexpr std::int64_t kBlocksToShare = 8;
+// Rows of a left factor that is read in place must not all fall into one set of the first-level
+// cache, whose sets repeat after this many bytes.
+constexpr std::int64_t kSetsRepeat = 2048;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -31,9 +34,23 @@ void set_register_tile(const ContractionForm& form, const HostProcessor& process
   tiles.tile_rows = static_cast<int>(ceil_div(form.rows, ceil_div(form.rows, most)));
 }
 
-}  // namespace
+// Smaller blocks if threads could otherwise share none. Blocks of columns cost little. Each block
+// of rows packs the columns again, hence one for each thread and no more.
+void share(const ContractionForm& form, const HostProcessor& processor, ContractionTiles& tiles) {
+  if (processor.threads <= 1) return;
+  const auto blocks = [&] {
+    return form.batch * ceil_div(form.columns, tiles.column_block) *
+           ceil_div(form.rows, tiles.row_block);
+  };
+  while (blocks() < 2L * processor.threads && tiles.column_block > 2L * tiles.width())
+    tiles.column_block = equal_parts(form.columns, tiles.column_block / 2, tiles.width());
+  if (blocks() >= processor.threads) return;
+  const std::int64_t parts = ceil_div(processor.threads, blocks());
+  tiles.row_block = std::min(tiles.row_block,
+                             equal_parts(form.rows, ceil_div(form.rows, parts), tiles.tile_rows));
+}
 
-HostProcessor HostProcessor::this_one() {
+HostProcessor vectors_of_this_one() {
 #if defined(__x86_64__) || defined(__i386__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
@@ -43,6 +60,14 @@ HostProcessor HostProcessor::this_one() {
 #else
   return {16, 32};
 #endif
+}
+
+}  // namespace
+
+HostProcessor HostProcessor::this_one() {
+  HostProcessor processor = vectors_of_this_one();
+  processor.threads = available_threads();
+  return processor;
 }
 
 ContractionTiles contraction_tiles(const ContractionForm& form, const HostProcessor& processor,
@@ -63,17 +88,9 @@ ContractionTiles contraction_tiles(const ContractionForm& form, const HostProces
   tiles.column_block = equal_parts(form.columns, columns, width);
   tiles.row_block = form.rows;
   if (waits) tiles.row_block = equal_parts(form.rows, sums / (tiles.column_block + width), rows);
-  // Smaller blocks if threads could otherwise share none.
-  const auto blocks = [&] {
-    return form.batch * ceil_div(form.columns, tiles.column_block) *
-           ceil_div(form.rows, tiles.row_block);
-  };
-  while (blocks() < kBlocksToShare && tiles.column_block > 4L * width)
-    tiles.column_block = equal_parts(form.columns, tiles.column_block / 2, width);
-  while (blocks() < kBlocksToShare && tiles.row_block > 4L * rows)
-    tiles.row_block = equal_parts(form.rows, tiles.row_block / 2, rows);
+  share(form, processor, tiles);
 
-  tiles.pack_left = !in_place.left;
+  tiles.pack_left = !in_place.left || (in_place.left_stride * element) % kSetsRepeat == 0;
   // A panel that at most two tiles read is read in place.
   tiles.pack_right = !in_place.right || form.rows > 2L * rows;
   return tiles;

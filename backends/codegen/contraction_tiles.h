@@ -18,6 +18,7 @@ struct HostProcessor {
   std::int64_t left_panel = 20 << 10;    // a tile's rows, in the first level
   std::int64_t right_block = 384 << 10;  // a block of columns, in the second level
   std::int64_t sums = 512 << 10;         // sums that wait for more terms
+  int threads = 1;                       // that share the blocks
 
   static HostProcessor this_one();
 };
@@ -40,6 +41,7 @@ struct ContractionTiles {
 // What a form allows.
 struct InPlace {
   bool left = false, right = false;
+  std::int64_t left_stride = 0;  // of neighbouring rows, in elements
 };
 
 // `element` bytes of a term and of a sum. Deterministic.

@@ -59,8 +59,8 @@ ContractionWriter::Part ContractionWriter::part(const ContractionForm::Part& for
 void ContractionWriter::set_strides(Part& part, const std::vector<int>& own) const {
   const ir::LoopNest& nest = part.form->nest;
   const ir::NestNode& root = nest.node(nest.root);
-  if (root.op != ir::ExprOp::kRead || !root.checked.empty() || own.size() > 1 ||
-      part.form->depth.size() > 1)
+  if (root.op != ir::ExprOp::kRead || !root.checked.empty() || !part.form->bounds.empty() ||
+      own.size() > 1 || part.form->depth.size() > 1)
     return;
   const bool variables = std::ranges::all_of(root.form.parts, [&](const auto& each) {
     return nest.symbol(each.symbol).kind == ir::IndexSymbol::Kind::kVariable;
@@ -221,27 +221,77 @@ std::string ContractionWriter::segments(const Part& part) const {
          "count[s];\n}\n";
 }
 
+std::string ContractionWriter::affine(const ir::Affine& form, const Names& names, int without) {
+  std::string text = text_of(form.constant);
+  for (const auto& part : form.parts) {
+    if (part.symbol != without)
+      text += " + " + names.at(part.symbol) + " * " + text_of(part.factor);
+  }
+  return text;
+}
+
+// The run [first, last) of a segment's columns that lies within all bounds. Each bound limits the
+// innermost variable, first column + i, from one side, or excludes the whole segment.
+std::string ContractionWriter::segment_bounds(const Names& names) const {
+  const int inner = form_.right.columns.back();
+  const std::string begin = "(int)rfirst" + text_of(inner) + "[s]";
+  std::string text = "int first = 0, last = rcount[s];\n";
+  for (const int id : form_.right.bounds) {
+    const ir::Affine& form = form_.right.nest.guard(id).form;
+    const std::int64_t factor = form.factor(inner);
+    const std::string rest = "(int)(" + affine(form, names, inner) + ")";
+    if (factor == 0) {
+      text += "if (" + rest + " > 0) last = 0;\n";
+    } else if (factor > 0) {
+      const std::string most =
+          factor == 1 ? "-" + rest : "floor_div<int>(-" + rest + ", " + text_of(factor) + ")";
+      text += "last = least<int>(last, " + most + " - " + begin + " + 1);\n";
+    } else {
+      const std::string low =
+          factor == -1 ? rest : "-floor_div<int>(-" + rest + ", " + text_of(-factor) + ")";
+      text += "first = most<int>(first, " + low + " - " + begin + ");\n";
+    }
+  }
+  return text;
+}
+
 std::string ContractionWriter::pack_right_segments() {
   const std::vector<int>& symbols = form_.right.columns;
   const std::string width = text_of(tiles_.width());
   const double runs = static_cast<double>(ceil_div(form_.rows, tiles_.row_block));
-  std::string text;
+  // The loops over terms and segments stand around two loops over columns: one of a full panel,
+  // which the compiler turns into a few vector instructions, and one of any run.
+  const Loop batch = batch_loop(right_, 1), depth = depth_loop(right_);
+  Names names;
+  for (const Loop* loop : {&batch, &depth})
+    names.insert(loop->symbols.begin(), loop->symbols.end());
+  for (std::size_t i = 0; i + 1 < symbols.size(); ++i)
+    names[symbols[i]] = "rfirst" + text_of(symbols[i]) + "[s]";
+  std::string text = "{\n";
+  for (const std::string& line : batch.lines) text += line + "\n";
+  text += depth.header + "\nfor (int s = 0; s < rsegments; ++s) {\n" + type_ +
+          "* const to = right_panels + (rpanel[s] * terms + k) * " + width + " + rlane[s];\n" +
+          segment_bounds(names);
   for (const bool full : {true, false}) {
-    std::vector<Loop> loops{batch_loop(right_, full ? runs : 0), depth_loop(right_)};
-    loops.push_back({.header = "for (int s = 0; s < rsegments; ++s) {",
-                     .lines = {type_ + "* const to = right_panels + (rpanel[s] * terms + k) * " +
-                               width + " + rlane[s];"}});
-    for (std::size_t i = 0; i + 1 < symbols.size(); ++i)
-      loops.back().symbols.emplace_back(symbols[i], "rfirst" + text_of(symbols[i]) + "[s]");
-    loops.push_back(
-        {.header = full
-                       ? "if (rcount[s] == " + width + ") for (int i = 0; i < " + width + "; ++i) {"
-                       : "if (rcount[s] != " + width + ") for (int i = 0; i < rcount[s]; ++i) {",
-         .symbols = {{symbols.back(), "(rfirst" + text_of(symbols.back()) + "[s] + i)"}},
-         .times = static_cast<double>(form_.columns)});
+    Loop outer{.header = "{",
+               .symbols = {names.begin(), names.end()},
+               .times = full ? runs * static_cast<double>(form_.batch * form_.depth) : 0};
+    Loop inner{.header = full ? "for (int i = 0; i < " + width + "; ++i) {"
+                              : "for (int i = first; i < last; ++i) {",
+               .symbols = {{symbols.back(), "(rfirst" + text_of(symbols.back()) + "[s] + i)"}},
+               .times = static_cast<double>(form_.columns),
+               .guarded = !form_.right.bounds.empty()};
+    text += full ? "if (first == 0 && last == " + width + ") {\n" : "} else {\n";
+    const Loop loops[] = {std::move(outer), std::move(inner)};
     text += right_.writer->within_loops(
         loops, [&](const std::string& value) { return "to[i] = (" + type_ + ")" + value + ";"; });
   }
+  // What lies outside of the bounds.
+  if (!form_.right.bounds.empty()) {
+    text += "for (int i = 0; i < least<int>(first, rcount[s]); ++i) to[i] = 0;\n";
+    text += "for (int i = most<int>(first, most<int>(last, 0)); i < rcount[s]; ++i) to[i] = 0;\n";
+  }
+  text += "}\n}\n}\n}\n";
   if (form_.columns % tiles_.width() == 0) return text;
   return text + "for (i64 k = 0; k < terms; ++k) for (i64 i = n1 - n0; i < panels * " + width +
          "; ++i) right_panels[((panels - 1) * terms + k) * " + width + " + i % " + width +
@@ -294,6 +344,17 @@ std::string ContractionWriter::pack_left() {
     loops.insert(loops.end(), {rows, depth_loop(left_)});
   } else {
     loops.insert(loops.end(), {depth_loop(left_), rows});
+  }
+  // Outside of its bounds the factor is 0.
+  Names names;
+  for (const Loop& loop : loops) names.insert(loop.symbols.begin(), loop.symbols.end());
+  std::string inside;
+  for (const int id : form_.left.bounds)
+    inside +=
+        (inside.empty() ? "" : " && ") + affine(form_.left.nest.guard(id).form, names) + " <= 0";
+  if (!inside.empty()) {
+    loops.back().lines.push_back("left_panel[k * rows + i] = 0;");
+    loops.push_back({.header = "if (" + inside + ") {", .guarded = true});
   }
   return left_.writer->within_loops(loops, [&](const std::string& value) {
     return "left_panel[k * rows + i] = (" + type_ + ")" + value + ";";

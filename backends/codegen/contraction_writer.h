@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,13 +34,14 @@ class ContractionWriter {
   ContractionWriter(const ContractionForm& form, std::span<const ir::TensorType> inputs,
                     ir::DType output);
 
-  InPlace in_place() const { return {.left = left_.plain, .right = right_.plain}; }
+  InPlace in_place() const { return {left_.plain, right_.plain, left_.own_stride}; }
   // Bytes of a term.
   int element() const { return element_; }
   ContractionText text(const ContractionTiles& tiles);
 
  private:
   using Loop = Writer::GivenLoop;
+  using Names = std::map<int, std::string>;  // texts of symbols
   // A part with its own writer. Plain: the read of an element of the sums' type, at an offset that
   // is linear in the number of the row or column and in the number of the term.
   struct Part {
@@ -67,12 +69,17 @@ class ContractionWriter {
   std::string pack_right();
   std::string pack_right_panels(const std::string& panels, const std::string& count, double share);
   std::string pack_right_segments();
+  static std::string affine(const ir::Affine& form, const Names& names, int without = -1);
+  std::string segment_bounds(const Names& names) const;
   std::string pack_left();
   std::string multiply();
   std::string epilogue();
   std::string epilogue_of(const std::string& columns, const std::string& lane, double share);
 
-  bool has_segments(const Part& part) const { return part.form->columns.size() > 1; }
+  bool has_segments(const Part& part) const {
+    return part.form->columns.size() > 1 ||
+           (!part.form->columns.empty() && !part.form->bounds.empty());
+  }
   bool waits() const { return tiles_.depth_block < form_.depth; }
 
   const ContractionForm& form_;

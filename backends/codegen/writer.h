@@ -47,6 +47,7 @@ class Writer {
     double times = 1;
     std::vector<std::string> lines{};
     std::vector<std::pair<int, std::string>> nodes{};
+    bool guarded = false;  // it may run zero times where a value in it must not be computed
   };
   // Statements that compute the root's value inside these loops, outermost first, and hand it to
   // `store`, which makes a statement of it. Counts as body() does.

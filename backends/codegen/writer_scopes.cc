@@ -232,6 +232,7 @@ void Writer::open_given(std::span<const GivenLoop> loops) {
       scope.variables |= nest_.symbol(symbol).depends;
     }
     for (const auto& [node, text] : given.nodes) scope.nodes[node] = text;
+    scope.guarded = given.guarded;
     open(std::move(scope));
     for (const std::string& text : given.lines) line(text);
   }

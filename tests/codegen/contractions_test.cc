@@ -67,9 +67,10 @@ TEST_P(Contractions, EqualTheInterpretersResult) {
 // The second cuts every loop into blocks.
 INSTANTIATE_TEST_SUITE_P(Processors, Contractions,
                          ::testing::Values(Tiling{"Avx512", {64, 32}},
-                                           Tiling{"InSmallBlocks", {64, 32, 512, 2048, 4096}},
+                                           Tiling{"InSmallBlocks", {64, 32, 512, 2048, 4096, 2}},
                                            Tiling{"Avx2", {32, 16}},
-                                           Tiling{"Avx2InSmallBlocks", {32, 16, 256, 1024, 2048}},
+                                           Tiling{"Avx2InSmallBlocks",
+                                                  {32, 16, 256, 1024, 2048, 5}},
                                            Tiling{"Sse", {16, 16, 512, 4096, 4096}}),
                          [](const auto& tiling) { return tiling.param.name; });
 
