@@ -10,7 +10,9 @@ namespace {
 
 // Rows of a left factor that is read in place must not all fall into one set of the first-level
 // cache, whose sets repeat after this many bytes.
-constexpr std::int64_t kSetsRepeat = 2048;
+constexpr std::int64_t kSetsRepeat = 4096;
+constexpr int kRowsInOneSet = 7;             // of 8 ways
+constexpr std::int64_t kWorthPacking = 256;  // columns
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -22,14 +24,20 @@ std::int64_t equal_parts(std::int64_t total, std::int64_t most, std::int64_t uni
 
 // The tile of registers. Each term loads `vectors` vectors and `rows` scalars for rows * vectors
 // multiplications, so a tile near a square (of loads) is best. Two registers are for operands.
-void set_register_tile(const ContractionForm& form, const HostProcessor& processor,
+void set_register_tile(const ContractionForm& form, const HostProcessor& processor, bool in_one_set,
                        ContractionTiles& tiles) {
   const std::int64_t wanted = ceil_div(form.columns, tiles.lanes);
-  tiles.vectors = static_cast<int>(std::min<std::int64_t>(wanted, 2));
+  const auto vectors = [&](std::int64_t most) {
+    tiles.vectors = static_cast<int>(std::min(wanted, most));
+    return (processor.registers - 1 - tiles.vectors) / tiles.vectors;
+  };
+  int most = vectors(2);
   // Few rows leave registers for more vectors.
-  if (form.rows <= (processor.registers - 2) / 4)
-    tiles.vectors = static_cast<int>(std::min<std::int64_t>(wanted, 4));
-  const int most = (processor.registers - 1 - tiles.vectors) / tiles.vectors;
+  if (form.rows <= (processor.registers - 2) / 4) {
+    most = vectors(4);
+  } else if (in_one_set) {
+    most = std::min(vectors(processor.registers < 32 ? 2 : wanted == 4 ? 4 : 3), kRowsInOneSet);
+  }
   // Tiles of equal heights: 64 rows as 5 tiles of 13, not 4 of 14 and one of 8.
   tiles.tile_rows = static_cast<int>(ceil_div(form.rows, ceil_div(form.rows, most)));
 }
@@ -74,7 +82,10 @@ ContractionTiles contraction_tiles(const ContractionForm& form, const HostProces
                                    int element, const InPlace& in_place) {
   ContractionTiles tiles;
   tiles.lanes = processor.vector_bytes / element;
-  set_register_tile(form, processor, tiles);
+  const bool in_one_set = in_place.left && (in_place.left_stride * element) % kSetsRepeat == 0;
+  // Many columns pay for a copy of the rows.
+  const bool reads_left = in_place.left && (!in_one_set || form.columns < kWorthPacking);
+  set_register_tile(form, processor, in_one_set && reads_left, tiles);
   const int rows = tiles.tile_rows, width = tiles.width();
 
   const std::int64_t deepest =
@@ -90,7 +101,7 @@ ContractionTiles contraction_tiles(const ContractionForm& form, const HostProces
   if (waits) tiles.row_block = equal_parts(form.rows, sums / (tiles.column_block + width), rows);
   share(form, processor, tiles);
 
-  tiles.pack_left = !in_place.left || (in_place.left_stride * element) % kSetsRepeat == 0;
+  tiles.pack_left = !reads_left;
   // A panel that at most two tiles read is read in place.
   tiles.pack_right = !in_place.right || form.rows > 2L * rows;
   return tiles;
