@@ -2,6 +2,7 @@
 #include "backends/codegen/contraction_tiles.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "backends/backend.h"
 
@@ -95,7 +96,14 @@ ContractionTiles contraction_tiles(const ContractionForm& form, const HostProces
   const bool waits = tiles.depth_block < form.depth;
   const std::int64_t sums = processor.sums / element;
   std::int64_t columns = processor.right_block / (element * tiles.depth_block);
-  if (waits) columns = std::min(columns, std::max<std::int64_t>(sums / form.rows, 4L * width));
+  if (waits) {
+    // Each block of columns copies the rows again, unless they are read in place: then a square
+    // block copies least.
+    std::int64_t most = sums / form.rows;
+    if (!reads_left)
+      most = std::max(most, static_cast<std::int64_t>(std::sqrt(static_cast<double>(sums))));
+    columns = std::min(columns, std::max<std::int64_t>(most, 4L * width));
+  }
   tiles.column_block = equal_parts(form.columns, columns, width);
   tiles.row_block = form.rows;
   if (waits) tiles.row_block = equal_parts(form.rows, sums / (tiles.column_block + width), rows);
