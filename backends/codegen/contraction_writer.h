@@ -35,6 +35,8 @@ class ContractionWriter {
                     ir::DType output);
 
   InPlace in_place() const { return {left_.plain, right_.plain, left_.own_stride}; }
+  // Whether packing the columns would transpose them.
+  bool transposes_columns() const { return reads_along_depth(right_, form_.right.columns); }
   // Bytes of a term.
   int element() const { return element_; }
   ContractionText text(const ContractionTiles& tiles);
