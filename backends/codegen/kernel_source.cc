@@ -62,13 +62,13 @@ bool is_view(const ir::LoopNest& nest, const ir::Denotation& denotation,
 }
 
 // Thinner contractions than these are no slower as loops.
-constexpr std::int64_t kLeastRows = 3, kLeastColumns = 8, kLeastDepth = 4;
+constexpr std::int64_t kFewRows = 3, kLeastColumns = 8, kLeastDepth = 4;
 
 bool is_worthwhile(const ContractionForm& form, const ContractionOptions& options) {
   const double products = form.products() / static_cast<double>(form.batch);
   return products >= options.least_products &&
          (options.least_products <= 1 ||
-          (form.rows >= kLeastRows && form.columns >= kLeastColumns && form.depth >= kLeastDepth));
+          (form.columns >= kLeastColumns && form.depth >= kLeastDepth));
 }
 
 // The statements of the kernel in tiles; empty where it is no contraction, or a thin one.
@@ -78,6 +78,8 @@ std::string tiled_body(const ir::LoopNest& nest, std::span<const ir::TensorType>
   const auto form = contraction_form(nest, inputs);
   if (!form || !is_worthwhile(*form, options)) return {};
   ContractionWriter writer(*form, inputs, kernel.output);
+  // Few rows do not pay for a transposition. Loops over neighbouring terms are fast.
+  if (options.least_products > 1 && form->rows < kFewRows && writer.transposes_columns()) return {};
   ContractionText text =
       writer.text(contraction_tiles(*form, options.processor, writer.element(), writer.in_place()));
   kernel.is_tiled = true;
