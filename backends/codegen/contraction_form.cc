@@ -238,7 +238,9 @@ class Finder {
     if (swap) std::swap(sides_[0], sides_[1]);
     rows_ = own[swap ? 1 : 0];
     columns_ = own[swap ? 0 : 1];
-    return true;
+    // Each element's sum must depend on a variable of the innermost loop, or the writer would move
+    // what follows it out of that loop.
+    return !columns_.empty();
   }
 
   static int added(LoopNest& nest, NestNode node) {
