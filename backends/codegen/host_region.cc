@@ -49,12 +49,14 @@ bool HostRegion::load(std::shared_ptr<const HostLibrary> library) {
 }
 
 base::Status HostRegion::run(std::span<const void* const> inputs, void* output, int threads) {
-  return function_ != nullptr ? call(inputs, output, threads) : interpret(inputs, output);
+  if (function_ == nullptr) return interpret(inputs, output);
+  const int failure = call(inputs, output, threads);
+  if (failure == static_cast<int>(KernelFailure::kNotFinite)) return interpret(inputs, output);
+  return failure_status(failure, label_);
 }
 
 // More parts than threads even out parts of unequal cost. Any failed part makes the run fail.
-base::Status HostRegion::call(std::span<const void* const> inputs, void* output,
-                              int threads) const {
+int HostRegion::call(std::span<const void* const> inputs, void* output, int threads) const {
   const std::int64_t parts =
       operations_ < kWorkWorthThreads || threads <= 1
           ? 1
@@ -69,7 +71,7 @@ base::Status HostRegion::call(std::span<const void* const> inputs, void* output,
       failure = own;
     }
   }
-  return failure_status(failure, label_);
+  return failure;
 }
 
 // Evaluates the region's nodes one by one on copies of the inputs.

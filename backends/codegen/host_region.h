@@ -41,7 +41,8 @@ class HostRegion {
     std::vector<std::size_t> operands;  // indices of types_, then of parts
   };
 
-  base::Status call(std::span<const void* const> inputs, void* output, int threads) const;
+  // The failure word (KernelFailure).
+  int call(std::span<const void* const> inputs, void* output, int threads) const;
   base::Status interpret(std::span<const void* const> inputs, void* output);
 
   std::string label_;

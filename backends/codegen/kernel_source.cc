@@ -5,6 +5,8 @@
 #include <map>
 #include <string_view>
 
+#include "backends/codegen/contraction_form.h"
+#include "backends/codegen/contraction_writer.h"
 #include "backends/codegen/lowering.h"
 #include "backends/codegen/prelude.h"
 #include "backends/codegen/writer.h"
@@ -59,6 +61,55 @@ bool is_view(const ir::LoopNest& nest, const ir::Denotation& denotation,
          inputs[0].elements() == denotation.type.elements();
 }
 
+// Thinner contractions than these are no slower as loops.
+constexpr std::int64_t kFewRows = 3, kLeastColumns = 8, kLeastDepth = 4;
+
+bool is_worthwhile(const ContractionForm& form, const ContractionOptions& options) {
+  const double products = form.products() / static_cast<double>(form.batch);
+  return products >= options.least_products &&
+         (options.least_products <= 1 ||
+          (form.columns >= kLeastColumns && form.depth >= kLeastDepth));
+}
+
+// The statements of the kernel in tiles; empty where it is no contraction, or a thin one.
+std::string tiled_body(const ir::LoopNest& nest, std::span<const ir::TensorType> inputs,
+                       const ContractionOptions& options, KernelSource& kernel) {
+  if (!options.tiled) return {};
+  const auto form = contraction_form(nest, inputs);
+  if (!form || !is_worthwhile(*form, options)) return {};
+  ContractionWriter writer(*form, inputs, kernel.output);
+  // Few rows do not pay for a transposition. Loops over neighbouring terms are fast.
+  if (options.least_products > 1 && form->rows < kFewRows && writer.transposes_columns()) return {};
+  ContractionText text =
+      writer.text(contraction_tiles(*form, options.processor, writer.element(), writer.in_place()));
+  kernel.is_tiled = true;
+  kernel.steps = text.steps;
+  kernel.memory = text.memory;
+  kernel.work.operations = text.operations;
+  kernel.text = std::move(text.functions);
+  return std::move(text.body);
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+// Fills in the name, a hash of types, launch and text: equal kernels of several regions are
+// compiled once.
+void finish(KernelSource& kernel, const std::string& body, Target target) {
+  // The text mentions the flag only where a check can set it.
+  kernel.may_fail = body.find("failure") != std::string::npos;
+  std::string types = element_type(kernel.output);
+  for (const ir::DType type : kernel.inputs) types += " " + element_type(type);
+  if (target == Target::kCuda) types += " " + std::to_string(kernel.threads);
+  kernel.name = "kernel_" + base::content_hash(types + "\n" + kernel.text + body).to_hex();
+  kernel.text +=
+      (target == Target::kCuda ? cuda_signature(kernel) : host_signature(kernel)) + body + "}\n";
+  replace_all(kernel.text, "KERNEL", kernel.name);
+}
+
 }  // namespace
 
 base::Status failure_status(int failure, const std::string& label) {
@@ -68,21 +119,33 @@ base::Status failure_status(int failure, const std::string& label) {
       return base::bad_input(label + ": an index that a tensor supplies is out of range");
     case KernelFailure::kDivisionByZero:
       return base::bad_input(label + ": integer division by zero");
+    case KernelFailure::kNotFinite:
+      return base::internal_error(label + ": a padded contraction of values that are not finite");
   }
   return base::internal_error(label + ": kernel failure " + std::to_string(failure));
 }
 
 base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
                                        std::span<const ir::TensorType> inputs, Target target,
-                                       const LeastPacks& least) {
+                                       const LeastPacks& least,
+                                       const ContractionOptions& contractions) {
   KernelSource kernel;
   kernel.output = denotation.type.dtype;
   for (const ir::TensorType& type : inputs) kernel.inputs.push_back(type.dtype);
+  kernel.work.bytes = static_cast<double>(denotation.type.bytes());
+  for (const ir::TensorType& type : inputs) kernel.work.bytes += static_cast<double>(type.bytes());
   // Computed in double, each value of type f32 needs a rounding of its own, which f32 precision
   // writes as a cast. Computed in float, values are f32 anyway, and f64 precision drops the casts.
   const auto precision =
       computes_in_double(inputs, kernel.output) ? ir::Precision::kF32 : ir::Precision::kF64;
   EGRET_ASSIGN_OR_RETURN(ir::LoopNest nest, lowered(denotation, inputs, precision));
+  if (target == Target::kHost) {
+    const std::string body = tiled_body(nest, inputs, contractions, kernel);
+    if (kernel.is_tiled) {
+      finish(kernel, body, target);
+      return kernel;
+    }
+  }
   kernel.is_product = ir::find_contraction(nest).has_value();
   ir::merge_variables(nest);
 
@@ -92,18 +155,8 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   set_launch(loops, target, kernel);
   Writer writer(nest, packing, loops, target, inputs, kernel.output);
   const std::string body = writer.body();
-  // The text mentions the flag only where a check can set it.
-  kernel.may_fail = body.find("failure") != std::string::npos;
-  std::string types = element_type(kernel.output);
-  for (const ir::DType type : kernel.inputs) types += " " + element_type(type);
-  if (target == Target::kCuda) types += " " + std::to_string(kernel.threads);
-  // The name hashes types, launch and text, so equal kernels of several regions are compiled once.
-  kernel.name = "kernel_" + base::content_hash(types + "\n" + body).to_hex();
-  kernel.text =
-      (target == Target::kCuda ? cuda_signature(kernel) : host_signature(kernel)) + body + "}\n";
   kernel.work.operations = writer.operations();
-  kernel.work.bytes = static_cast<double>(denotation.type.bytes());
-  for (const ir::TensorType& type : inputs) kernel.work.bytes += static_cast<double>(type.bytes());
+  finish(kernel, body, target);
   return kernel;
 }
 
@@ -112,6 +165,12 @@ std::string source_of(std::span<const KernelSource* const> kernels, Target targe
   std::map<std::string_view, std::string_view> texts;
   for (const KernelSource* kernel : kernels) texts.emplace(kernel->name, kernel->text);
   std::string source = prelude(target);
+  std::int64_t memory = 0;
+  for (const KernelSource* kernel : kernels) memory = std::max(memory, kernel->memory);
+  if (memory > 0) {
+    source += "alignas(64) static thread_local unsigned char egret_work[" + std::to_string(memory) +
+              "];\n";
+  }
   for (const auto& [name, text] : texts) source += text;
   return source;
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/codegen/contraction_tiles.h"
 #include "backends/codegen/packing.h"
 #include "backends/codegen/schedule.h"
 #include "base/status.h"
@@ -21,7 +22,14 @@
 namespace egret::backends::codegen {
 
 // The failure word of a kernel; 0 is none.
-enum class KernelFailure : int { kNone = 0, kIndexOutOfRange = 1, kDivisionByZero = 2 };
+enum class KernelFailure : int {
+  kNone = 0,
+  kIndexOutOfRange = 1,
+  kDivisionByZero = 2,
+  // A sum of products with guards is NaN, perhaps by a factor that the guards exclude. The output
+  // is worthless, and the interpreter must compute it (host only).
+  kNotFinite = 3,
+};
 // bad_input that names the failure and `label`; ok for kNone.
 base::Status failure_status(int failure, const std::string& label);
 
@@ -43,25 +51,37 @@ struct KernelSource {
   std::int64_t blocks = 1;
   int threads = 1;
   int width = 1;  // CUDA: elements that a thread computes at a time
+  // Host: bytes of scratch memory of each thread, which source_of() provides.
+  std::int64_t memory = 0;
   KernelWork work;
   // Data can make it fail; otherwise it does not write the failure word.
   bool may_fail = false;
   // The output equals the only input element by element (a reshape), and may share its memory.
   bool is_view = false;
-  // A sum of products. The interpreter's packed products (ir/evaluate/contraction.h) are
-  // several times faster than loops: f64 on one thread, 64x64 3.3, 512x512 50 times.
+  // A sum of products as plain loops. The interpreter's packed products
+  // (ir/evaluate/contraction.h) are several times faster than loops: f64 on one thread, 64x64 3.3,
+  // 512x512 50 times.
   bool is_product = false;
+  bool is_tiled = false;  // a contraction in tiles (contraction_writer.h)
 
   // CUDA:  extern "C" __global__ void __launch_bounds__(THREADS)
   //            NAME(const T* in0, .., T* out, int* failure)
   // host:  extern "C" void NAME(const void* const* in, void* out, int* failure, i64 low, i64 high)
 };
 
+// How contractions are emitted for the host.
+struct ContractionOptions {
+  bool tiled = true;             // else as loops
+  double least_products = 4096;  // fewer are not tiled, and thin ones are not
+  HostProcessor processor = HostProcessor::this_one();
+};
+
 // `inputs` are the types of the denotation's inputs; all sizes are known, and the output has
 // elements. Errors: unsupported for more than 60 loops. Time: linear in the size of the definition.
 base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
                                        std::span<const ir::TensorType> inputs, Target target,
-                                       const LeastPacks& least = {});
+                                       const LeastPacks& least = {},
+                                       const ContractionOptions& contractions = {});
 
 // One file: the prelude and each kernel once, in the order of their names. Plans with the same
 // kernels then share the compiled file.

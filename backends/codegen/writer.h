@@ -12,6 +12,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/codegen/kernel_source.h"
@@ -37,6 +38,23 @@ class Writer {
   // The statements of the kernel, and the number of operations that they execute.
   std::string body();
   double operations() const { return operations_; }
+
+  // A loop that the caller writes around a value: its header (with the brace), the text of the
+  // variables that it binds, statements at its beginning, and values that these compute.
+  struct GivenLoop {
+    std::string header;
+    std::vector<std::pair<int, std::string>> symbols{};
+    double times = 1;
+    std::vector<std::string> lines{};
+    std::vector<std::pair<int, std::string>> nodes{};
+    bool guarded = false;  // it may run zero times where a value in it must not be computed
+  };
+  // Statements that compute the root's value inside these loops, outermost first, and hand it to
+  // `store`, which makes a statement of it. Counts as body() does.
+  std::string within_loops(std::span<const GivenLoop> loops,
+                           const std::function<std::string(const std::string& value)>& store);
+  // The same, and store the output's element.
+  std::string store_within_loops(std::span<const GivenLoop> loops);
 
  private:
   // The variable that advances by packs.
@@ -83,6 +101,8 @@ class Writer {
   void write_rows();
   void write_lanes();
   void write_store();
+  std::string stored_value();  // the root's value as the output holds it
+  void open_given(std::span<const GivenLoop> loops);
   // Loops over all values of `symbols`: nested loops, or one flat loop from `first` by `stride` to
   // `end` whose counter is decomposed; the last symbol advances by packs of `width`.
   void open_nested(const std::vector<int>& symbols);

@@ -198,21 +198,61 @@ void Writer::write_lanes() {
 }
 
 void Writer::write_store() {
+  const std::string element = stored_value();
+  const bool one_thread = target_ == Target::kCuda && schedule_.by_rows && schedule_.lanes.empty();
+  const std::string who = one_thread ? "if (threadIdx.x == 0) " : "";
+  if (scopes_.back().packed.symbol >= 0) return store_pack(who, element);
+  line(who + "out[" + form(nest_.output) + "] = " + element + ";");
+}
+
+std::string Writer::stored_value() {
   // The store rounds to the output type: skip an equal rounding before it.
   const ir::NestNode& root = nest_.node(nest_.root);
   const bool rounded = root.op == ir::ExprOp::kCast && root.cast == output_ && root.is_real() &&
                        nest_.node(root.kids[0]).is_real() &&
                        (output_ == ir::DType::kF16 || output_ == ir::DType::kBF16);
   const std::string result = value(rounded ? root.kids[0] : nest_.root);
-  const bool one_thread = target_ == Target::kCuda && schedule_.by_rows && schedule_.lanes.empty();
   std::string element = "(" + element_type(output_) + ")" + result;
   if (output_ == ir::DType::kF16) element = "f16_bits(" + result + ")";
   if (output_ == ir::DType::kBF16) element = "bf16_bits(" + result + ")";
   if (output_ == ir::DType::kBool) element = result + " != 0";
   count(2);
-  const std::string who = one_thread ? "if (threadIdx.x == 0) " : "";
-  if (scopes_.back().packed.symbol >= 0) return store_pack(who, element);
-  line(who + "out[" + form(nest_.output) + "] = " + element + ";");
+  return element;
+}
+
+// ---- Loops of a caller
+
+void Writer::open_given(std::span<const GivenLoop> loops) {
+  scopes_.clear();
+  open(Scope{});
+  for (const GivenLoop& given : loops) {
+    Scope scope = loop(given.header, {}, given.times);
+    for (const auto& [symbol, text] : given.symbols) {
+      scope.symbols[symbol] = text;
+      scope.variables |= nest_.symbol(symbol).depends;
+    }
+    for (const auto& [node, text] : given.nodes) scope.nodes[node] = text;
+    scope.guarded = given.guarded;
+    open(std::move(scope));
+    for (const std::string& text : given.lines) line(text);
+  }
+}
+
+std::string Writer::within_loops(
+    std::span<const GivenLoop> loops,
+    const std::function<std::string(const std::string& value)>& store) {
+  open_given(loops);
+  const std::string result = value(nest_.root);
+  line(store(result));
+  close_to(1);
+  return scopes_.back().text;
+}
+
+std::string Writer::store_within_loops(std::span<const GivenLoop> loops) {
+  open_given(loops);
+  write_store();
+  close_to(1);
+  return scopes_.back().text;
 }
 
 }  // namespace egret::backends::codegen

@@ -137,8 +137,9 @@ bool prefers_channels_last(const ir::Graph& graph) {
 // products of one row, chains of concatenations in one buffer. 4: attention, products of up to
 // eight rows. 5: emitted kernels instead of the interpreter. 6: weights on large pages. 7: erf
 // without division, quotients by powers of two as products, dilated convolutions by processor. 8:
-// products of many rows by tiles. 9: tiles of 9 by 48, quotients by constants as products.
-constexpr int kPlans = 9;
+// products of many rows by tiles. 9: tiles of 9 by 48, quotients by constants as products. 10:
+// emitted contractions in tiles.
+constexpr int kPlans = 10;
 
 // Increasing sacrifices of time for less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };

@@ -58,6 +58,14 @@ void merge_within(LoopNest& nest, std::vector<int>& variables) {
 
 }  // namespace
 
+void merge_neighbours(LoopNest& nest, std::vector<int>& variables) {
+  for (std::size_t i = variables.size(); i-- > 1;) {
+    if (!mergeable(nest, variables[i - 1], variables[i])) continue;
+    merge(nest, variables[i - 1], variables[i]);
+    variables.erase(variables.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+  }
+}
+
 // Joins loops over contiguous axes into one. Fewer and longer loops vectorize better and have less
 // overhead.
 void merge_variables(LoopNest& nest) {

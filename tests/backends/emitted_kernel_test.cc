@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "backends/codegen/host_compiler.h"
 #include "backends/timing/measure.h"
@@ -203,21 +205,52 @@ TEST_F(EmittedKernel, GivesOperatorsWhoseOperandsTypeAloneMatters) {
     expect_same_integers(*plan_of(*graph, emission), *graph);
 }
 
-TEST_F(EmittedKernel, LeavesProductsOfRealsToTheInterpreter) {
+// Of f64, for which the backend has no kernel.
+ir::Graph product_of_doubles(std::int64_t size) {
   GraphBuilder b;
-  const Value x = b.input("x", {DType::kF64, {40, 30}});
-  const Value y = b.input("y", {DType::kF64, {30, 50}});
+  const Value x = b.input("x", {DType::kF64, {size, size + 7}});
+  const Value y = b.input("y", {DType::kF64, {size + 7, size}});
   b.output("z", b.add("neg", {b.add("matmul", {x, y})}));
+  auto graph = std::move(b).finish();
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  return *std::move(graph);
+}
+
+TEST_F(EmittedKernel, ComputesLargeProductsInTiles) {
+  const ir::Graph graph = product_of_doubles(230);
+  EXPECT_TRUE(plan_of(graph, Emission::kWhereWorth)->report().fallbacks.empty());
+  (void)expect_matches_reference(graph, 2, 1e-12);
+}
+
+// A tap that the padding excludes is no product with zero where its weight is infinite.
+TEST_F(EmittedKernel, ComputesPaddedConvolutionsOfInfiniteWeights) {
+  GraphBuilder b;
+  std::vector<double> weights(8 * 4 * 9, 0.25);
+  weights[0] = std::numeric_limits<double>::infinity();
+  const Value x = b.add("abs", {b.input("x", {DType::kF32, {1, 4, 9, 11}})});
+  const Value w = b.constant(ir::Tensor::of(DType::kF32, ir::Shape{8, 4, 3, 3}, weights));
+  const Value y = b.add("conv", {x, w},
+                        {{"strides", Integers{1, 1}},
+                         {"pads", Integers{1, 1, 1, 1}},
+                         {"dilations", Integers{1, 1}},
+                         {"group", 1}});
+  b.output("y", b.add("max", {y, b.scalar(DType::kF32, 0.0)}));
   const auto graph = b.finish();
   ASSERT_TRUE(graph.ok()) << graph.status().message();
-  const PlanReport report = plan_of(*graph, Emission::kWhereWorth)->report();
-  ASSERT_GE(report.fallbacks.size(), 1U);
-  EXPECT_EQ(report.fallbacks[0].op, "matmul");
-  EXPECT_EQ(
-      report.fallbacks[0].reason,
-      "matmul of a type other than f32; a sum of products, for which the interpreter is faster");
-  EXPECT_TRUE(plan_of(*graph, Emission::kAll)->report().fallbacks.empty());
-  (void)expect_matches_reference(*graph, 1, 1e-12);
+  const auto plan = find_backend("codegen")->compile(*graph, {.threads = 2});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const auto inputs = random_inputs(**plan, base::Random(1));
+  const auto expected = ir::interpret(*graph, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  const auto actual = (*plan)->run(inputs);
+  ASSERT_TRUE(actual.ok()) << actual.status().message();
+  int finite = 0;
+  for (std::int64_t i = 0; i < (*expected)[0].elements(); ++i) {
+    const double e = (*expected)[0].f64_at(i), a = (*actual)[0].f64_at(i);
+    finite += std::isfinite(e) ? 1 : 0;
+    EXPECT_TRUE(std::isfinite(e) ? std::abs(a - e) < 1e-5 : a == e) << i << ": " << a << ", " << e;
+  }
+  EXPECT_GT(finite, 7 * 99);
 }
 
 TEST_F(EmittedKernel, ReportsWhatDataMakesFail) {

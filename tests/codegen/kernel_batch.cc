@@ -117,7 +117,7 @@ void KernelBatch::add(const ir::Graph& graph, std::vector<ir::Tensor> inputs, st
                          ? node.data
                          : inputs[static_cast<std::size_t>(position)]);
   }
-  auto kernel = emit_kernel(composition->denotation, types, target_, least_);
+  auto kernel = emit_kernel(composition->denotation, types, target_, least_, contractions_);
   if (kernel.status().code() == base::StatusCode::kUnsupported) return;
   ASSERT_TRUE(kernel.ok()) << label << ": " << kernel.status().message();
   auto expected = ir::interpret(graph, inputs);
@@ -131,14 +131,7 @@ std::vector<const KernelSource*> KernelBatch::kernels() const {
   return kernels;
 }
 
-std::string KernelBatch::emitted() const {
-  std::string text = prelude(target_);
-  std::set<std::string> names;
-  for (const Case& each : cases_) {
-    if (names.insert(each.kernel.name).second) text += each.kernel.text;
-  }
-  return text;
-}
+std::string KernelBatch::emitted() const { return source_of(kernels(), target_); }
 
 std::set<std::string> KernelBatch::kernel_names() const {
   std::set<std::string> names;

@@ -20,8 +20,9 @@ std::string difference(const ir::Tensor& actual, const ir::Tensor& expected, dou
 
 class KernelBatch {
  public:
-  explicit KernelBatch(Target target, const LeastPacks& least = {})
-      : target_(target), least_(least) {}
+  explicit KernelBatch(Target target, const LeastPacks& least = {},
+                       const ContractionOptions& contractions = {})
+      : target_(target), least_(least), contractions_(contractions) {}
 
   // The graph's only output as one kernel, and its expected value on these inputs: a tensor, or the
   // failure that the kernel must report too. Left out when it is unsupported.
@@ -52,6 +53,7 @@ class KernelBatch {
 
   Target target_;
   LeastPacks least_;
+  ContractionOptions contractions_;
   std::vector<Case> cases_;
 };
 

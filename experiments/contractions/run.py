@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generated contractions beside the CPU backend's kernels, for each distinct convolution and product of several models.
+
+A contraction becomes a file of one operator with random weights. Both backends run it in turns, round by round. A time is
+the least of the rounds' tenth percentiles, since other processes only add to it. The outputs of the generated kernel are
+checked against the interpreter's.
+"""
+import pathlib
+import statistics
+import sys
+import tempfile
+
+import numpy
+import onnx
+from onnx import helper, numpy_helper
+
+from lib import egret, models, onnx_graph, results, settings
+
+HERE = pathlib.Path(__file__).resolve().parent
+COLUMNS = ["model", "kernel", "shapes", "count", "right", "generated_ms", "library_ms", "ratio", "implementation",
+           "reorders", "mflop", "mbytes", "roofline_ms", "generated_share", "library_share"]
+
+
+def shapes_by_name(model):
+    known = {tensor.name: list(tensor.dims) for tensor in model.graph.initializer}
+    inferred = onnx.shape_inference.infer_shapes(model).graph
+    for value in [*inferred.input, *inferred.value_info, *inferred.output]:
+        known[value.name] = [dimension.dim_value for dimension in value.type.tensor_type.shape.dim]
+    return known
+
+
+def contractions_of(path):
+    """The distinct contractions of a model, and how often each occurs: a tuple of operator, shapes of its operands,
+    attributes, and which operands are weights."""
+    model = onnx.load(str(path))
+    shapes = shapes_by_name(model)
+    weights = {tensor.name for tensor in model.graph.initializer}
+    found = {}
+    for node in model.graph.node:
+        if node.op_type not in ("Conv", "MatMul", "Gemm"):
+            continue
+        operands = tuple((tuple(shapes[name]), name in weights) for name in node.input if name)
+        attributes = tuple(sorted((name, tuple(value) if isinstance(value, list) else value)
+                                  for name, value in onnx_graph.attributes_of(node).items()))
+        key = (node.op_type, operands, attributes)
+        found[key] = found.get(key, 0) + 1
+    return found
+
+
+def write(contraction, path):
+    """A file of this contraction alone."""
+    kind, operands, attributes = contraction
+    random = numpy.random.default_rng(3)
+    inputs, weights, names = [], [], []
+    for i, (shape, is_weight) in enumerate(operands):
+        names.append(f"x{i}")
+        if is_weight:
+            values = random.standard_normal(shape, dtype=numpy.float32) / numpy.sqrt(numpy.prod(shape[1:], initial=1))
+            weights.append(numpy_helper.from_array(values.astype(numpy.float32), names[-1]))
+        else:
+            inputs.append(helper.make_tensor_value_info(names[-1], onnx.TensorProto.FLOAT, shape))
+    node = helper.make_node(kind, names, ["y"], **dict(attributes))
+    output = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    graph = helper.make_graph([node], "contraction", inputs, [output], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(onnx.shape_inference.infer_shapes(model), str(path))
+
+
+def name_of(contraction):
+    kind, operands, attributes = contraction
+    special = {name: value for name, value in attributes if name in ("strides", "dilations", "group")
+               and value not in ((1, 1), 1)}
+    return kind, " ".join("x".join(map(str, shape)) for shape, _ in operands if len(shape) > 1) + "".join(
+        f" {name} {value if isinstance(value, int) else value[0]}" for name, value in special.items())
+
+
+def is_right(path, threads):
+    try:
+        egret.run("run", path, "--backend", "codegen", "--check", "--threads", threads, accept=(0,))
+    except egret.EgretError:
+        return False
+    return True
+
+
+def row_of(path, config):
+    flags = ["--threads", config["threads"], "--time", f"{config['seconds']}s", "--kernels"]
+    generated, library = [], []
+    for _ in range(config["rounds"]):
+        report = egret.call("bench", path, "--backend", "codegen", *flags)
+        work = report["kernels"]
+        generated.append(report["p10_s"])
+        report = egret.call("bench", path, *flags)
+        kernels = report["kernels"]
+        total = sum(kernel["seconds"] for kernel in kernels)
+        reorders = sum(kernel["seconds"] for kernel in kernels if kernel["kernel"] == "reorder") / total
+        library.append(report["p10_s"] * (1 - reorders))
+    main = max(kernels, key=lambda kernel: kernel["flops"])
+    ours, theirs = min(generated), min(library)
+    return {"generated_ms": f"{1e3 * ours:.4f}", "library_ms": f"{1e3 * theirs:.4f}", "ratio": f"{ours / theirs:.3f}",
+            "implementation": main["implementation"], "reorders": f"{reorders:.2f}",
+            "mflop": f"{sum(kernel['flops'] for kernel in work) / 1e6:.3f}",
+            "mbytes": f"{sum(kernel['bytes'] for kernel in work) / 1e6:.3f}"}
+
+
+def set_shares(table, bytes_per_second):
+    """The roofline's arithmetic is the best rate of a generated kernel, none of which saves products."""
+    rows = [{name: float(row[name]) for name in ("mflop", "mbytes", "generated_ms", "library_ms")} for row in table.rows]
+    rate = max(row["mflop"] / row["generated_ms"] for row in rows)
+    for row, kept in zip(rows, table.rows):
+        least = max(row["mflop"] / rate, row["mbytes"] * 1e9 / bytes_per_second)
+        table.set({name: kept[name] for name in ("model", "kernel", "shapes")}, roofline_ms=f"{least:.4f}",
+                  generated_share=f"{least / row['generated_ms']:.3f}", library_share=f"{least / row['library_ms']:.3f}")
+
+
+def main():
+    mode, forms = settings.read(__doc__, HERE)
+    config = forms[mode]
+    table = results.Table("contractions", mode, COLUMNS, ["model", "kernel", "shapes"],
+                          {"egret": egret.version(), "threads": config["threads"]})
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        wanted = []
+        for model in config["models"]:
+            with models.located(model, folder) as path:
+                found = contractions_of(path)
+            for contraction, count in list(found.items())[:config.get("most")]:
+                kernel, shapes = name_of(contraction)
+                key = {"model": model.split(":", 1)[1], "kernel": kernel, "shapes": shapes}
+                if not table.has(**key):
+                    wanted.append((key, contraction, count))
+        in_time = settings.WithinTime(wanted)
+        for key, contraction, count in in_time:
+            path = folder / "contraction.onnx"
+            write(contraction, path)
+            table.add(**key, count=count, right=int(is_right(path, config["threads"])), **row_of(path, config))
+        if in_time.left:
+            return 0  # the next call goes on
+        path = folder / "contraction.onnx"
+        write(next(iter(found)), path)
+        set_shares(table, egret.call("bench", path, "--kernels", "--time", "0.01s")["rates"]["bytes_per_second"])
+    table.finish()
+    table.print()
+    ratios = [float(row["ratio"]) for row in table.rows]
+    # Products of one row remain loops.
+    products = [float(row["ratio"]) for row in table.rows
+                if row["kernel"] != "Conv" and int(row["shapes"].split()[0].split("x")[-2]) > 2]
+    return results.judge(HERE / "expected.json", mode, {
+        "right": statistics.mean(float(row["right"]) for row in table.rows), "kernels": len(ratios),
+        "median_ratio": statistics.median(ratios), **({"product_ratio": statistics.median(products)} if products else {})})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

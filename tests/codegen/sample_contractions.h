@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random sums of products: matrix products, convolutions and their adjoints, einsum, behind and
+// before what fuses with them.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/graph/graph.h"
+
+namespace egret::backends::codegen {
+
+// Types, layouts, strides, padding, groups, dilations and sizes (1 too) follow from the seed.
+ir::Graph random_contraction(std::uint64_t seed);
+
+}  // namespace egret::backends::codegen
