@@ -144,7 +144,7 @@ class TorchCompiled(TorchEager):
     def _prepared(self, network):
         import torch._inductor.config
         torch._inductor.config.freezing = True
-        return self.torch.compile(network, mode="max-autotune-no-cudagraphs")
+        return self.torch.compile(network)
 
 
 class Egret:

@@ -302,6 +302,17 @@ Value repeated(Program& p, std::int64_t axis) {
   return p("reshape", {p("broadcast", {x}, {{"shape", apart}})}, {{"shape", Integers{1, 6, 7, 4}}});
 }
 
+TEST(Attention, IsFoundWithTransposedKeys) {
+  const auto of = [](std::int64_t queries, std::int64_t axis) {
+    Program p;
+    const Value scores = p("matmul", {p.input({2, queries, 4}), p.input({2, 4, 6})});
+    return p.finish({p("matmul", {p("softmax", {scores}, along(axis)), p.input({2, 6, 4})})});
+  };
+  EXPECT_TRUE(fires(of(5, 2), "attention-from-transposed-keys"));
+  EXPECT_FALSE(fires(of(5, 1), "attention-from-transposed-keys"));
+  EXPECT_FALSE(fires(of(4, 2), "attention-from-transposed-keys"));  // keys as large as the scores
+}
+
 TEST(GroupedHeads, AreRowsOfOneProduct) {
   const auto scores = [](std::int64_t axis) {
     Program p;
