@@ -122,6 +122,31 @@ class Torch:
         return [output.numpy() for output in self.results]
 
 
+class TorchEager(Torch):
+    """PyTorch as it runs by itself: one operator after the other, of the nodes traced into straight-line code."""
+
+    def bind(self, given):
+        from torch.fx.experimental.proxy_tensor import make_fx
+        self.given = [self.torch.from_numpy(given[name]) for name, _, _ in self.inputs]
+        graph = self.graph
+        self.graph = None  # its weights are the network's from here on
+        with self.torch.no_grad():
+            self.network = self._prepared(make_fx(lambda *values: graph(graph.weights, *values))(*self.given))
+            self._specialize()
+
+    def _prepared(self, network):
+        return network
+
+
+class TorchCompiled(TorchEager):
+    """torch.compile, from PyTorch 2 on, with weights as constants."""
+
+    def _prepared(self, network):
+        import torch._inductor.config
+        torch._inductor.config.freezing = True
+        return self.torch.compile(network)
+
+
 class Egret:
     """A session of the built Python package, for comparisons in which both sides are run alike."""
 
@@ -142,7 +167,7 @@ class Egret:
 
 
 ENGINES = {engine.package: engine for engine in (OnnxRuntime, OpenVino, Torch)}
-SESSIONS = {**ENGINES, "egret": Egret}
+SESSIONS = {**ENGINES, "egret": Egret, "torch_eager": TorchEager, "torch_compile": TorchCompiled}
 
 
 def version(package):

@@ -6,12 +6,21 @@ import time
 import tomllib
 
 
+def parser(description):
+    """Of the flags that every experiment has; `mode` is the form, "smoke" or "full" (as without a flag)."""
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument("--smoke", dest="mode", action="store_const", const="smoke", default="full")
+    made.add_argument("--full", dest="mode", action="store_const", const="full")
+    return made
+
+
+def config_of(folder):
+    return tomllib.loads((folder / "config.toml").read_text())
+
+
 def read(description, folder):
-    """The form that the command line asks for ("smoke" or "full", as without a flag), and config.toml."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--smoke", dest="mode", action="store_const", const="smoke", default="full")
-    parser.add_argument("--full", dest="mode", action="store_const", const="full")
-    return parser.parse_args().mode, tomllib.loads((folder / "config.toml").read_text())
+    """The form that the command line asks for, and config.toml."""
+    return parser(description).parse_args().mode, config_of(folder)
 
 
 class WithinTime:

@@ -54,6 +54,11 @@ def operators(device, real="float32"):
         return inputs[0].reshape([inputs[0].shape[i] if size == 0 else int(size)
                                   for i, size in enumerate(inputs[1])])
 
+    def unsqueeze(inputs, attributes):
+        axes = inputs[1].tolist() if len(inputs) > 1 else attributes["axes"]
+        rank = inputs[0].ndim + len(axes)
+        return functools.reduce(torch.unsqueeze, sorted(axis % rank for axis in axes), inputs[0])
+
     def split(inputs, attributes):
         axis = attributes.get("axis", 0)
         if len(inputs) > 1:
@@ -134,6 +139,7 @@ def operators(device, real="float32"):
         "LayerNormalization": layer_norm, "Reshape": reshape, "Split": split, "ReduceMean": reduce_mean,
         "ConstantOfShape": constant_of_shape, "Trilu": trilu, "Clip": clip,
         "MatMul": lambda x, a: torch.matmul(x[0], x[1]), "Add": lambda x, a: x[0] + x[1],
+        "Sub": lambda x, a: x[0] - x[1], "Exp": lambda x, a: torch.exp(x[0]),
         "Mul": lambda x, a: x[0] * x[1], "Div": lambda x, a: x[0] / x[1], "Neg": lambda x, a: -x[0],
         "Relu": lambda x, a: torch.relu(x[0]), "Tanh": lambda x, a: torch.tanh(x[0]),
         "Erf": lambda x, a: torch.erf(x[0]), "Sigmoid": lambda x, a: torch.sigmoid(x[0]),
@@ -144,6 +150,7 @@ def operators(device, real="float32"):
         "Max": lambda x, a: functools.reduce(torch.maximum, x),
         "LeakyRelu": lambda x, a: F.leaky_relu(x[0], a.get("alpha", 0.01)),
         "Transpose": lambda x, a: x[0].permute(a["perm"]),
+        "Unsqueeze": unsqueeze, "Identity": lambda x, a: x[0],
         "Expand": lambda x, a: torch.broadcast_to(x[0], torch.broadcast_shapes(x[0].shape,
                                                                                 tuple(int(s) for s in x[1]))),
     }

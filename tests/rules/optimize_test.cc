@@ -5,87 +5,19 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/evaluate/interpreter.h"
-#include "ir/graph/builder.h"
 #include "rules/tensors/compile.h"
 #include "rules/tensors/constant_folding.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/saturate.h"
+#include "tests/rules/program.h"
 #include "tests/rules/smallest_selection.h"
 
 namespace egret::rules {
 namespace {
 
 using ir::Attrs;
-using ir::DType;
-using ir::GraphBuilder;
 using ir::Integers;
-using ir::Tensor;
 using ir::Value;
-
-class Program {
- public:
-  Value input(std::initializer_list<std::int64_t> shape) {
-    return b_.input("x" + std::to_string(inputs_++), {DType::kF32, shape});
-  }
-  Value weight(std::initializer_list<std::int64_t> shape) {
-    return b_.constant(Tensor::random({DType::kF32, shape}, random_),
-                       "w" + std::to_string(weights_++));
-  }
-  Value positive(std::initializer_list<std::int64_t> shape) {
-    Tensor t = Tensor::random({DType::kF32, shape}, random_);
-    for (std::int64_t i = 0; i < t.elements(); ++i) t.set_f64(i, std::abs(t.f64_at(i)) + 0.1);
-    return b_.constant(t, "w" + std::to_string(weights_++));
-  }
-  Value scalar(double value) { return b_.scalar(DType::kF32, value); }
-  Value operator()(std::string_view op, std::initializer_list<Value> inputs, Attrs attrs = {}) {
-    return b_.add(op, inputs, std::move(attrs));
-  }
-  Value conv(Value x, Value w, std::int64_t pad = 0, std::int64_t stride = 1) {
-    return b_.add("conv", {x, w},
-                  {{"strides", Integers{stride, stride}},
-                   {"pads", Integers{pad, pad, pad, pad}},
-                   {"dilations", Integers{1, 1}}});
-  }
-  Value fused_conv(Value x, Value w, Value bias, std::int64_t pad = 0) {
-    return b_.add("fused_conv", {x, w, bias},
-                  {{"strides", Integers{1, 1}},
-                   {"pads", Integers{pad, pad, pad, pad}},
-                   {"dilations", Integers{1, 1}}});
-  }
-  ir::Graph finish(std::initializer_list<Value> outputs) {
-    int i = 0;
-    for (const Value value : outputs) b_.output("y" + std::to_string(i++), value);
-    auto graph = b_.finish();
-    EXPECT_TRUE(graph.ok()) << graph.status().message();
-    return *std::move(graph);
-  }
-
- private:
-  GraphBuilder b_;
-  base::Random random_{5};
-  int inputs_ = 0;
-  int weights_ = 0;
-};
-
-void expect_equal(const ir::Graph& a, const ir::Graph& b) {
-  base::Random random(11);
-  std::vector<Tensor> inputs;
-  for (const ir::NodeId id : a.inputs()) inputs.push_back(Tensor::random(a.node(id).type, random));
-  const auto x = ir::interpret(a, inputs);
-  const auto y = ir::interpret(b, inputs);
-  ASSERT_TRUE(x.ok()) << x.status().message();
-  ASSERT_TRUE(y.ok()) << y.status().message();
-  ASSERT_EQ(x->size(), y->size());
-  for (std::size_t i = 0; i < x->size(); ++i) {
-    ASSERT_EQ((*x)[i].elements(), (*y)[i].elements());
-    for (std::int64_t k = 0; k < (*x)[i].elements(); ++k) {
-      const double u = (*x)[i].f64_at(k);
-      const double v = (*y)[i].f64_at(k);
-      ASSERT_LE(std::abs(u - v), 1e-5 * (1 + std::abs(u))) << "output " << i << " element " << k;
-    }
-  }
-}
 
 struct Optimized {
   ir::Graph graph;

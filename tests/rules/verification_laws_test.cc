@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "rules/proving/verification.h"
 #include "tests/rules/parsed_rule.h"
@@ -271,6 +272,39 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("max(?x, value(-2147483648.0)) where dtype(?x) == \"i64\" => ?x",
                     "cast{to=?u}(add(?x, ?y)) where dtype(?x) == \"i8\" and dtype(?y) == \"i8\""
                     " and ?u == \"i32\" => add(cast{to=?u}(?x), cast{to=?u}(?y))"));
+
+// A channel's group of two is half of its group: o div 2n is (o div n) div 2.
+constexpr std::string_view kGroupsInPairs =
+    "conv{group=?g, pads=[0, 0], strides=[1], dilations=[1]}(?x, ?w)"
+    " let ?h = ?g / 2"
+    " let ?o = dim(?w, 0) / ?g"
+    " where ?g == 2 * ?h and dim(?w, 0) == ?g * ?o"
+    " let e = eye{rows=2, columns=2, dtype=dtype(?w)}()"
+    " let a = reshape{shape=[dim(?w, 0), 1, 1]}(broadcast{shape=[?h, 2, ?o]}("
+    "   reshape{shape=[2, 1]}(slice{axis=0, start=0, size=1, step=1}(e))))"
+    " let b = reshape{shape=[dim(?w, 0), 1, 1]}(broadcast{shape=[?h, 2, ?o]}("
+    "   reshape{shape=[2, 1]}(slice{axis=0, start=1, size=1, step=1}(e))))"
+    " => conv{group=?h, pads=[0, 0], strides=[1], dilations=[1]}(?x, ";
+
+// The kernel of a mean of a convolution: u = r + i, where another read gives r = u - (k - 1) + j.
+constexpr std::string_view kMeanOfConv =
+    "avg_pool{kernel=?k, pads=[0, 0], dilations=[1], strides=?t, count_include_pad=1}("
+    "  conv{strides=[1], dilations=[1], group=1, pads=[0, 0]}(?x, ?w))"
+    " where is_float(?x) and rank(?x) == 3"
+    " => conv{pads=[0, 0], strides=?t, dilations=[1], group=1}(?x, avg_pool{kernel=?k,"
+    "  pads=[?k[0] - 1, ?k[0] - 1], dilations=[1], strides=[1], count_include_pad=";
+
+TEST(NestedQuotients, AreBoundedByEachOther) {
+  const std::string begin(kGroupsInPairs);
+  EXPECT_EQ(status_of(begin + "concat{axis=1}(mul(?w, a), mul(?w, b)))"), "proven");
+  EXPECT_EQ(status_of(begin + "concat{axis=1}(mul(?w, b), mul(?w, a)))"), "refuted");
+}
+
+TEST(Bijections, SolveSumsOfTwoVariablesByAnotherEquation) {
+  const std::string begin(kMeanOfConv);
+  EXPECT_EQ(status_of(begin + "1}(?w))"), "proven");
+  EXPECT_EQ(status_of(begin + "0}(?w))"), "refuted");  // the rim of the kernel counts less
+}
 
 }  // namespace
 }  // namespace egret::rules

@@ -63,7 +63,8 @@ bool solve_digits(AtomTable& atoms, const std::vector<AtomId>& unknowns, const P
   std::vector<Polynomial> ratios;
   for (std::size_t k = 0; k + 1 < radices.size(); ++k) {
     const Division ratio = divide(radices[k + 1].first, radices[k].first);
-    if (!ratio.rest.is_zero()) return false;
+    // v + w alone says nothing of v: another equation has to.
+    if (!ratio.rest.is_zero() || ratio.whole == Polynomial(1)) return false;
     ratios.push_back(ratio.whole);
   }
   const Polynomial number = a - form->rest;

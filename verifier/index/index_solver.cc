@@ -82,6 +82,34 @@ Facts useful_products(const Facts& facts, const std::set<Monomial>& also) {
   return products;
 }
 
+// The integer c >= 2 with a = c * b, if there is one.
+std::optional<std::int64_t> multiple_of(const Polynomial& a, const Polynomial& b) {
+  if (a.terms().empty() || a.terms().size() != b.terms().size()) return std::nullopt;
+  const std::int64_t whole = a.terms().begin()->second;
+  const std::int64_t part = b.terms().begin()->second;
+  if (part == 0 || whole % part != 0 || whole / part < 2) return std::nullopt;
+  return a == Polynomial(whole / part) * b ? std::optional(whole / part) : std::nullopt;
+}
+
+// a div (c*d) is (a div d) div c: its bounds by a div d, for quotients whose divisors d are
+// positive by `is_divisor`. A grouped convolution and one with fewer groups divide the same channel
+// so.
+template <typename IsDivisor>
+void add_nested_quotients(const AtomTable& atoms, const std::vector<AtomId>& quotients,
+                          const IsDivisor& is_divisor, Facts& facts) {
+  for (const AtomId outer : quotients) {
+    for (const AtomId inner : quotients) {
+      if (outer == inner || !(atoms[outer].a == atoms[inner].a) || !is_divisor(atoms[inner].b))
+        continue;
+      const auto c = multiple_of(atoms[outer].b, atoms[inner].b);
+      if (!c) continue;
+      const Polynomial multiple = Polynomial(*c) * Polynomial(outer);
+      facts.push_back(less_equal(multiple, Polynomial(inner)));
+      facts.push_back(less(Polynomial(inner), multiple + *c));
+    }
+  }
+}
+
 // p, if the fact states that the quotient is, or is not, equal to p.
 std::optional<Polynomial> said_of(AtomId quotient, const Literal& fact) {
   const std::int64_t scale = fact.polynomial.coefficient({quotient});
@@ -179,9 +207,11 @@ Facts IndexSolver::with_consequences(const Facts& facts) {
   const std::set<AtomId> not_negative = atoms_at_least(0, facts);
   AtomSet seen;
   for (const Literal& fact : facts) atoms_.collect(fact.polynomial, seen);
+  std::vector<AtomId> quotients;
   for (const AtomId id : seen) {
     const Atom& atom = atoms_[id];
     const Polynomial value(id);
+    if (atom.kind == AtomKind::kQuotient) quotients.push_back(id);
     if (atom.kind == AtomKind::kQuotient && is_positive(atom.b, positive, not_negative)) {
       all.push_back(less_equal(atom.b * value, atom.a));
       all.push_back(less(atom.a, atom.b * value + atom.b));
@@ -193,6 +223,10 @@ Facts IndexSolver::with_consequences(const Facts& facts) {
       all.push_back(less_equal(atom.b, value));
     }
   }
+  const auto is_divisor = [&](const Polynomial& b) {
+    return is_positive(b, positive, not_negative);
+  };
+  add_nested_quotients(atoms_, quotients, is_divisor, all);
   // If a fact states the value of a quotient, the products of that value with the divisor are
   // relevant too.
   std::set<Monomial> wanted;
