@@ -6,6 +6,7 @@
 //
 // A search over whole graphs (driver/search/graph_search.h), where one is asked for, replaces the
 // e-graph and the extraction.
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -135,12 +136,29 @@ base::Result<std::vector<Candidate>> search(const ir::Graph& graph, const Setup&
   return std::move(pool.candidates());
 }
 
+// Errors: usage_error for nodes without operators, or whose operators no rule may see.
+base::Result<ir::Graph> taken_apart(const ir::Graph& program) {
+  const auto is_sealed = [](const auto& named) { return named.second.sealed; };
+  if (ir::has_undefined(program) || std::ranges::any_of(program.bodies, is_sealed))
+    return base::usage_error("--kernels-from egraph needs operators that Egret defines");
+  ir::Graph operators = ir::expand_bodies(program);
+  if (ir::has_opaque(operators)) return base::internal_error("a node was not taken apart");
+  return operators;
+}
+
 }  // namespace
 
 base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOptions& given,
                                       base::ProgressSink* progress, rules::OpenSizes* open) {
   PhaseTimes times;
   const OptimizeOptions options = given.quick ? quick(given) : given;
+  if (options.kernels_from == "egraph" && open != nullptr)
+    return base::usage_error("--kernels-from egraph needs known sizes (--bind)");
+  if (options.kernels_from == "egraph" && ir::has_opaque(program)) {
+    // Kernels compute operators, so nodes that consist of several are taken apart.
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph operators, taken_apart(program));
+    return optimize(operators, given, progress, open);
+  }
   if (open != nullptr) EGRET_RETURN_IF_ERROR(open->settle(program));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, runnable(program, open));
   EGRET_RETURN_IF_ERROR(ir::check_given(graph, options.given_inputs));
@@ -148,10 +166,6 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   if (setup.search != nullptr && (open != nullptr || ir::has_undefined(program))) {
     return base::usage_error("--extractor " + options.extractor +
                              " needs known sizes (--bind) and operators");
-  }
-  if (options.kernels_from == "egraph" && (open != nullptr || ir::has_opaque(program))) {
-    return base::usage_error(
-        "--kernels-from egraph needs known sizes (--bind) and operators that Egret defines");
   }
   times.end("prepare");
 

@@ -142,9 +142,16 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
   // Extract, measure the operators chosen, and extract again with the new prices. An unmeasured
   // operator is chosen only with its estimate, so the choice becomes stable when all chosen
   // operators are measured. Each round measures at least one more operator, or the loop ends.
+  //
+  // While prices are still estimates, a choice near the best one suffices; the last one takes the
+  // time that it is given.
+  constexpr double kDraftSeconds = 0.25;
+  bool is_draft = true;
   while (true) {
+    extract::Options extraction = options.extraction;
+    if (is_draft) extraction.time_limit_s = std::min(extraction.time_limit_s, kDraftSeconds);
     EGRET_ASSIGN_OR_RETURN(result.solution, extract_or_recall(*options.extractor, {view, costs},
-                                                              options.extraction, options.answers));
+                                                              extraction, options.answers));
     ++result.rounds;
     progress.report({{base::kIteration, result.rounds},
                      {base::kBestCost, result.solution.dag_cost},
@@ -164,7 +171,11 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
       EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.cost(query));
       result.estimated += cost.measured() ? 0 : 1;
     }
-    if (profiler.measured == before) break;
+    if (profiler.measured == before) {
+      if (!is_draft || result.solution.quality == extract::Quality::kOptimal) break;
+      is_draft = false;
+      continue;
+    }
     EGRET_ASSIGN_OR_RETURN(costs, prices());
   }
   EGRET_RETURN_IF_ERROR(extract::check_solution({view, costs}, result.solution));

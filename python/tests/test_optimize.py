@@ -294,3 +294,27 @@ def test_the_types_of_options_are_those_of_the_tables():
     environment = dict(os.environ, PYTHONPATH=str(BUILD))
     ran = subprocess.run([sys.executable, script, "--check"], env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_kernels_are_chosen_of_the_operators_of_a_node_that_has_several():
+    f32 = onnx.TensorProto.FLOAT
+    axes = onnx.numpy_helper.from_array(np.array([1], np.int64), "axes")
+    model = onnx.helper.make_model(
+        onnx.helper.make_graph(
+            [
+                onnx.helper.make_node("Unsqueeze", ["x", "axes"], ["u"]),
+                onnx.helper.make_node("Relu", ["u"], ["r"]),
+                onnx.helper.make_node("Neg", ["r"], ["y"]),
+            ],
+            "g",
+            [onnx.helper.make_tensor_value_info("x", f32, (8, 16))],
+            [onnx.helper.make_tensor_value_info("y", f32, (8, 1, 16))],
+            [axes],
+        ),
+        opset_imports=[onnx.helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    result = egret.optimize(model, kernels_from="egraph", threads=1, measure_time=0.05)
+    assert result.check["passed"]
+    (shape,) = [value.type.tensor_type.shape for value in result.model.graph.output]
+    assert [dim.dim_value for dim in shape.dim] == [8, 1, 16]
