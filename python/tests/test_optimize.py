@@ -318,3 +318,67 @@ def test_kernels_are_chosen_of_the_operators_of_a_node_that_has_several():
     assert result.check["passed"]
     (shape,) = [value.type.tensor_type.shape for value in result.model.graph.output]
     assert [dim.dim_value for dim in shape.dim] == [8, 1, 16]
+
+
+def grouped_attention(heads, group, width):
+    """Attention whose keys and values are repeated for the query heads of a group, as exporters write it."""
+    f32 = onnx.TensorProto.FLOAT
+
+    def integers(name, values):
+        return onnx.numpy_helper.from_array(np.array(values, np.int64), name)
+
+    def repeated(name):
+        return [
+            helper.make_node("Unsqueeze", [name, "axis"], [name + "5"]),
+            helper.make_node("Expand", [name + "5", "groups"], [name + "e"]),
+            helper.make_node("Reshape", [name + "e", "joined"], [name + "r"]),
+        ]
+
+    queries = heads * group
+    cache = ("batch", heads, "past", width)
+    return helper.make_model(
+        helper.make_graph(
+            [
+                *repeated("k"),
+                *repeated("v"),
+                helper.make_node("Transpose", ["kr"], ["t"], perm=[0, 1, 3, 2]),
+                helper.make_node("MatMul", ["q", "t"], ["products"]),
+                helper.make_node("Mul", ["products", "scale"], ["scores"]),
+                helper.make_node("Softmax", ["scores"], ["p"], axis=-1),
+                helper.make_node("MatMul", ["p", "vr"], ["y"]),
+            ],
+            "g",
+            [
+                helper.make_tensor_value_info("q", f32, ("batch", queries, 1, width)),
+                helper.make_tensor_value_info("k", f32, cache),
+                helper.make_tensor_value_info("v", f32, cache),
+            ],
+            [helper.make_tensor_value_info("y", f32, ("batch", queries, 1, width))],
+            [
+                integers("axis", [2]),
+                integers("groups", [1, heads, group, 1, 1]),
+                integers("joined", [0, queries, -1, width]),
+                onnx.numpy_helper.from_array(np.float32(width**-0.5), "scale"),
+            ],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+
+
+def test_keys_that_are_repeated_for_groups_of_heads_are_read_once():
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model = grouped_attention(heads=2, group=4, width=8)
+    result = egret.optimize(model, cost="roofline", no_measure=True, at={"batch": 2, "past": 64})
+    assert "Expand" not in kinds(result.model)
+    random = np.random.default_rng(1)
+    for batch, past in [(1, 5), (3, 40)]:
+        feeds = {
+            name: random.standard_normal((batch, heads, length, 8)).astype(np.float32)
+            for name, heads, length in [("q", 8, 1), ("k", 2, past), ("v", 2, past)]
+        }
+        before, after = (
+            onnxruntime.InferenceSession(m.SerializeToString()).run(None, feeds)[0]
+            for m in (model, result.model)
+        )
+        np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-5)
