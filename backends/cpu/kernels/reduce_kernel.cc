@@ -43,6 +43,50 @@ EGRET_VECTOR_CLONES void accumulate(Reducer reducer, float* acc, const float* x,
   }
 }
 
+template <Reducer kReducer>
+EGRET_VECTOR_INLINE void accumulate_run_as(float* __restrict acc, const float* __restrict x,
+                                           std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) accumulate_as<kReducer>(acc, x + i, kLanes);
+  accumulate_as<kReducer>(acc, x + i, n - i);  // the rest of the run uses the first lanes
+}
+
+// A contiguous run into kLanes accumulators, in one call: runs may be short and many.
+EGRET_VECTOR_CLONES void accumulate_run(Reducer reducer, float* acc, const float* x,
+                                        std::int64_t n) {
+  switch (reducer) {
+    case Reducer::kSum: return accumulate_run_as<Reducer::kSum>(acc, x, n);
+    case Reducer::kMax: return accumulate_run_as<Reducer::kMax>(acc, x, n);
+    case Reducer::kMin: return accumulate_run_as<Reducer::kMin>(acc, x, n);
+  }
+}
+
+// The sum of kLanes accumulators in f64, as a tree: a chain of additions would wait for each.
+template <std::int64_t kWidth>
+EGRET_VECTOR_INLINE double tree_sum(double* sums) {
+  if constexpr (kWidth == 1) {
+    return sums[0];
+  } else {
+    for (std::int64_t i = 0; i < kWidth / 2; ++i) sums[i] += sums[i + kWidth / 2];
+    return tree_sum<kWidth / 2>(sums);
+  }
+}
+
+EGRET_VECTOR_INLINE double sum_of(const float* acc) {
+  double sums[kLanes];
+  for (std::int64_t i = 0; i < kLanes; ++i) sums[i] = acc[i];
+  return tree_sum<kLanes>(sums);
+}
+
+EGRET_VECTOR_CLONES double sum_of_lanes(const float* acc) { return sum_of(acc); }
+
+// The sum of one contiguous run of at most kRun elements, in one call.
+EGRET_VECTOR_CLONES double sum_of_run(const float* x, std::int64_t n) {
+  float acc[kLanes] = {};
+  accumulate_run_as<Reducer::kSum>(acc, x, n);
+  return sum_of(acc);
+}
+
 float neutral(Reducer reducer) {
   switch (reducer) {
     case Reducer::kSum: return 0;
@@ -141,16 +185,19 @@ class ReduceStep : public Step {
 
   // 32 independent accumulators hide the latency of additions and let the compiler use vectors.
   double reduce_runs(const float* x) const {
+    const bool one_run = terms_ == 1 && inner_.from == 1 && inner_.size <= kRun;
+    if (one_run && reducer_ == Reducer::kSum) return sum_of_run(x, inner_.size);
     double total = neutral(reducer_);
     float acc[kLanes];
     std::int64_t pending = 0;
     std::fill_n(acc, kLanes, neutral(reducer_));
     const auto flush = [&] {
-      for (float& lane : acc) {
-        total = reducer_ == Reducer::kSum ? total + lane
-                                          : combine(reducer_, static_cast<float>(total), lane);
-        lane = neutral(reducer_);
+      if (reducer_ == Reducer::kSum) {
+        total += sum_of_lanes(acc);
+      } else {
+        for (const float lane : acc) total = combine(reducer_, static_cast<float>(total), lane);
       }
+      std::fill_n(acc, kLanes, neutral(reducer_));
       pending = 0;
     };
     each_position(x, [&](const float* run) {
@@ -171,10 +218,7 @@ class ReduceStep : public Step {
         acc[i % kLanes] = combine(reducer_, acc[i % kLanes], x[i * inner_.from]);
       return;
     }
-    std::int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) accumulate(reducer_, acc, x + i, kLanes);
-    // The rest of the run uses the first lanes.
-    accumulate(reducer_, acc, x + i, n - i);
+    accumulate_run(reducer_, acc, x, n);
   }
 
   Operand source_, target_;
