@@ -62,14 +62,23 @@ base::Result<ir::Graph> graph_of(std::span<const cost::Query> queries,
   return graph;
 }
 
-// Runs a plan that times its kernels, for a moment.
-base::Result<std::int64_t> run_for_a_moment(ExecutablePlan& plan) {
-  backends::MeasureOptions measuring{.min_runs = 6, .min_seconds = 0.1, .max_seconds = 3};
-  measuring.rotate_bytes = 0;
-  measuring.on_device = true;  // the engine's clock
-  measuring.should_stop = base::stop_requested;
-  EGRET_ASSIGN_OR_RETURN(const backends::Timing timing, backends::measure(plan, measuring));
-  return timing.runs;
+// By the engine's clock, with inputs in the caches as far as they fit.
+base::Result<backends::Timing> timing_of(ExecutablePlan& plan) {
+  return backends::measure(plan, {.min_runs = 6,
+                                  .min_seconds = 0.1,
+                                  .max_seconds = 3,
+                                  .rotate_bytes = 0,
+                                  .on_device = true,
+                                  .should_stop = base::stop_requested});
+}
+
+// The first of `time(highest integer)` that the engine runs, or the last.
+template <typename Time>
+auto with_some_integers(const Time& time) {
+  auto timed = time(kHighestIntegers[0]);
+  for (std::size_t i = 1; !timed.ok() && i < std::size(kHighestIntegers); ++i)
+    timed = time(kHighestIntegers[i]);
+  return timed;
 }
 
 // By node of the graph: the time of the kernels that compute it; of several operators in one
@@ -118,14 +127,13 @@ void EngineCosts::make_ready(std::span<const cost::Query> queries) {
 // alone.
 void EngineCosts::time_together(std::span<const cost::Query> queries) {
   if (queries.empty() || base::stop_requested()) return;
-  auto times = time_in_one_file(queries, kHighestIntegers[0]);
+  const auto time = [&](std::int64_t highest) { return time_in_one_file(queries, highest); };
+  auto times = queries.size() > 1 ? time(kHighestIntegers[0]) : with_some_integers(time);
   if (!times.ok() && queries.size() > 1) {
     time_together(queries.first(queries.size() / 2));
     time_together(queries.subspan(queries.size() / 2));
     return;
   }
-  for (std::size_t i = 1; !times.ok() && i < std::size(kHighestIntegers); ++i)
-    times = time_in_one_file(queries, kHighestIntegers[i]);
   if (base::stop_requested()) return;
   if (times.ok()) {
     known_.merge(*times);
@@ -138,7 +146,7 @@ base::Result<EngineCosts::Times> EngineCosts::time_in_one_file(std::span<const c
                                                                std::int64_t highest_integer) {
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, graph_of(queries, highest_integer));
   EGRET_ASSIGN_OR_RETURN(const auto plan, compile_(graph, true));
-  EGRET_ASSIGN_OR_RETURN(const std::int64_t runs, run_for_a_moment(*plan));
+  EGRET_ASSIGN_OR_RETURN(const backends::Timing timing, timing_of(*plan));
   const PlanReport report = plan->report();
   if (!tells_kernels(report)) {
     times_kernels_ = false;
@@ -152,7 +160,7 @@ base::Result<EngineCosts::Times> EngineCosts::time_in_one_file(std::span<const c
     const auto found = by_node.find(graph.outputs()[i].node);
     // An engine has no kernel for what it removes.
     const double seconds = found != by_node.end() ? found->second : 0;
-    times[cost::key_of(queries[i])] = {.seconds = seconds, .runs = runs};
+    times[cost::key_of(queries[i])] = {.seconds = seconds, .runs = timing.runs};
   }
   return times;
 }
@@ -162,10 +170,7 @@ base::Result<EngineCosts::Timed> EngineCosts::time_whole_run(const cost::Query& 
   EGRET_ASSIGN_OR_RETURN(const double nothing, time_of_nothing());
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, graph_of({&query, 1}, highest_integer));
   EGRET_ASSIGN_OR_RETURN(const auto plan, compile_(graph, false));
-  backends::MeasureOptions measuring{.min_runs = 6, .min_seconds = 0.1, .max_seconds = 3};
-  measuring.on_device = true;
-  measuring.should_stop = base::stop_requested;
-  EGRET_ASSIGN_OR_RETURN(const backends::Timing timing, backends::measure(*plan, measuring));
+  EGRET_ASSIGN_OR_RETURN(const backends::Timing timing, timing_of(*plan));
   return Timed{.seconds = std::max(0.0, timing.median_s - nothing), .runs = timing.runs};
 }
 
@@ -175,9 +180,7 @@ base::Result<double> EngineCosts::time_of_nothing() {
   builder.output("y", builder.add("relu", {builder.input("x", {ir::DType::kF32, {1}})}));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, builder.finish());
   EGRET_ASSIGN_OR_RETURN(const auto plan, compile_(graph, false));
-  backends::MeasureOptions measuring{.min_runs = 10, .min_seconds = 0.1, .max_seconds = 3};
-  measuring.on_device = true;
-  EGRET_ASSIGN_OR_RETURN(const backends::Timing timing, backends::measure(*plan, measuring));
+  EGRET_ASSIGN_OR_RETURN(const backends::Timing timing, timing_of(*plan));
   nothing_ = timing.median_s;
   return *nothing_;
 }
@@ -188,9 +191,8 @@ base::Result<cost::Entry> EngineCosts::measure(const cost::Query& query) {
   const std::string key = cost::key_of(query);
   if (!known_.contains(key) && times_kernels_) time_together({&query, 1});
   if (!known_.contains(key) && !times_kernels_) {
-    auto timed = time_whole_run(query, kHighestIntegers[0]);
-    for (std::size_t i = 1; !timed.ok() && i < std::size(kHighestIntegers); ++i)
-      timed = time_whole_run(query, kHighestIntegers[i]);
+    const auto timed =
+        with_some_integers([&](std::int64_t highest) { return time_whole_run(query, highest); });
     if (!base::stop_requested())
       known_[key] = timed.ok() ? *timed : Timed{.seconds = cost::kRefusedSeconds, .runs = 1};
   }
@@ -207,7 +209,7 @@ base::Result<bool> EngineCosts::learn_from(const ir::Graph& graph, cost::Profile
   EGRET_ASSIGN_OR_RETURN(const auto known, database.find_note(note));
   if (known) return false;
   EGRET_ASSIGN_OR_RETURN(const auto plan, compile_(graph, true));
-  EGRET_ASSIGN_OR_RETURN(const std::int64_t runs, run_for_a_moment(*plan));
+  EGRET_ASSIGN_OR_RETURN(const backends::Timing timing, timing_of(*plan));
   const PlanReport report = plan->report();
   if (!tells_kernels(report)) return false;
 
@@ -232,7 +234,7 @@ base::Result<bool> EngineCosts::learn_from(const ir::Graph& graph, cost::Profile
     ++sum.count;
   }
   for (const auto& [key, sum] : sums) {
-    const cost::Entry entry{.runs = runs, .median_s = sum.seconds / sum.count};
+    const cost::Entry entry{.runs = timing.runs, .median_s = sum.seconds / sum.count};
     EGRET_RETURN_IF_ERROR(model.learn_in_graph(queries.all()[sum.query], entry));
   }
   EGRET_RETURN_IF_ERROR(database.store_note(note, "yes"));

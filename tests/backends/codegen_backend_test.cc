@@ -4,6 +4,7 @@
 #include "backends/codegen/host_compiler.h"
 #include "ir/graph/builder.h"
 #include "tests/backends/graph_compare.h"
+#include "tests/codegen/needs_host_compiler.h"
 
 namespace egret::backends {
 namespace {
@@ -15,12 +16,8 @@ using ir::Tensor;
 using ir::TensorType;
 using ir::Value;
 
-class CodegenBackend : public ::testing::Test {
+class CodegenBackend : public codegen::NeedsHostCompiler<::testing::Test> {
  protected:
-  void SetUp() override {
-    const auto version = codegen::host_compiler_version();
-    if (!version.ok()) GTEST_SKIP() << version.status().message();
-  }
   PlanReport check(GraphBuilder b, double tolerance = 1e-5) {
     const auto graph = std::move(b).finish();
     EXPECT_TRUE(graph.ok()) << graph.status().message();

@@ -11,6 +11,7 @@
 #include "ir/evaluate/interpreter.h"
 #include "ir/graph/builder.h"
 #include "tests/backends/graph_compare.h"
+#include "tests/codegen/needs_host_compiler.h"
 
 namespace egret::backends {
 namespace {
@@ -51,13 +52,7 @@ ir::Graph integer_chain(ir::Dims dims, DType type = DType::kI64) {
   return *std::move(graph);
 }
 
-class EmittedKernel : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const auto version = codegen::host_compiler_version();
-    if (!version.ok()) GTEST_SKIP() << version.status().message();
-  }
-};
+class EmittedKernel : public codegen::NeedsHostCompiler<::testing::Test> {};
 
 TEST_F(EmittedKernel, ComputesNeighboursWithoutKernelsTogether) {
   const ir::Graph graph = integer_chain({6, 5});

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "backends/codegen/host_compiler.h"
 #include "base/random.h"
 #include "tests/codegen/kernel_batch.h"
+#include "tests/codegen/needs_host_compiler.h"
 #include "tests/codegen/sample_contractions.h"
 
 namespace egret::backends::codegen {
@@ -28,13 +28,7 @@ bool rounds(const ir::Graph& graph) {
   });
 }
 
-class Contractions : public ::testing::TestWithParam<Tiling> {
- protected:
-  void SetUp() override {
-    const auto version = host_compiler_version();
-    if (!version.ok()) GTEST_SKIP() << version.status().message();
-  }
-};
+class Contractions : public NeedsHostCompiler<::testing::TestWithParam<Tiling>> {};
 
 // $EGRET_RANDOM_CONTRACTIONS of them, else 120.
 TEST_P(Contractions, EqualTheInterpretersResult) {

@@ -8,9 +8,9 @@
 #include <iostream>
 #include <limits>
 
-#include "backends/codegen/host_compiler.h"
 #include "ir/graph/builder.h"
 #include "tests/codegen/kernel_batch.h"
+#include "tests/codegen/needs_host_compiler.h"
 #include "tests/codegen/sample_kernels.h"
 
 namespace egret::backends::codegen {
@@ -26,13 +26,7 @@ struct Way {
   LeastPacks least{};
 };
 
-class EmittedKernels : public ::testing::TestWithParam<Way> {
- protected:
-  void SetUp() override {
-    const auto version = host_compiler_version();
-    if (!version.ok()) GTEST_SKIP() << version.status().message();
-  }
-};
+class EmittedKernels : public NeedsHostCompiler<::testing::TestWithParam<Way>> {};
 
 TEST_P(EmittedKernels, ComputeWhatEachOperatorIsDefinedToBe) {
   KernelBatch batch(GetParam().target, GetParam().least);
