@@ -18,8 +18,7 @@ using ir::Attrs;
 using ir::TensorType;
 using Kind = AxisPlacement::Kind;
 
-constexpr std::size_t kMostJointInputs = 4;    // up to here, all sets of inputs are tried
-constexpr std::size_t kMostSingleInputs = 64;  // and up to here, each input alone
+constexpr std::size_t kMostJointInputs = 4;  // up to here, all sets of inputs are tried
 constexpr std::size_t kMostBodyLaws = 64;
 
 void add_new(Law law, std::vector<Law>& laws) {
@@ -177,7 +176,7 @@ class PrimitiveLaws {
       }
       return sets;
     }
-    for (std::size_t i = 0; i < count && count <= kMostSingleInputs; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       sets.emplace_back(count, false);
       sets.back()[i] = true;
     }
