@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/analysis/elementwise.h"
+#include "ir/graph/graph_text.h"
 
 namespace egret::rules {
 
@@ -79,15 +80,47 @@ struct Application {
   int arity;
 };
 
-// Applications that may be elementwise, as far as their signature tells.
-std::vector<Application> applications() {
-  std::vector<Application> all;
-  for (const ir::Operator* op : ir::all_operators()) {
-    for (int arity = std::max(op->min_inputs(), 1);
-         arity <= std::min(op->max_inputs(), kMostOperands); ++arity)
-      all.push_back({op, arity});
+// Whether operands of one shape give a result of that shape, with the attributes and element types
+// of the operator's example. Others would only be patterns that never apply.
+bool may_be_elementwise(const ir::Operator& op, int arity) {
+  ir::Attrs given;
+  std::vector<std::vector<ir::DType>> draws;
+  if (op.example()) {
+    given = op.example()->attrs;
+    std::vector<ir::DType>& dtypes = draws.emplace_back();
+    for (const std::string& text : op.example()->input_types) {
+      const auto type = ir::parse_type(text);
+      dtypes.push_back(type.ok() ? type->dtype : ir::DType::kF32);
+    }
+    dtypes.resize(static_cast<std::size_t>(arity), ir::DType::kF32);
+  } else {
+    for (const ir::DType dtype : {ir::DType::kF32, ir::DType::kBool, ir::DType::kI32})
+      draws.emplace_back(static_cast<std::size_t>(arity), dtype);
   }
-  return all;
+  const auto attrs = ir::canonical_attrs(op.attrs(), given);
+  if (!attrs.ok()) return true;
+  const ir::Shape shape = {2, 3, 5};
+  return std::ranges::any_of(draws, [&](const std::vector<ir::DType>& dtypes) {
+    std::vector<ir::TensorType> types;
+    for (const ir::DType dtype : dtypes) types.emplace_back(dtype, shape);
+    const auto type = ir::infer_type(op, *attrs, types);
+    return type.ok() && type->is_concrete() && type->shape() == shape;
+  });
+}
+
+// Applications that may be elementwise.
+const std::vector<Application>& applications() {
+  static const std::vector<Application> kAll = [] {
+    std::vector<Application> all;
+    for (const ir::Operator* op : ir::all_operators()) {
+      for (int arity = std::max(op->min_inputs(), 1);
+           arity <= std::min(op->max_inputs(), kMostOperands); ++arity) {
+        if (may_be_elementwise(*op, arity)) all.push_back({op, arity});
+      }
+    }
+    return all;
+  }();
+  return kAll;
 }
 
 std::vector<ClassId> classes_of(const Match& match, std::span<const VarId> operands) {
