@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/emitted_kernel.h"
 #include "backends/cpu/kernels/fusion.h"
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/kernels/reduction_region.h"
 #include "backends/cpu/kernels/rounding.h"
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/loops/pointwise_program.h"
@@ -69,6 +70,8 @@ TakesComposite taken_with(Emission emission, Precision precision) {
 base::Status try_group(PlanBuilder& builder, const Group& group) {
   if (is_attention(builder.graph(), group))
     return guarded([&] { return make_attention_kernel(builder, group); });
+  if (is_reduced_region(builder.graph(), group.nodes))
+    return guarded([&] { return make_reduce_kernel(builder, group); });
   const KernelRow* row = find_kernel(builder.node(group.anchor()).op->name());
   // A group without a kernel of its own is a region of pointwise operators. So is a group of
   // several nodes whose anchor's kernel takes no epilogue.
@@ -99,8 +102,10 @@ void build_group(PlanBuilder& builder, const Group& group) {
   // Splitting ends: each part has fewer nodes, and a single node always gets some kernel.
   const bool anchored = find_kernel(builder.node(group.anchor()).op->name()) != nullptr;
   std::vector<Group> parts = is_attention(builder.graph(), group) ? split_attention(group)
-                             : anchored                           ? split_epilogue(group)
-                                                                  : single_nodes(group);
+                             : is_reduced_region(builder.graph(), group.nodes)
+                                 ? split_reduction(group)
+                             : anchored ? split_epilogue(group)
+                                        : single_nodes(group);
   builder.recount(group, parts);
   for (Group& part : parts) {
     part.part = group.part;
@@ -138,8 +143,8 @@ bool prefers_channels_last(const ir::Graph& graph) {
 // eight rows. 5: emitted kernels instead of the interpreter. 6: weights on large pages. 7: erf
 // without division, quotients by powers of two as products, dilated convolutions by processor. 8:
 // products of many rows by tiles. 9: tiles of 9 by 48, quotients by constants as products. 10:
-// emitted contractions in tiles.
-constexpr int kPlans = 10;
+// emitted contractions in tiles. 11: pointwise operators in the pass of a reduction.
+constexpr int kPlans = 11;
 
 // Increasing sacrifices of time for less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };

@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/block_product.h"
 #include "backends/cpu/kernels/emitted_kernel.h"
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/kernels/reduction_region.h"
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/loops/pointwise_program.h"
 #include "backends/cpu/plan/epilogue.h"
@@ -94,9 +95,23 @@ class Grouping {
     }
   }
 
+  void take_reductions() {
+    for (std::size_t i = graph_.size(); i-- > 0;) {
+      const ir::NodeId reduction(i);
+      if (taken_[i] || !may_reduce_region(graph_, reduction)) continue;
+      const ir::NodeId value = graph_.node(reduction).inputs[0];
+      if (taken_[value.index()] || !pointwise_[value.index()] || readers_.only(value) != reduction)
+        continue;
+      Group group = take_region(value);
+      group.nodes.push_back(reduction);
+      taken_[i] = true;
+      groups_.push_back(std::move(group));
+    }
+  }
+
   void take_regions() {
     for (std::size_t i = graph_.size(); i-- > 0;) {
-      if (!taken_[i] && pointwise_[i]) take_region(ir::NodeId(i));
+      if (!taken_[i] && pointwise_[i]) groups_.push_back(take_region(ir::NodeId(i)));
     }
   }
 
@@ -184,7 +199,7 @@ class Grouping {
 
   // Grows upwards from the root. A producer joins when all its readers are inside: nothing is then
   // computed twice.
-  void take_region(ir::NodeId root) {
+  Group take_region(ir::NodeId root) {
     Group group{{root}};
     taken_[root.index()] = true;
     const ir::Shape shape = graph_.node(root).type.shape();
@@ -207,7 +222,7 @@ class Grouping {
       candidates.insert(candidates.end(), inputs.begin(), inputs.end());
     }
     std::ranges::sort(group.nodes);
-    groups_.push_back(std::move(group));
+    return group;
   }
 
   const ir::Graph& graph_;
@@ -227,7 +242,10 @@ std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission e
     grouping.take_attention();
     grouping.take_epilogues();
   }
-  if (fusion == Fusion::kAll) grouping.take_regions();
+  if (fusion == Fusion::kAll) {
+    grouping.take_reductions();
+    grouping.take_regions();
+  }
   if (emission != Emission::kNone) grouping.take_emitted(fusion == Fusion::kAll, emission);
   grouping.take_single_nodes();
   return std::move(grouping).in_order();
@@ -236,6 +254,10 @@ std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission e
 // The anchor alone, and the operators behind it as a region of their own.
 std::vector<Group> split_epilogue(const Group& group) {
   return {{{group.nodes.front()}}, {{group.nodes.begin() + 1, group.nodes.end()}}};
+}
+
+std::vector<Group> split_reduction(const Group& group) {
+  return {{{group.nodes.begin(), group.nodes.end() - 1}}, {{group.root()}}};
 }
 
 std::vector<Group> single_nodes(const Group& group) {
