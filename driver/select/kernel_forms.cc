@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/select/kernel_forms.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "backends/low_precision.h"
+
+namespace egret::driver {
+namespace {
+
+using backends::OperandForm;
+using extract::ClassIndex;
+using extract::NodeIndex;
+using extract::Piece;
+
+constexpr std::array kLowered = {OperandForm::kBF16, OperandForm::kI8};
+
+struct Forms {
+  ErrorBudget::Key contraction;
+  std::vector<OperandForm> possible;
+};
+
+// Of a piece of one contraction.
+std::optional<Forms> forms_of(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+                              const backends::Backend& backend, const Piece& piece) {
+  const auto graph = graph_of(tensors, view, piece);
+  if (!graph.ok()) return std::nullopt;
+  std::optional<Forms> forms;
+  std::size_t operators = 0;
+  for (std::size_t i = 0; i < graph->size(); ++i) {
+    const ir::NodeId id(i);
+    const ir::Node& node = graph->node(id);
+    if (node.kind != ir::NodeKind::kOperator) continue;
+    const std::size_t place = operators++;
+    if (!backends::is_contraction(*graph, id)) continue;
+    if (forms) return std::nullopt;
+    const NodeIndex contraction = piece.nodes[place];
+    forms = Forms{
+        (ErrorBudget::Key{view.node_class[contraction]} << 32U) | view.children_of(contraction)[0],
+        {}};
+    const bool has_weights = graph->node(node.inputs[1]).kind == ir::NodeKind::kConstant;
+    for (const OperandForm form : kLowered) {
+      if (backend.takes_form(*graph, id, form) && (has_weights || form != OperandForm::kI8))
+        forms->possible.push_back(form);
+    }
+  }
+  return forms;
+}
+
+// The nodes of each class of a choice that computes the same in other forms, the chosen one too.
+std::vector<NodeIndex> same_kernels(const extract::KernelGraph& kernels, const PieceForms& forms,
+                                    NodeIndex chosen) {
+  std::vector<NodeIndex> same;
+  const std::uint32_t piece = kernels.piece[chosen];
+  if (piece == extract::KernelGraph::kLeaf) return same;
+  const ClassIndex c = kernels.graph.node_class[chosen];
+  for (NodeIndex node = kernels.graph.class_begin[c]; node < kernels.graph.class_begin[c + 1];
+       ++node) {
+    const std::uint32_t other = kernels.piece[node];
+    if (other != extract::KernelGraph::kLeaf && forms.in_f32[other] == forms.in_f32[piece])
+      same.push_back(node);
+  }
+  return same;
+}
+
+double square_of(const extract::KernelGraph& kernels, const PieceForms& forms,
+                 const ErrorBudget& budget, NodeIndex node) {
+  const std::uint32_t piece = kernels.piece[node];
+  if (piece == extract::KernelGraph::kLeaf || forms.form[piece] == OperandForm::kF32) return 0;
+  return budget.square(forms.contraction[piece], forms.form[piece]);
+}
+
+}  // namespace
+
+PieceForms plain_forms(const extract::Pieces& pieces) {
+  const std::size_t count = pieces.all.size();
+  PieceForms forms{.form = std::vector<OperandForm>(count, OperandForm::kF32),
+                   .in_f32 = std::vector<std::size_t>(count),
+                   .contraction = std::vector<ErrorBudget::Key>(count, kNoContraction)};
+  std::iota(forms.in_f32.begin(), forms.in_f32.end(), std::size_t{0});
+  return forms;
+}
+
+PieceForms add_forms(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+                     const backends::Backend& backend, extract::Pieces& pieces) {
+  PieceForms forms;
+  std::vector<Piece> all;
+  std::vector<std::size_t> begin{0};
+  const auto add = [&](Piece piece, OperandForm form, std::size_t in_f32, ErrorBudget::Key key) {
+    all.push_back(std::move(piece));
+    forms.form.push_back(form);
+    forms.in_f32.push_back(in_f32);
+    forms.contraction.push_back(key);
+  };
+  for (std::size_t c = 0; c + 1 < pieces.begin.size(); ++c) {
+    const std::size_t first = all.size(), count = pieces.begin[c + 1] - pieces.begin[c];
+    std::vector<std::optional<Forms>> of(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      Piece& piece = pieces.all[pieces.begin[c] + i];
+      of[i] = forms_of(tensors, view, backend, piece);
+      add(std::move(piece), OperandForm::kF32, first + i,
+          of[i] ? of[i]->contraction : kNoContraction);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!of[i]) continue;
+      for (const OperandForm form : of[i]->possible)
+        add(Piece(all[first + i]), form, first + i, of[i]->contraction);
+    }
+    begin.push_back(all.size());
+  }
+  pieces.all = std::move(all);
+  pieces.begin = std::move(begin);
+  return forms;
+}
+
+double least_time(OperandForm form) {
+  switch (form) {
+    case OperandForm::kF32: return 1;
+    case OperandForm::kBF16: return 0.5;
+    case OperandForm::kI8: break;
+  }
+  return 0.25;
+}
+
+std::vector<ErrorBudget::Contraction> contractions_of(const DividedGraph& program,
+                                                      const PieceForms& forms) {
+  std::vector<ErrorBudget::Contraction> contractions;
+  for (std::size_t k = 0; k < program.pieces.size(); ++k) {
+    const ErrorBudget::Key key = forms.contraction[program.pieces[k]];
+    if (key == kNoContraction) continue;
+    for (const ir::NodeId id : program.division[k]) {
+      if (backends::is_contraction(program.graph, id)) contractions.emplace_back(key, id);
+    }
+  }
+  return contractions;
+}
+
+DividedGraph in_forms(const DividedGraph& program, const PieceForms& forms,
+                      const ErrorBudget& budget, FormsChosen& chosen) {
+  std::map<ir::NodeId, backends::Lowering> lowerings;
+  for (std::size_t k = 0; k < program.pieces.size(); ++k) {
+    const std::uint32_t piece = program.pieces[k];
+    if (forms.contraction[piece] == kNoContraction) continue;
+    const FormErrors* const errors = budget.find(forms.contraction[piece]);
+    for (const ir::NodeId id : program.division[k]) {
+      if (!backends::is_contraction(program.graph, id)) continue;
+      OperandForm form = forms.form[piece];
+      if (form != OperandForm::kF32 && (errors == nullptr || !(*errors)[form].possible))
+        form = OperandForm::kF32;
+      ++chosen.kernels[static_cast<std::size_t>(form)];
+      if (form == OperandForm::kF32) continue;
+      backends::Lowering& lowering = lowerings[id] = (*errors)[form].lowering;
+      // Equal values may be computed with other weights.
+      if (form == OperandForm::kI8)
+        lowering.weight_scales = backends::weight_scales(program.graph, id);
+    }
+  }
+  if (lowerings.empty()) return program;
+  backends::WithRoundings rounded =
+      backends::with_roundings(program.graph, program.division, lowerings);
+  DividedGraph result{.division = std::move(rounded.division), .pieces = program.pieces};
+  for (const ir::NodeId origin : rounded.origin)
+    result.origins.push_back(origin.valid() ? program.origins[origin.index()] : egraph::NodeId());
+  result.graph = std::move(rounded.graph);
+  return result;
+}
+
+extract::SideRow error_row(const extract::KernelGraph& kernels, const PieceForms& forms,
+                           const ErrorBudget& budget) {
+  extract::SideRow row;
+  row.most = 1;
+  const double all = budget.limit() * budget.limit();
+  for (NodeIndex node = 0; node < kernels.piece.size(); ++node) {
+    const double square = square_of(kernels, forms, budget, node);
+    if (square > 0 && std::isfinite(square)) row.add(node, square / all);
+  }
+  return row;
+}
+
+double estimated_square(const extract::KernelGraph& kernels, const PieceForms& forms,
+                        const ErrorBudget& budget, std::span<const NodeIndex> choice) {
+  double sum = 0;
+  for (const NodeIndex node : choice) {
+    if (node != extract::kNoNode) sum += square_of(kernels, forms, budget, node);
+  }
+  return sum;
+}
+
+std::vector<NodeIndex> in_form_everywhere(const extract::KernelGraph& kernels,
+                                          const PieceForms& forms,
+                                          std::span<const NodeIndex> choice, OperandForm form,
+                                          const ErrorBudget& budget) {
+  std::vector<NodeIndex> result(choice.begin(), choice.end());
+  for (NodeIndex& chosen : result) {
+    if (chosen == extract::kNoNode) continue;
+    for (const NodeIndex node : same_kernels(kernels, forms, chosen)) {
+      if (forms.form[kernels.piece[node]] == form &&
+          std::isfinite(square_of(kernels, forms, budget, node))) {
+        chosen = node;
+        break;
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<NodeIndex> in_forms_by_layers(const extract::KernelGraph& kernels,
+                                          const PieceForms& forms,
+                                          std::span<const NodeIndex> choice,
+                                          std::span<const double> costs,
+                                          const ErrorBudget& budget) {
+  std::vector<NodeIndex> result(choice.begin(), choice.end());
+  struct Layer {
+    std::size_t at;
+    std::vector<NodeIndex> nodes;  // in all forms
+    double least;                  // the least square of a lowered form
+  };
+  std::vector<Layer> layers;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (result[i] == extract::kNoNode) continue;
+    Layer layer{i, same_kernels(kernels, forms, result[i]),
+                std::numeric_limits<double>::infinity()};
+    for (const NodeIndex node : layer.nodes) {
+      if (forms.form[kernels.piece[node]] != OperandForm::kF32)
+        layer.least = std::min(layer.least, square_of(kernels, forms, budget, node));
+    }
+    if (std::isfinite(layer.least)) layers.push_back(std::move(layer));
+  }
+  std::ranges::stable_sort(layers, {}, &Layer::least);
+  double left = budget.limit() * budget.limit();
+  for (const Layer& layer : layers) {
+    NodeIndex& chosen = result[layer.at];
+    for (const NodeIndex node : layer.nodes) {
+      if (square_of(kernels, forms, budget, node) <= left && costs[node] < costs[chosen])
+        chosen = node;
+    }
+    left -= square_of(kernels, forms, budget, chosen);
+  }
+  return result;
+}
+
+}  // namespace egret::driver
