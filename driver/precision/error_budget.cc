@@ -87,12 +87,12 @@ base::Result<double> ErrorBudget::measure(backends::ExecutablePlan& plan) const 
   return relative_error(expected_, got);
 }
 
-bool ErrorBudget::correct(double estimated_square, double measured) {
-  if (!(estimated_square > 0) || !(measured > 0)) return false;
+bool ErrorBudget::correct(double estimated, double measured) {
+  if (!(estimated > 0) || !(measured > 0)) return false;
   const double before = factor_;
   // Of a result that overflows nothing is known but that the estimate was too low.
   const double right =
-      std::isfinite(measured) ? factor_ * measured * measured / estimated_square : 16 * factor_;
+      std::isfinite(measured) ? factor_ * std::pow(measured / estimated, 2) : 16 * factor_;
   // Beyond the limit, the factor must grow, or the same program is chosen again.
   factor_ = measured > limit_ ? std::max(kMargin * right, 1.05 * factor_)
                               : std::min(kMargin * right, factor_);

@@ -74,9 +74,9 @@ class ErrorBudget {
 
   // The error of a plan of a program with the inputs and outputs of the original.
   base::Result<double> measure(backends::ExecutablePlan& plan) const;
-  // A program whose estimated square is this (by square()) was measured. True: estimates changed by
+  // A program of this estimated error (by square()) was measured. True: estimates changed by
   // more than a few percent.
-  bool correct(double estimated_square, double measured);
+  bool correct(double estimated, double measured);
 
  private:
   ErrorBudget() = default;

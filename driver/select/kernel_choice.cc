@@ -428,14 +428,12 @@ class Search {
     EGRET_ASSIGN_OR_RETURN(const bool learned, budget->learn(choice.program.graph, contractions));
     choice.program = in_forms(choice.program, forms_, *budget, choice.forms);
     if (choice.forms.lowers()) {
-      const double square = estimated_square(kernels_, forms_, *budget, choice.solution.choice);
-      choice.forms.estimated = std::sqrt(square);
       backends::CompileOptions plan = options_.plan;
       plan.division = choice.program.division;
       EGRET_ASSIGN_OR_RETURN(const auto compiled,
                              options_.backend->compile(choice.program.graph, plan));
       EGRET_ASSIGN_OR_RETURN(choice.forms.measured, budget->measure(*compiled));
-      corrected_ = budget->correct(square, choice.forms.measured);
+      corrected_ = budget->correct(choice.forms.estimated, choice.forms.measured);
       beyond_ = !budget->allows(choice.forms.measured);
     }
     return learned ? 1 : 0;

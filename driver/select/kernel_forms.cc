@@ -144,6 +144,7 @@ std::vector<ErrorBudget::Contraction> contractions_of(const DividedGraph& progra
 DividedGraph in_forms(const DividedGraph& program, const PieceForms& forms,
                       const ErrorBudget& budget, FormsChosen& chosen) {
   std::map<ir::NodeId, backends::Lowering> lowerings;
+  double square = 0;
   for (std::size_t k = 0; k < program.pieces.size(); ++k) {
     const std::uint32_t piece = program.pieces[k];
     if (forms.contraction[piece] == kNoContraction) continue;
@@ -156,11 +157,13 @@ DividedGraph in_forms(const DividedGraph& program, const PieceForms& forms,
       ++chosen.kernels[static_cast<std::size_t>(form)];
       if (form == OperandForm::kF32) continue;
       backends::Lowering& lowering = lowerings[id] = (*errors)[form].lowering;
+      square += budget.square(forms.contraction[piece], form);
       // Equal values may be computed with other weights.
       if (form == OperandForm::kI8)
         lowering.weight_scales = backends::weight_scales(program.graph, id);
     }
   }
+  chosen.estimated = std::sqrt(square);
   if (lowerings.empty()) return program;
   backends::WithRoundings rounded =
       backends::with_roundings(program.graph, program.division, lowerings);
@@ -181,15 +184,6 @@ extract::SideRow error_row(const extract::KernelGraph& kernels, const PieceForms
     if (square > 0 && std::isfinite(square)) row.add(node, square / all);
   }
   return row;
-}
-
-double estimated_square(const extract::KernelGraph& kernels, const PieceForms& forms,
-                        const ErrorBudget& budget, std::span<const NodeIndex> choice) {
-  double sum = 0;
-  for (const NodeIndex node : choice) {
-    if (node != extract::kNoNode) sum += square_of(kernels, forms, budget, node);
-  }
-  return sum;
 }
 
 std::vector<NodeIndex> in_form_everywhere(const extract::KernelGraph& kernels,

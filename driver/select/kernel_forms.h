@@ -45,17 +45,15 @@ double least_time(backends::OperandForm form);
 // The contraction of each kernel whose piece has one.
 std::vector<ErrorBudget::Contraction> contractions_of(const DividedGraph& program,
                                                       const PieceForms& forms);
-// The program with the roundings that the forms of its pieces say (backends::with_roundings()), and
-// how many contractions read each form. A contraction without a lowering in its form stays in f32.
+// The program with the roundings that the forms of its pieces say (backends::with_roundings()); how
+// many contractions read each form, and the estimated error. A contraction without a lowering in
+// its form stays in f32.
 DividedGraph in_forms(const DividedGraph& program, const PieceForms& forms,
                       const ErrorBudget& budget, FormsChosen& chosen);
 
 // The limit of the sum of squared errors; 1 is all of it.
 extract::SideRow error_row(const extract::KernelGraph& kernels, const PieceForms& forms,
                            const ErrorBudget& budget);
-// The estimated square of the error of a choice of nodes.
-double estimated_square(const extract::KernelGraph& kernels, const PieceForms& forms,
-                        const ErrorBudget& budget, std::span<const extract::NodeIndex> choice);
 
 // The same division into kernels with other forms. Everywhere: the form, where a kernel has it.
 std::vector<extract::NodeIndex> in_form_everywhere(const extract::KernelGraph& kernels,
