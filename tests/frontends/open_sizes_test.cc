@@ -28,6 +28,14 @@ class OpenImport : public testing::Test {
     model_.node("Gather", {"sizes", "one"}, {"seq"});
   }
 
+  // Output y: the numbers from 0 up to the one element of `size`.
+  void count_to(const char* size) {
+    model_.node("Squeeze", {size}, {"limit"});
+    model_.initializer("start", kInt64Code, {})->add_int64_data(0);
+    model_.initializer("delta", kInt64Code, {})->add_int64_data(1);
+    model_.node("Range", {"start", "limit", "delta"}, {"y"});
+  }
+
   // The type of output y.
   std::string type() {
     model_.output("y");
@@ -101,24 +109,14 @@ TEST_F(OpenImport, SlicesToTheEndKeepWhatIsLeft) {
 }
 
 TEST_F(OpenImport, RangesCountToAnOpenSize) {
-  model_.node("Squeeze", {"seq"}, {"limit"});
-  for (const char* name : {"start", "delta"}) {
-    auto* tensor = model_.initializer(name, kInt64Code, {});
-    tensor->add_int64_data(name == std::string("delta") ? 1 : 0);
-  }
-  model_.node("Range", {"start", "limit", "delta"}, {"y"});
+  count_to("seq");
   EXPECT_EQ(type(), "i64[seq]");
 }
 
 // Other axes of the shape are open, but not the one that is read.
 TEST_F(OpenImport, RangesCountToAKnownSizeOfAnOpenShape) {
   model_.node("Gather", {"sizes", "two"}, {"columns"});
-  model_.node("Squeeze", {"columns"}, {"limit"});
-  for (const char* name : {"start", "delta"}) {
-    auto* tensor = model_.initializer(name, kInt64Code, {});
-    tensor->add_int64_data(name == std::string("delta") ? 1 : 0);
-  }
-  model_.node("Range", {"start", "limit", "delta"}, {"y"});
+  count_to("columns");
   EXPECT_EQ(type(), "i64[8]");
 }
 
