@@ -73,9 +73,14 @@ double ErrorBudget::square(Key key, OperandForm form) const {
     return one.possible ? factor_ * one.square : std::numeric_limits<double>::infinity();
   }
   std::vector<double> others;
+  double alike = 0;
   for (const auto& [other, errors] : known_) {
-    if (errors[form].possible) others.push_back(errors[form].square);
+    if (!errors[form].possible) continue;
+    others.push_back(errors[form].square);
+    if (other.value == key.value || other.operand == key.operand)
+      alike = std::max(alike, errors[form].square);
   }
+  if (alike > 0) return factor_ * alike;
   if (others.empty()) return 0;
   const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
   std::ranges::nth_element(others, middle);

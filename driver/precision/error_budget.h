@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -44,8 +45,12 @@ struct FormsChosen {
 
 class ErrorBudget {
  public:
-  // A contraction's key; contractions of equal values and equal first operands have the same.
-  using Key = std::uint64_t;
+  // Contractions of equal values and equal first operands are one; each number stands for a class
+  // of equal values.
+  struct Key {
+    std::uint32_t value = 0, operand = 0;
+    auto operator<=>(const Key&) const = default;
+  };
   using Contraction = std::pair<Key, ir::NodeId>;
 
   // Runs the program on the samples that are held out. `seconds`: of measuring errors of kernels.
@@ -69,7 +74,7 @@ class ErrorBudget {
   base::Result<bool> learn(const ir::Graph& program, std::span<const Contraction> contractions);
   const FormErrors* find(Key key) const;
   // The estimated square of the error that one contraction adds. Of one that is not known yet, the
-  // median of the others.
+  // largest of those with the same value or operand; if there are none, the median of all.
   double square(Key key, backends::OperandForm form) const;
 
   // The error of a plan of a program with the inputs and outputs of the original.

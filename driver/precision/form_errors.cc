@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -102,24 +104,34 @@ class Meter {
   base::Result<std::vector<FormErrors>> run() {
     if (contractions_.empty()) return std::move(results_);
     EGRET_RETURN_IF_ERROR(observe());
-    for (std::size_t i = 0; i < contractions_.size(); ++i) {
-      for (const OperandForm form : kLowered) {
+    if (may_measure()) EGRET_RETURN_IF_ERROR(prepare_effects());
+    // Large errors come first, because a small one is better inferred from a large one of the same
+    // contraction than the other way round.
+    for (const OperandForm form : kLowered) {
+      for (std::size_t i = 0; i < contractions_.size(); ++i) {
         if (base::stop_requested()) return base::limit_hit("interrupted");
-        EGRET_RETURN_IF_ERROR(compute_error(i, form));
+        FormErrors::One& one = results_[i][form];
+        if (!one.possible) continue;
+        Error& error = errors_[i][static_cast<std::size_t>(form)];
+        EGRET_ASSIGN_OR_RETURN(std::optional<ir::Tensor> values, error_of(i, form));
+        error.norm_square = values ? norm_square(*values) : std::numeric_limits<double>::infinity();
+        one.possible = std::isfinite(error.norm_square);
+        if (!one.possible || !effects_ || !may_measure()) continue;
+        EGRET_ASSIGN_OR_RETURN(one.square, effect_of(i, *std::move(values)));
+        error.measured = true;
       }
     }
-    values_.clear();
-    EGRET_RETURN_IF_ERROR(measure_effects());
     estimate_others();
     return std::move(results_);
   }
 
  private:
   struct Error {
-    ir::Tensor values{};     // of the contraction's result in one form, on the first sample
-    double norm_square = 0;  // of these
-    bool measured = false;
+    double norm_square = 0;  // of the contraction's result in one form, on the first sample
+    bool measured = false;   // its effect on the outputs
   };
+
+  bool may_measure() const { return watch_.seconds() < seconds_; }
 
   // Runs the program on all samples: ranges of first operands, and the values of the first sample.
   base::Status observe() {
@@ -164,10 +176,9 @@ class Meter {
     return base::ok();
   }
 
-  // The contraction alone, with its operands in this form.
-  base::Status compute_error(std::size_t i, OperandForm form) {
-    FormErrors::One& one = results_[i][form];
-    if (!one.possible) return base::ok();
+  // How the contraction's result changes with its operands in this form. None: it cannot be
+  // computed alone, for its kernel adds a computed bias in f32.
+  base::Result<std::optional<ir::Tensor>> error_of(std::size_t i, OperandForm form) {
     const ir::NodeId id = contractions_[i];
     ir::Node node = program_.node(id);
     ir::Graph alone;
@@ -183,9 +194,8 @@ class Meter {
           leaf = program_.node(input);
         } else if (const auto value = values_.find(input); value != values_.end()) {
           inputs.push_back(value->second);
-        } else {  // a computed bias: its kernel adds it in f32
-          one.possible = false;
-          return base::ok();
+        } else {
+          return std::optional<ir::Tensor>();
         }
         entry->second = alone.append(std::move(leaf));
       }
@@ -193,48 +203,36 @@ class Meter {
     }
     const ir::NodeId result = alone.append(std::move(node));
     alone.add_output("y", result);
-    const auto rounded = backends::with_roundings(alone, {}, {{result, one.lowering}});
+    const auto rounded =
+        backends::with_roundings(alone, {}, {{result, results_[i][form].lowering}});
     EGRET_ASSIGN_OR_RETURN(const auto plan, backend_.compile(rounded.graph, plan_));
     EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> got, plan->run(inputs));
-    Error& error = errors_[i][static_cast<std::size_t>(form)];
-    error.values = difference(got.front(), values_.at(id));
-    error.norm_square = norm_square(error.values);
-    if (!std::isfinite(error.norm_square)) one.possible = false;
+    return std::optional(difference(got.front(), values_.at(id)));
+  }
+
+  // The program with an error that may be added to each contraction's result.
+  base::Status prepare_effects() {
+    EGRET_ASSIGN_OR_RETURN(effects_, backend_.compile(disturbed(program_, contractions_), plan_));
+    effect_inputs_ = calibration_.front();
+    for (std::size_t i = effect_inputs_.size(); i < effects_->input_types().size(); ++i)
+      effect_inputs_.emplace_back(effects_->input_types()[i]);
+    // Inputs are numbered in the order of the contractions' nodes.
+    std::vector<std::size_t> order(contractions_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return contractions_[i]; });
+    places_.resize(contractions_.size());
+    for (std::size_t k = 0; k < order.size(); ++k)
+      places_[order[k]] = calibration_.front().size() + k;
     return base::ok();
   }
 
-  // The program with one error at a time. Large errors come first, because a small one is better
-  // inferred from a large one of the same contraction than the other way round.
-  base::Status measure_effects() {
-    EGRET_ASSIGN_OR_RETURN(const auto plan,
-                           backend_.compile(disturbed(program_, contractions_), plan_));
-    std::vector<ir::Tensor> inputs = calibration_.front();
-    std::vector<std::size_t> places(contractions_.size());
-    for (std::size_t i = inputs.size(); i < plan->input_types().size(); ++i)
-      inputs.emplace_back(plan->input_types()[i]);
-    // Inputs are numbered in the order of the contractions' nodes.
-    std::vector<std::size_t> order(contractions_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::sort(order, {}, [&](std::size_t i) { return contractions_[i]; });
-    for (std::size_t k = 0; k < order.size(); ++k)
-      places[order[k]] = calibration_.front().size() + k;
-    const Sample expected[] = {exact_};
-    for (const OperandForm form : kLowered) {
-      for (std::size_t i = 0; i < contractions_.size(); ++i) {
-        if (watch_.seconds() > seconds_) return base::ok();
-        if (base::stop_requested()) return base::limit_hit("interrupted");
-        FormErrors::One& one = results_[i][form];
-        if (!one.possible) continue;
-        Error& error = errors_[i][static_cast<std::size_t>(form)];
-        std::swap(inputs[places[i]], error.values);
-        EGRET_ASSIGN_OR_RETURN(Sample got, plan->run(inputs));
-        std::swap(inputs[places[i]], error.values);
-        const Sample disturbed_run[] = {std::move(got)};
-        one.square = std::pow(relative_error(expected, disturbed_run), 2);
-        error.measured = true;
-      }
-    }
-    return base::ok();
+  // The square of the outputs' relative error where this is the only one.
+  base::Result<double> effect_of(std::size_t i, ir::Tensor error) {
+    std::swap(effect_inputs_[places_[i]], error);
+    EGRET_ASSIGN_OR_RETURN(Sample got, effects_->run(effect_inputs_));
+    std::swap(effect_inputs_[places_[i]], error);
+    const Sample expected[] = {exact_}, with_error[] = {std::move(got)};
+    return std::pow(relative_error(expected, with_error), 2);
   }
 
   // How far the outputs move for each unit of a contraction's error.
@@ -273,7 +271,10 @@ class Meter {
   std::vector<FormErrors> results_;
   std::vector<std::array<Error, backends::kOperandForms>> errors_;
   std::map<ir::NodeId, ir::Tensor> values_;  // of the first sample
-  Sample exact_;                             // outputs on the first sample
+  std::unique_ptr<backends::ExecutablePlan> effects_;
+  std::vector<ir::Tensor> effect_inputs_;
+  std::vector<std::size_t> places_;  // of errors among these inputs, by contraction
+  Sample exact_;                     // outputs on the first sample
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
 #include <utility>
 
 #include "base/random.h"
@@ -51,6 +52,10 @@ base::Result<Samples> make_samples(const ir::Graph& graph, std::span<const ir::G
     return base::usage_error(
         "--error-budget needs at least two samples of each given input, one of them to be held "
         "out: repeat --input NAME=FILE");
+  }
+  for (const ir::GivenInputs& set : sets) {
+    if (!std::ranges::equal(std::views::keys(set), std::views::keys(sets.front())))
+      return base::usage_error("all samples (--input) need values of the same inputs");
   }
   base::Random random(seed);
   for (std::size_t i = 0; i < sets.size(); ++i) {

@@ -26,7 +26,8 @@ struct Samples {
 
 // Every second set of given inputs is held out. Inputs that are not given are drawn from the seed;
 // where none is given, so are eight samples. Errors: usage_error for a single set, of which none
-// could be held out; bad_input for inputs that the graph does not have.
+// could be held out, and for sets of different inputs; bad_input for inputs that the graph does not
+// have.
 base::Result<Samples> make_samples(const ir::Graph& graph, std::span<const ir::GivenInputs> given,
                                    std::uint64_t seed);
 

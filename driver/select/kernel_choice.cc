@@ -15,7 +15,6 @@
 #include "driver/measure/race.h"
 #include "driver/select/kernel_forms.h"
 #include "driver/select/selection.h"
-#include "extract/extractors/budget.h"
 #include "rules/tensors/constant_folding.h"
 
 namespace egret::driver {
@@ -79,6 +78,7 @@ class Search {
                  : add_forms(tensors_, view_, *options_.backend, pieces_);
     kernels_ = extract::kernel_graph(view_, leaves_, pieces_);
     prices_.resize(pieces_.all.size());
+    is_measured_.resize(pieces_.all.size());
     texts_.resize(pieces_.all.size());
     std::vector<KernelTimes> times_of_given(given.size());
     for (const Given& one : given_) {
@@ -97,6 +97,8 @@ class Search {
 
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  static constexpr int kMostSettled = 4;     // programs in a row
+  static constexpr double kExploring = 0.8;  // of all time
   struct Given {
     std::size_t place;                // among the given programs
     std::vector<std::size_t> pieces;  // by class, counted in the class; kNone: none
@@ -105,6 +107,11 @@ class Search {
   // A program in f32 is an answer under any error budget.
   bool needs_answer() const { return options_.error_budget != nullptr && !best_; }
 
+  // Time remains for programs of kernels that are known by then.
+  bool may_explore() const {
+    const double share = is_by_extraction() ? kExploring : 1;
+    return watch_.seconds() < share * options_.seconds && !base::stop_requested();
+  }
   bool may_measure() const {
     return watch_.seconds() < options_.seconds && !base::stop_requested();
   }
@@ -210,14 +217,10 @@ class Search {
   base::Status update_prices() {
     for (std::size_t i = 0; i < prices_.size(); ++i) {
       EGRET_ASSIGN_OR_RETURN(const Known* known, known_of(text(i)));
-      if (!known->measured.empty()) {
-        prices_[i] = known->seconds();
-        continue;
-      }
-      const std::size_t plain = forms_.in_f32[i];
-      prices_[i] =
-          plain == i ? estimate(pieces_.all[i]) : least_time(forms_.form[i]) * prices_[plain];
+      is_measured_[i] = !known->measured.empty();
+      prices_[i] = is_measured_[i] ? known->seconds() : estimate(pieces_.all[i]);
     }
+    price_forms(forms_, is_measured_, prices_);
     return base::ok();
   }
 
@@ -232,7 +235,6 @@ class Search {
   }
 
   base::Status search() {
-    std::set<std::vector<NodeIndex>> tried;
     while (true) {
       EGRET_RETURN_IF_ERROR(update_prices());
       const std::vector<double> costs = costs_of_kernels();
@@ -243,12 +245,13 @@ class Search {
       progress_.report({{base::kIteration, rounds_},
                         {base::kBestCost, solution.dag_cost},
                         {kKernels, newly_measured_}});
-      const bool is_new = tried.insert(solution.choice).second;
+      const bool is_new = tried_.insert(solution.choice).second;
       if (is_new || !best_) {
         EGRET_ASSIGN_OR_RETURN(const bool learned, try_choice(solution, std::nullopt));
-        if ((learned || beyond_ || corrected_) && rounds_ < options_.max_rounds && may_measure())
+        if ((learned || beyond_ || corrected_) && rounds_ < options_.max_rounds && may_explore())
           continue;
       }
+      EGRET_RETURN_IF_ERROR(settle());
       if (!best_) EGRET_RETURN_IF_ERROR(try_in_f32());
       // The answer at the prices of this extraction, whose bound holds for all answers.
       best_->solution = extract::solution_of(problem, std::move(best_->solution.choice));
@@ -349,39 +352,41 @@ class Search {
 
   std::vector<double> costs_of_kernels() const {
     std::vector<double> costs = kernels_.costs(prices_);
-    if (options_.error_budget == nullptr) return costs;
-    for (NodeIndex node = 0; node < costs.size(); ++node) {
-      const std::uint32_t piece = kernels_.piece[node];
-      if (piece == extract::KernelGraph::kLeaf || forms_.form[piece] == backends::OperandForm::kF32)
-        continue;
-      if (std::isinf(options_.error_budget->square(forms_.contraction[piece], forms_.form[piece])))
-        costs[node] = std::numeric_limits<double>::infinity();
-    }
+    if (options_.error_budget != nullptr)
+      exclude_impossible(kernels_, forms_, *options_.error_budget, costs);
     return costs;
   }
 
   base::Result<extract::Solution> extract(const extract::Problem& problem) const {
-    const ErrorBudget* const budget = options_.error_budget;
-    if (budget == nullptr) return options_.extractor->extract(problem, options_.extraction);
-    if (budget->forms_from() == FormsFrom::kExtraction) {
-      return extract::extract_within_budget(problem, error_row(kernels_, forms_, *budget),
-                                            *options_.extractor, options_.extraction);
-    }
-    // The comparisons keep the division of the best program in f32.
-    std::vector<NodeIndex> choice =
-        budget->forms_from() == FormsFrom::kLayers
-            ? in_forms_by_layers(kernels_, forms_, plain_choice_, problem.costs, *budget)
-            : in_form_everywhere(kernels_, forms_, plain_choice_,
-                                 budget->forms_from() == FormsFrom::kBF16
-                                     ? backends::OperandForm::kBF16
-                                     : backends::OperandForm::kI8,
-                                 *budget);
-    extract::Solution solution = extract::solution_of(problem, std::move(choice));
-    solution.bound = 0;
-    return solution;
+    if (options_.error_budget == nullptr)
+      return options_.extractor->extract(problem, options_.extraction);
+    return extract_in_forms(problem, kernels_, forms_, plain_choice_, *options_.error_budget,
+                            *options_.extractor, options_.extraction);
   }
 
-  // The best program in f32 once in each form: most prices of forms are then known.
+  bool is_by_extraction() const {
+    return options_.error_budget != nullptr &&
+           options_.error_budget->forms_from() == FormsFrom::kExtraction;
+  }
+
+  // Programs of kernels whose times and errors are all known, until one is within the budget.
+  base::Status settle() {
+    if (!is_by_extraction()) return base::ok();
+    for (int i = 0; i < kMostSettled && may_measure(); ++i) {
+      EGRET_RETURN_IF_ERROR(update_prices());
+      std::vector<double> costs = costs_of_kernels();
+      exclude_unknown(kernels_, forms_, *options_.error_budget, is_measured_, costs);
+      const auto solution = extract({kernels_.graph, costs});
+      if (!solution.ok()) return base::ok();  // of no program all kernels are known
+      if (!tried_.insert(solution->choice).second) return base::ok();
+      EGRET_RETURN_IF_ERROR(try_choice(*solution, std::nullopt).status());
+      if (!beyond_ && !corrected_) return base::ok();
+    }
+    return base::ok();
+  }
+
+  // The best program in f32 once in each form, after which most prices of forms are known; then
+  // with one layer lowered after the other, which the extraction is never to be worse than.
   base::Status try_single_forms() {
     if (options_.error_budget == nullptr || !best_) return base::ok();
     plain_choice_ = best_->solution.choice;
@@ -395,22 +400,26 @@ class Search {
           in_form_everywhere(kernels_, forms_, plain_choice_, form, *options_.error_budget));
       if (solution.choice == plain_choice_) continue;
       // What is compared with the extraction chooses by itself.
-      is_trial_ = options_.error_budget->forms_from() != FormsFrom::kExtraction;
+      is_trial_ = !is_by_extraction();
       const auto tried = try_choice(solution, std::nullopt);
       is_trial_ = false;
       EGRET_RETURN_IF_ERROR(tried.status());
     }
-    return base::ok();
+    if (!is_by_extraction() || !may_measure()) return base::ok();
+    EGRET_RETURN_IF_ERROR(update_prices());
+    const std::vector<double> costs = costs_of_kernels();
+    const auto by_layers = extract::solution_of(
+        {kernels_.graph, costs},
+        in_forms_by_layers(kernels_, forms_, plain_choice_, costs, *options_.error_budget));
+    if (tried_.insert(by_layers.choice).second)
+      EGRET_RETURN_IF_ERROR(try_choice(by_layers, std::nullopt).status());
+    return settle();
   }
 
   // The cheapest program in f32.
   base::Status try_in_f32() {
     std::vector<double> costs = kernels_.costs(prices_);
-    for (NodeIndex node = 0; node < costs.size(); ++node) {
-      const std::uint32_t piece = kernels_.piece[node];
-      if (piece != extract::KernelGraph::kLeaf && forms_.in_f32[piece] != piece)
-        costs[node] = std::numeric_limits<double>::infinity();
-    }
+    exclude_lowered(kernels_, forms_, costs);
     EGRET_ASSIGN_OR_RETURN(
         const extract::Solution solution,
         options_.extractor->extract({kernels_.graph, costs}, options_.extraction));
@@ -451,11 +460,13 @@ class Search {
   std::vector<Given> given_;
   extract::KernelGraph kernels_;
   PieceForms forms_;
+  std::set<std::vector<NodeIndex>> tried_;
   std::vector<NodeIndex> plain_choice_;  // of the best program in f32
   bool is_trial_ = false;                // a program that is run for its prices alone
   bool beyond_ = false;                  // the last program was beyond the error budget
   bool corrected_ = false;               // estimates of errors were
   std::vector<double> prices_;           // by piece
+  std::vector<bool> is_measured_;        // by piece, of prices
   std::vector<std::string> texts_;       // by piece, once asked for
   std::map<std::string, Known> known_;
   rules::FoldedValues folded_;

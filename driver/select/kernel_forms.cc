@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "backends/low_precision.h"
+#include "extract/extractors/budget.h"
 
 namespace egret::driver {
 namespace {
@@ -26,6 +29,16 @@ struct Forms {
   std::vector<OperandForm> possible;
 };
 
+// On the time in f32, by the units of processors that multiply such operands.
+double least_factor(OperandForm form) {
+  switch (form) {
+    case OperandForm::kF32: return 1;
+    case OperandForm::kBF16: return 0.5;
+    case OperandForm::kI8: break;
+  }
+  return 0.25;
+}
+
 // Of a piece of one contraction.
 std::optional<Forms> forms_of(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
                               const backends::Backend& backend, const Piece& piece) {
@@ -41,9 +54,7 @@ std::optional<Forms> forms_of(const rules::TensorEGraph& tensors, const egraph::
     if (!backends::is_contraction(*graph, id)) continue;
     if (forms) return std::nullopt;
     const NodeIndex contraction = piece.nodes[place];
-    forms = Forms{
-        (ErrorBudget::Key{view.node_class[contraction]} << 32U) | view.children_of(contraction)[0],
-        {}};
+    forms = Forms{{view.node_class[contraction], view.children_of(contraction)[0]}, {}};
     const bool has_weights = graph->node(node.inputs[1]).kind == ir::NodeKind::kConstant;
     for (const OperandForm form : kLowered) {
       if (backend.takes_form(*graph, id, form) && (has_weights || form != OperandForm::kI8))
@@ -74,6 +85,25 @@ double square_of(const extract::KernelGraph& kernels, const PieceForms& forms,
   const std::uint32_t piece = kernels.piece[node];
   if (piece == extract::KernelGraph::kLeaf || forms.form[piece] == OperandForm::kF32) return 0;
   return budget.square(forms.contraction[piece], forms.form[piece]);
+}
+
+// The limit of the sum of squared errors; 1 is all of it.
+extract::SideRow error_row(const extract::KernelGraph& kernels, const PieceForms& forms,
+                           const ErrorBudget& budget) {
+  extract::SideRow row;
+  row.most = 1;
+  const double all = budget.limit() * budget.limit();
+  for (NodeIndex node = 0; node < kernels.piece.size(); ++node) {
+    const double square = square_of(kernels, forms, budget, node);
+    if (square > 0 && std::isfinite(square)) row.add(node, square / all);
+  }
+  return row;
+}
+
+void exclude(std::span<double> costs, const std::function<bool(NodeIndex)>& is_excluded) {
+  for (NodeIndex node = 0; node < costs.size(); ++node) {
+    if (is_excluded(node)) costs[node] = std::numeric_limits<double>::infinity();
+  }
 }
 
 }  // namespace
@@ -119,13 +149,29 @@ PieceForms add_forms(const rules::TensorEGraph& tensors, const egraph::EGraphVie
   return forms;
 }
 
-double least_time(OperandForm form) {
-  switch (form) {
-    case OperandForm::kF32: return 1;
-    case OperandForm::kBF16: return 0.5;
-    case OperandForm::kI8: break;
+void price_forms(const PieceForms& forms, const std::vector<bool>& measured,
+                 std::span<double> prices) {
+  std::map<std::pair<ErrorBudget::Key, OperandForm>, double> of_contraction;
+  std::array<std::vector<double>, backends::kOperandForms> of_form;
+  for (std::size_t i = 0; i < prices.size(); ++i) {
+    const std::size_t plain = forms.in_f32[i];
+    if (plain == i || !measured[i] || !measured[plain] || !(prices[plain] > 0)) continue;
+    const double factor = prices[i] / prices[plain];
+    const auto [entry, is_new] =
+        of_contraction.try_emplace({forms.contraction[i], forms.form[i]}, factor);
+    entry->second = std::min(entry->second, factor);
+    of_form[static_cast<std::size_t>(forms.form[i])].push_back(factor);
   }
-  return 0.25;
+  for (std::vector<double>& factors : of_form) std::ranges::sort(factors);
+  for (std::size_t i = 0; i < prices.size(); ++i) {
+    if (forms.in_f32[i] == i || measured[i]) continue;
+    const std::vector<double>& factors = of_form[static_cast<std::size_t>(forms.form[i])];
+    const auto own = of_contraction.find({forms.contraction[i], forms.form[i]});
+    const double factor = own != of_contraction.end() ? own->second
+                          : factors.empty()           ? least_factor(forms.form[i])
+                                                      : factors[factors.size() / 4];
+    prices[i] = factor * prices[forms.in_f32[i]];
+  }
 }
 
 std::vector<ErrorBudget::Contraction> contractions_of(const DividedGraph& program,
@@ -174,16 +220,29 @@ DividedGraph in_forms(const DividedGraph& program, const PieceForms& forms,
   return result;
 }
 
-extract::SideRow error_row(const extract::KernelGraph& kernels, const PieceForms& forms,
-                           const ErrorBudget& budget) {
-  extract::SideRow row;
-  row.most = 1;
-  const double all = budget.limit() * budget.limit();
-  for (NodeIndex node = 0; node < kernels.piece.size(); ++node) {
-    const double square = square_of(kernels, forms, budget, node);
-    if (square > 0 && std::isfinite(square)) row.add(node, square / all);
-  }
-  return row;
+void exclude_impossible(const extract::KernelGraph& kernels, const PieceForms& forms,
+                        const ErrorBudget& budget, std::span<double> costs) {
+  exclude(costs,
+          [&](NodeIndex node) { return std::isinf(square_of(kernels, forms, budget, node)); });
+}
+
+void exclude_lowered(const extract::KernelGraph& kernels, const PieceForms& forms,
+                     std::span<double> costs) {
+  exclude(costs, [&](NodeIndex node) {
+    const std::uint32_t piece = kernels.piece[node];
+    return piece != extract::KernelGraph::kLeaf && forms.form[piece] != OperandForm::kF32;
+  });
+}
+
+void exclude_unknown(const extract::KernelGraph& kernels, const PieceForms& forms,
+                     const ErrorBudget& budget, const std::vector<bool>& measured,
+                     std::span<double> costs) {
+  exclude(costs, [&](NodeIndex node) {
+    const std::uint32_t piece = kernels.piece[node];
+    if (piece == extract::KernelGraph::kLeaf) return false;
+    const bool has_error = forms.form[piece] != OperandForm::kF32;
+    return !measured[piece] || (has_error && budget.find(forms.contraction[piece]) == nullptr);
+  });
 }
 
 std::vector<NodeIndex> in_form_everywhere(const extract::KernelGraph& kernels,
@@ -237,6 +296,30 @@ std::vector<NodeIndex> in_forms_by_layers(const extract::KernelGraph& kernels,
     left -= square_of(kernels, forms, budget, chosen);
   }
   return result;
+}
+
+base::Result<extract::Solution> extract_in_forms(
+    const extract::Problem& problem, const extract::KernelGraph& kernels, const PieceForms& forms,
+    std::span<const NodeIndex> plain, const ErrorBudget& budget,
+    const extract::ExtractorRow& extractor, const extract::Options& options) {
+  std::vector<NodeIndex> choice;
+  switch (budget.forms_from()) {
+    case FormsFrom::kExtraction:
+      return extract::extract_within_budget(problem, error_row(kernels, forms, budget), extractor,
+                                            options);
+    case FormsFrom::kLayers:
+      choice = in_forms_by_layers(kernels, forms, plain, problem.costs, budget);
+      break;
+    case FormsFrom::kBF16:
+      choice = in_form_everywhere(kernels, forms, plain, OperandForm::kBF16, budget);
+      break;
+    case FormsFrom::kI8:
+      choice = in_form_everywhere(kernels, forms, plain, OperandForm::kI8, budget);
+      break;
+  }
+  extract::Solution solution = extract::solution_of(problem, std::move(choice));
+  solution.bound = 0;
+  return solution;
 }
 
 }  // namespace egret::driver

@@ -16,14 +16,14 @@
 #include "driver/precision/error_budget.h"
 #include "driver/select/kernel_pieces.h"
 #include "extract/core/extractor.h"
-#include "extract/extractors/side_rows.h"
 #include "extract/kernels/kernel_graph.h"
 #include "extract/kernels/pieces.h"
 #include "rules/tensors/tensor_egraph.h"
 
 namespace egret::driver {
 
-inline constexpr auto kNoContraction = std::numeric_limits<ErrorBudget::Key>::max();
+inline constexpr ErrorBudget::Key kNoContraction{std::numeric_limits<std::uint32_t>::max(),
+                                                 std::numeric_limits<std::uint32_t>::max()};
 
 // Each by piece.
 struct PieceForms {
@@ -39,8 +39,11 @@ PieceForms plain_forms(const extract::Pieces& pieces);
 PieceForms add_forms(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
                      const backends::Backend& backend, extract::Pieces& pieces);
 
-// The least factor on a kernel's time in f32 that is expected of a form, before it is measured.
-double least_time(backends::OperandForm form);
+// Prices of pieces in less precision that were not measured, from those of the same pieces in f32:
+// the least factor that was measured for the contraction in this form; without one, the quartile of
+// all in this form; without any, what the processor's units may gain. By piece; O(pieces log).
+void price_forms(const PieceForms& forms, const std::vector<bool>& measured,
+                 std::span<double> prices);
 
 // The contraction of each kernel whose piece has one.
 std::vector<ErrorBudget::Contraction> contractions_of(const DividedGraph& program,
@@ -51,9 +54,15 @@ std::vector<ErrorBudget::Contraction> contractions_of(const DividedGraph& progra
 DividedGraph in_forms(const DividedGraph& program, const PieceForms& forms,
                       const ErrorBudget& budget, FormsChosen& chosen);
 
-// The limit of the sum of squared errors; 1 is all of it.
-extract::SideRow error_row(const extract::KernelGraph& kernels, const PieceForms& forms,
-                           const ErrorBudget& budget);
+// Makes nodes of the e-graph of kernels infinitely dear: those whose form a contraction cannot
+// have; all in less precision; those whose time (by piece) or error is not known.
+void exclude_impossible(const extract::KernelGraph& kernels, const PieceForms& forms,
+                        const ErrorBudget& budget, std::span<double> costs);
+void exclude_lowered(const extract::KernelGraph& kernels, const PieceForms& forms,
+                     std::span<double> costs);
+void exclude_unknown(const extract::KernelGraph& kernels, const PieceForms& forms,
+                     const ErrorBudget& budget, const std::vector<bool>& measured,
+                     std::span<double> costs);
 
 // The same division into kernels with other forms. Everywhere: the form, where a kernel has it.
 std::vector<extract::NodeIndex> in_form_everywhere(const extract::KernelGraph& kernels,
@@ -68,5 +77,13 @@ std::vector<extract::NodeIndex> in_forms_by_layers(const extract::KernelGraph& k
                                                    std::span<const extract::NodeIndex> choice,
                                                    std::span<const double> costs,
                                                    const ErrorBudget& budget);
+
+// The cheapest choice whose estimated error is within the budget. What is compared with it
+// (ErrorBudget::forms_from()) keeps the division of `plain`, the best choice in f32, and has no
+// bound. Errors: those of extract_within_budget().
+base::Result<extract::Solution> extract_in_forms(
+    const extract::Problem& problem, const extract::KernelGraph& kernels, const PieceForms& forms,
+    std::span<const extract::NodeIndex> plain, const ErrorBudget& budget,
+    const extract::ExtractorRow& extractor, const extract::Options& options);
 
 }  // namespace egret::driver

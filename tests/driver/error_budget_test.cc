@@ -44,7 +44,8 @@ ir::Graph perceptron(std::int64_t rows, std::int64_t width) {
   Value x = b.input("x", {DType::kF32, {rows, width}});
   for (int layer = 0; layer < 3; ++layer) {
     const auto inputs = static_cast<double>(width);
-    x = b.add("add", {b.add("matmul", {x, weights({width, width}, inputs)}), weights({width}, 600)});
+    x = b.add("add",
+              {b.add("matmul", {x, weights({width, width}, inputs)}), weights({width}, 600)});
     if (layer < 2) x = b.add("relu", {x});
   }
   b.output("y", x);
@@ -130,6 +131,10 @@ TEST(MakeSamples, HoldsEverySecondOneOut) {
   EXPECT_EQ(samples->held_out[0][0].f64_at(0), 2);
   const auto single = make_samples(graph, std::span(sets).first(1), 1);
   EXPECT_EQ(single.status().code(), base::StatusCode::kUsage);
+  std::vector<ir::GivenInputs> uneven(sets);
+  uneven[1].clear();
+  uneven[1].emplace("other", Tensor::scalar(DType::kF32, 1));
+  EXPECT_EQ(make_samples(graph, uneven, 1).status().code(), base::StatusCode::kUsage);
   const auto drawn = make_samples(graph, {}, 1);
   ASSERT_TRUE(drawn.ok());
   EXPECT_TRUE(drawn->drawn);
@@ -146,8 +151,8 @@ TEST(FormErrors, AreThoseOfProgramsWithOneLoweredKernel) {
     const auto samples = make_samples(graph, {}, 3);
     ASSERT_TRUE(samples.ok());
     const std::vector<ir::NodeId> contractions = contractions_of(graph);
-    const auto errors = measure_form_errors(graph, contractions, samples->calibration, cpu(),
-                                            {.threads = 1}, 60);
+    const auto errors =
+        measure_form_errors(graph, contractions, samples->calibration, cpu(), {.threads = 1}, 60);
     ASSERT_TRUE(errors.ok()) << errors.status().message();
     const std::span<const Sample> first = std::span(samples->calibration).first(1);
     for (const OperandForm form : {OperandForm::kBF16, OperandForm::kI8}) {
@@ -156,20 +161,20 @@ TEST(FormErrors, AreThoseOfProgramsWithOneLoweredKernel) {
       for (std::size_t i = 0; i < contractions.size(); ++i) {
         const FormErrors::One& one = (*errors)[i][form];
         ASSERT_TRUE(one.possible);
-        const auto rounded =
-            backends::with_roundings(graph, {}, {{contractions[i], one.lowering}});
+        const auto rounded = backends::with_roundings(graph, {}, {{contractions[i], one.lowering}});
         EXPECT_NEAR(std::sqrt(one.square), error_of(graph, rounded.graph, first),
                     0.02 * std::sqrt(one.square));
         all.emplace(contractions[i], one.lowering);
         sum += one.square;
       }
-      const double together = error_of(graph, backends::with_roundings(graph, {}, all).graph, first);
+      const double together =
+          error_of(graph, backends::with_roundings(graph, {}, all).graph, first);
       EXPECT_GT(together, 0.6 * std::sqrt(sum));
       EXPECT_LT(together, 1.6 * std::sqrt(sum));
     }
     // Without time for runs, the sizes of errors alone order the forms.
-    const auto unmeasured = measure_form_errors(graph, contractions, samples->calibration, cpu(),
-                                                {.threads = 1}, -1);
+    const auto unmeasured =
+        measure_form_errors(graph, contractions, samples->calibration, cpu(), {.threads = 1}, -1);
     ASSERT_TRUE(unmeasured.ok());
     for (const FormErrors& one : *unmeasured) {
       EXPECT_GT(one[OperandForm::kBF16].square, 0);
@@ -186,19 +191,19 @@ TEST(ErrorBudget, EstimatesAreCorrectedByMeasurements) {
                               {.threads = 1}, 60);
   ASSERT_TRUE(made.ok());
   ErrorBudget& budget = **made;
-  const ErrorBudget::Contraction known{7, contractions_of(graph).front()};
+  const ErrorBudget::Contraction known{{7, 1}, contractions_of(graph).front()};
   ASSERT_TRUE(*budget.learn(graph, {&known, 1}));
   EXPECT_FALSE(*budget.learn(graph, {&known, 1}));
   if (!has(OperandForm::kI8)) GTEST_SKIP() << "this processor has no such kernels";
-  const double before = budget.square(7, OperandForm::kI8);
-  EXPECT_GT(before, budget.square(7, OperandForm::kBF16));
-  EXPECT_EQ(budget.square(7, OperandForm::kF32), 0);
-  EXPECT_EQ(budget.square(8, OperandForm::kI8), before);  // the median of one
+  const double before = budget.square({7, 1}, OperandForm::kI8);
+  EXPECT_GT(before, budget.square({7, 1}, OperandForm::kBF16));
+  EXPECT_EQ(budget.square({7, 1}, OperandForm::kF32), 0);
+  EXPECT_EQ(budget.square({8, 2}, OperandForm::kI8), before);  // the median of one
   // Twice the estimated error, and beyond the limit: later estimates allow for it.
   EXPECT_TRUE(budget.correct(0.01, 0.02));
-  EXPECT_GT(budget.square(7, OperandForm::kI8), 4 * before);
+  EXPECT_GT(budget.square({7, 1}, OperandForm::kI8), 4 * before);
   EXPECT_TRUE(budget.correct(0.01, 0.005));
-  EXPECT_LT(budget.square(7, OperandForm::kI8), 2 * before);
+  EXPECT_LT(budget.square({7, 1}, OperandForm::kI8), 2 * before);
   EXPECT_FALSE(budget.allows(0.011));
   EXPECT_TRUE(budget.allows(0.01));
 }

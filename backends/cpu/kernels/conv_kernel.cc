@@ -6,9 +6,9 @@
 // 0.31-0.83 of the direct kernels' time from 16 channels on; the library itself never chooses it; a
 // dilated window is first split into phases, see phases.h). Then come the direct kernels: in the
 // layout of the input, in the layout that the graph prefers, in any layout, and last through GEMM.
-// With less precision (rounding.h) its direct kernels come first, and f32 follows;
-// those of integers read and write channels last. Blocked and channels-last
-// kernels differ by less than 3 % where both exist, so avoiding reorders decides.
+// With less precision (rounding.h) its direct kernels come first, and f32 follows; those of
+// integers read and write channels last. Blocked and channels-last kernels differ by less than 3 %
+// where both exist, so avoiding reorders decides.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -203,7 +203,7 @@ class ConvMaker {
         operations_(std::move(operations)),
         how_(lowering_of(builder, group.anchor())) {
     if (node_.inputs.size() > 2) bias_ = node_.inputs[2];
-    if (how_.form != OperandForm::kI8) take_channel_affine_from_chain();
+    take_channel_affine_from_chain();
   }
 
   base::Status make() {
@@ -256,18 +256,23 @@ class ConvMaker {
     return !has_two_product_units() || has_large_tiles(primitive_.impl_info_str());
   }
 
-  // Folds per-channel constants of the chain into constant weights and bias.
+  // Folds per-channel constants of the chain into constant weights and bias; with integers, into
+  // the scales of their sums.
   void take_channel_affine_from_chain() {
     if (bias_.valid() && !builder_.is_constant(bias_)) return;
-    const std::size_t before = operations_.size();
+    std::vector<PostOperation> operations = operations_;
     // The bias is the initial shift. Composition is computed in f64 and rounded to f32 once.
     std::vector<double> shift;
     for (std::int64_t c = 0; bias_.valid() && c < g_.filters(); ++c)
       shift.push_back(builder_.constant(bias_).f64_at(c));
     ChannelAffine affine =
         take_channel_affine(builder_.graph(), g_.target, builder_.is_constant(node_.inputs[1]),
-                            std::move(shift), operations_);
-    if (operations_.size() < before) affine_ = std::move(affine);
+                            std::move(shift), operations);
+    // The bias is divided by the scales of sums of integers.
+    const bool vanishes = how_.form == OperandForm::kI8 && std::ranges::count(affine.scale, 0) > 0;
+    if (operations.size() == operations_.size() || vanishes) return;
+    operations_ = std::move(operations);
+    affine_ = std::move(affine);
   }
 
   bool has_bias() const { return affine_ ? affine_->shifts() : bias_.valid(); }
@@ -283,13 +288,23 @@ class ConvMaker {
     return builder_.weights(
         weights_in_i8(builder_.constant(node_.inputs[1]), 0, how_.weight_scales));
   }
+  // The factors of sums of integers: one, or one for each channel.
+  std::vector<float> sum_scales() const {
+    std::vector<float> scales = scales_of(how_);
+    if (!affine_ || !affine_->scales()) return scales;
+    if (scales.size() == 1) scales.resize(affine_->scale.size(), scales.front());
+    for (std::size_t i = 0; i < scales.size(); ++i)
+      scales[i] = static_cast<float>(scales[i] * affine_->scale[i]);
+    return scales;
+  }
   // The bias is added to sums of integers, before they are scaled.
   ir::Tensor scaled_bias() const {
-    const std::vector<float> scales = scales_of(how_);
+    const std::vector<float> scales = sum_scales();
+    const ir::Tensor plain = affine_ ? affine_->bias() : builder_.constant(bias_);
     ir::Tensor bias(ir::DType::kF32, ir::Shape{g_.filters()});
     const auto values = bias.mutable_as<float>();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = static_cast<float>(builder_.constant(bias_).f64_at(static_cast<std::int64_t>(i)) /
+      values[i] = static_cast<float>(plain.f64_at(static_cast<std::int64_t>(i)) /
                                      scales[scales.size() == 1 ? 0 : i]);
     }
     return bias;
@@ -322,8 +337,10 @@ class ConvMaker {
     // it.
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    if (integers)
-      attr.set_output_scales(how_.weight_scales.size() == 1 ? 0 : 1 << 1, scales_of(how_));
+    if (integers) {
+      const std::vector<float> scales = sum_scales();
+      attr.set_output_scales(scales.size() == 1 ? 0 : 1 << 1, scales);
+    }
     Layout layout;
     if (candidate.target == Form::kAny) {
       const Primitive::primitive_desc bare(desc, attr, onednn_engine());
