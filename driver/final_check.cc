@@ -30,13 +30,13 @@ CheckOptions check_options(const Setup& setup, const OptimizeOptions& options, i
 base::Result<Report::Check> check_budget(const ErrorBudget& budget, Decision& decision) {
   Report::Check result;
   if (budget.forms_from() >= FormsFrom::kBF16) return result;
-  EGRET_ASSIGN_OR_RETURN(const double error, budget.measure(*decision.plan));
+  EGRET_ASSIGN_OR_RETURN(const MeasuredError error, budget.measure(*decision.plan));
   result.outputs.passed = budget.allows(error);
-  result.outputs.max_error = error;
+  result.outputs.max_error = error.largest();
   result.outputs.bound = budget.limit();
   if (!result.outputs.passed) {
-    return base::mismatch("the relative error on samples that are held out is " +
-                          base::format_short(error) + ", the budget " +
+    return base::mismatch("the relative error on samples is " +
+                          base::format_short(error.largest()) + ", the budget " +
                           base::format_short(budget.limit()));
   }
   result.made = true;

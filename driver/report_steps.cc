@@ -87,7 +87,8 @@ Report::Precision precision_of(const OptimizeSteps& s) {
   for (const Candidate& candidate : s.candidates) {
     if (!candidate.forms) continue;
     precision.estimated = candidate.forms->estimated;
-    precision.measured = candidate.forms->measured;
+    precision.measured = candidate.forms->measured.held_out;
+    precision.on_calibration = candidate.forms->measured.calibration;
     for (std::size_t i = 0; i < backends::kOperandForms; ++i) {
       const auto form = static_cast<backends::OperandForm>(i);
       precision.kernels[std::string(backends::to_string(form))] = candidate.forms->kernels[i];

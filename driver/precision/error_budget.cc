@@ -38,7 +38,10 @@ base::Result<std::unique_ptr<ErrorBudget>> ErrorBudget::of(
   budget->plan_ = plan;
   budget->seconds_ = seconds;
   EGRET_ASSIGN_OR_RETURN(const auto original, backend.compile(program, plan));
-  EGRET_ASSIGN_OR_RETURN(budget->expected_, outputs_on(*original, budget->samples_.held_out));
+  EGRET_ASSIGN_OR_RETURN(budget->expected_calibration_,
+                         outputs_on(*original, budget->samples_.calibration));
+  EGRET_ASSIGN_OR_RETURN(budget->expected_held_out_,
+                         outputs_on(*original, budget->samples_.held_out));
   return budget;
 }
 
@@ -87,9 +90,11 @@ double ErrorBudget::square(Key key, OperandForm form) const {
   return factor_ * *middle;
 }
 
-base::Result<double> ErrorBudget::measure(backends::ExecutablePlan& plan) const {
-  EGRET_ASSIGN_OR_RETURN(const std::vector<Sample> got, outputs_on(plan, samples_.held_out));
-  return relative_error(expected_, got);
+base::Result<MeasuredError> ErrorBudget::measure(backends::ExecutablePlan& plan) const {
+  EGRET_ASSIGN_OR_RETURN(const auto calibration, outputs_on(plan, samples_.calibration));
+  EGRET_ASSIGN_OR_RETURN(const auto held_out, outputs_on(plan, samples_.held_out));
+  return MeasuredError{.held_out = relative_error(expected_held_out_, held_out),
+                       .calibration = relative_error(expected_calibration_, calibration)};
 }
 
 bool ErrorBudget::correct(double estimated, double measured) {

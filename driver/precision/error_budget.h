@@ -4,8 +4,8 @@
 // Reading operands in less precision changes what is computed. No rule calls it equal: kernels that
 // do so are candidates only under this limit. The errors of single kernels are measured
 // (form_errors.h), those of several add up as squares, times a factor that is corrected whenever a
-// whole program was run on samples that are held out. Only a program whose error on those was
-// measured and is within the limit is an answer.
+// whole program was run on the samples. Only a program whose error was measured and is within the
+// limit is an answer, on samples that are held out and on those for calibration.
 #pragma once
 
 #include <array>
@@ -34,10 +34,18 @@ enum class FormsFrom : std::uint8_t { kExtraction, kLayers, kBF16, kI8 };
 std::vector<std::string> forms_from_names();  // "extraction", "layers", "bf16", "int8"
 FormsFrom forms_from_named(std::string_view name);
 
+// The relative errors of a program's outputs.
+struct MeasuredError {
+  double held_out = 0;     // on samples that nothing was calibrated on
+  double calibration = 0;  // on the others
+
+  double largest() const { return held_out > calibration ? held_out : calibration; }
+};
+
 // What was chosen.
 struct FormsChosen {
-  double estimated = 0;                                // relative error of the outputs
-  double measured = 0;                                 // on samples that are held out
+  double estimated = 0;  // relative error of the outputs
+  MeasuredError measured{};
   std::array<int, backends::kOperandForms> kernels{};  // contractions by form
 
   bool lowers() const { return kernels[1] + kernels[2] > 0; }
@@ -53,7 +61,7 @@ class ErrorBudget {
   };
   using Contraction = std::pair<Key, ir::NodeId>;
 
-  // Runs the program on the samples that are held out. `seconds`: of measuring errors of kernels.
+  // Runs the program on the samples. `seconds`: of measuring errors of kernels.
   // The backend outlives it. Errors: those of compiling and running.
   static base::Result<std::unique_ptr<ErrorBudget>> of(const ir::Graph& program, Samples samples,
                                                        double limit, FormsFrom forms_from,
@@ -65,9 +73,10 @@ class ErrorBudget {
   FormsFrom forms_from() const { return forms_from_; }
   const Samples& samples() const { return samples_; }
   const backends::Backend& backend() const { return *backend_; }
-  // Whether a program of this measured error may be the answer.
-  bool allows(double measured) const {
-    return forms_from_ >= FormsFrom::kBF16 || measured <= limit_;
+  // Whether a program of these errors may be the answer: on few samples, those that were calibrated
+  // on are evidence, too.
+  bool allows(const MeasuredError& measured) const {
+    return forms_from_ >= FormsFrom::kBF16 || measured.largest() <= limit_;
   }
 
   // Measures the contractions of a program that are not known. True: there were some.
@@ -78,9 +87,9 @@ class ErrorBudget {
   double square(Key key, backends::OperandForm form) const;
 
   // The error of a plan of a program with the inputs and outputs of the original.
-  base::Result<double> measure(backends::ExecutablePlan& plan) const;
-  // A program of this estimated error (by square()) was measured. True: estimates changed by
-  // more than a few percent.
+  base::Result<MeasuredError> measure(backends::ExecutablePlan& plan) const;
+  // A program of this estimated error (by square()) was measured, on all samples. True: estimates
+  // changed by more than a few percent.
   bool correct(double estimated, double measured);
 
  private:
@@ -92,7 +101,7 @@ class ErrorBudget {
   const backends::Backend* backend_ = nullptr;
   backends::CompileOptions plan_;
   double seconds_ = 0;
-  std::vector<Sample> expected_;  // outputs on the samples that are held out
+  std::vector<Sample> expected_calibration_, expected_held_out_;  // outputs
   std::map<Key, FormErrors> known_;
   double factor_ = 1;  // of estimated squares
 };

@@ -442,7 +442,7 @@ class Search {
       EGRET_ASSIGN_OR_RETURN(const auto compiled,
                              options_.backend->compile(choice.program.graph, plan));
       EGRET_ASSIGN_OR_RETURN(choice.forms.measured, budget->measure(*compiled));
-      corrected_ = budget->correct(choice.forms.estimated, choice.forms.measured);
+      corrected_ = budget->correct(choice.forms.estimated, choice.forms.measured.largest());
       beyond_ = !budget->allows(choice.forms.measured);
     }
     return learned ? 1 : 0;

@@ -204,8 +204,9 @@ TEST(ErrorBudget, EstimatesAreCorrectedByMeasurements) {
   EXPECT_GT(budget.square({7, 1}, OperandForm::kI8), 4 * before);
   EXPECT_TRUE(budget.correct(0.01, 0.005));
   EXPECT_LT(budget.square({7, 1}, OperandForm::kI8), 2 * before);
-  EXPECT_FALSE(budget.allows(0.011));
-  EXPECT_TRUE(budget.allows(0.01));
+  EXPECT_FALSE(budget.allows({.held_out = 0.011, .calibration = 0.001}));
+  EXPECT_FALSE(budget.allows({.held_out = 0.001, .calibration = 0.011}));
+  EXPECT_TRUE(budget.allows({.held_out = 0.01, .calibration = 0.01}));
 }
 
 OptimizeOptions with_budget(double budget) {
@@ -249,6 +250,7 @@ TEST(ErrorBudget, HoldsOnSamplesThatAreHeldOut) {
       EXPECT_TRUE(precision.written);
       EXPECT_GT(lowered(precision), 0);
       EXPECT_LE(precision.measured, limit);
+      EXPECT_LE(precision.on_calibration, limit);
       EXPECT_TRUE(result->report.check.made && result->report.check.outputs.passed);
       EXPECT_NEAR(error_of(graph, result->graph, held_out), precision.measured,
                   0.05 * precision.measured);
