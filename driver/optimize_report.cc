@@ -336,8 +336,10 @@ const base::ReportTable<Report::Precision>& Report::Precision::table() {
         "precision", precision_text},
        {"error_estimated", "estimated for the candidate whose precision was chosen", &P::estimated},
        {"error_measured", "measured for it on samples that are held out", &P::measured},
-       {"error_on_calibration", "measured for it on the other samples; also within the budget",
-        &P::on_calibration},
+       {"error_bound",
+        "its square is the mean square on all samples plus the standard error; also within the "
+        "budget",
+        &P::bound},
        {"kernels", "its products and convolutions, by the precision of their operands",
         [](const P& p) { return counts_json(p.kernels); }},
        {"forms_from", "who chose (--forms-from)", &P::forms_from},

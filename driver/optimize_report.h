@@ -148,7 +148,7 @@ struct OptimizeReport {
     double budget = 0;     // of the relative error; 0: none was allowed, and nothing else is set
     double estimated = 0;  // of the candidate whose precision was chosen
     double measured = 0;   // on samples that are held out
-    double on_calibration = 0;             // measured on the others
+    double bound = 0;      // relative_error_bound() on all samples
     std::map<std::string, int> kernels{};  // contractions by the form of their operands
     std::string forms_from{};
     std::uint64_t calibration = 0;  // samples

@@ -88,7 +88,7 @@ Report::Precision precision_of(const OptimizeSteps& s) {
     if (!candidate.forms) continue;
     precision.estimated = candidate.forms->estimated;
     precision.measured = candidate.forms->measured.held_out;
-    precision.on_calibration = candidate.forms->measured.calibration;
+    precision.bound = candidate.forms->measured.bound;
     for (std::size_t i = 0; i < backends::kOperandForms; ++i) {
       const auto form = static_cast<backends::OperandForm>(i);
       precision.kernels[std::string(backends::to_string(form))] = candidate.forms->kernels[i];

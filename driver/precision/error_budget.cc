@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "base/timer.h"
@@ -38,10 +39,7 @@ base::Result<std::unique_ptr<ErrorBudget>> ErrorBudget::of(
   budget->plan_ = plan;
   budget->seconds_ = seconds;
   EGRET_ASSIGN_OR_RETURN(const auto original, backend.compile(program, plan));
-  EGRET_ASSIGN_OR_RETURN(budget->expected_calibration_,
-                         outputs_on(*original, budget->samples_.calibration));
-  EGRET_ASSIGN_OR_RETURN(budget->expected_held_out_,
-                         outputs_on(*original, budget->samples_.held_out));
+  EGRET_ASSIGN_OR_RETURN(budget->expected_, budget->outputs(*original));
   return budget;
 }
 
@@ -91,10 +89,18 @@ double ErrorBudget::square(Key key, OperandForm form) const {
 }
 
 base::Result<MeasuredError> ErrorBudget::measure(backends::ExecutablePlan& plan) const {
-  EGRET_ASSIGN_OR_RETURN(const auto calibration, outputs_on(plan, samples_.calibration));
-  EGRET_ASSIGN_OR_RETURN(const auto held_out, outputs_on(plan, samples_.held_out));
-  return MeasuredError{.held_out = relative_error(expected_held_out_, held_out),
-                       .calibration = relative_error(expected_calibration_, calibration)};
+  EGRET_ASSIGN_OR_RETURN(const std::vector<Sample> got, outputs(plan));
+  const std::size_t count = samples_.held_out.size();
+  return MeasuredError{
+      .held_out = relative_error(std::span(expected_).first(count), std::span(got).first(count)),
+      .bound = relative_error_bound(expected_, got)};
+}
+
+base::Result<std::vector<Sample>> ErrorBudget::outputs(backends::ExecutablePlan& plan) const {
+  EGRET_ASSIGN_OR_RETURN(std::vector<Sample> all, outputs_on(plan, samples_.held_out));
+  EGRET_ASSIGN_OR_RETURN(std::vector<Sample> others, outputs_on(plan, samples_.calibration));
+  std::ranges::move(others, std::back_inserter(all));
+  return all;
 }
 
 bool ErrorBudget::correct(double estimated, double measured) {

@@ -5,7 +5,7 @@
 // do so are candidates only under this limit. The errors of single kernels are measured
 // (form_errors.h), those of several add up as squares, times a factor that is corrected whenever a
 // whole program was run on the samples. Only a program whose error was measured and is within the
-// limit is an answer, on samples that are held out and on those for calibration.
+// limit is an answer: on the samples that are held out, and on all with a standard error to spare.
 #pragma once
 
 #include <array>
@@ -36,10 +36,10 @@ FormsFrom forms_from_named(std::string_view name);
 
 // The relative errors of a program's outputs.
 struct MeasuredError {
-  double held_out = 0;     // on samples that nothing was calibrated on
-  double calibration = 0;  // on the others
+  double held_out = 0;  // on samples that nothing was calibrated on
+  double bound = 0;     // relative_error_bound() over all samples
 
-  double largest() const { return held_out > calibration ? held_out : calibration; }
+  double largest() const { return held_out > bound ? held_out : bound; }
 };
 
 // What was chosen.
@@ -73,8 +73,8 @@ class ErrorBudget {
   FormsFrom forms_from() const { return forms_from_; }
   const Samples& samples() const { return samples_; }
   const backends::Backend& backend() const { return *backend_; }
-  // Whether a program of these errors may be the answer: on few samples, those that were calibrated
-  // on are evidence, too.
+  // Whether a program of these errors may be the answer. Each choice is the best of many programs
+  // that were measured on the same samples, so their bound counts, too.
   bool allows(const MeasuredError& measured) const {
     return forms_from_ >= FormsFrom::kBF16 || measured.largest() <= limit_;
   }
@@ -88,12 +88,14 @@ class ErrorBudget {
 
   // The error of a plan of a program with the inputs and outputs of the original.
   base::Result<MeasuredError> measure(backends::ExecutablePlan& plan) const;
-  // A program of this estimated error (by square()) was measured, on all samples. True: estimates
-  // changed by more than a few percent.
+  // A program of this estimated error (by square()) was measured (MeasuredError::largest()). True:
+  // estimates changed by more than a few percent.
   bool correct(double estimated, double measured);
 
  private:
   ErrorBudget() = default;
+
+  base::Result<std::vector<Sample>> outputs(backends::ExecutablePlan& plan) const;
 
   double limit_ = 0;
   FormsFrom forms_from_ = FormsFrom::kExtraction;
@@ -101,7 +103,7 @@ class ErrorBudget {
   const backends::Backend* backend_ = nullptr;
   backends::CompileOptions plan_;
   double seconds_ = 0;
-  std::vector<Sample> expected_calibration_, expected_held_out_;  // outputs
+  std::vector<Sample> expected_;  // outputs, on samples that are held out first
   std::map<Key, FormErrors> known_;
   double factor_ = 1;  // of estimated squares
 };

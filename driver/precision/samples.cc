@@ -15,29 +15,62 @@ namespace {
 
 constexpr std::size_t kDrawnSamples = 8;
 
-double error_of_output(std::span<const Sample> expected, std::span<const Sample> got,
-                       std::size_t output) {
+// Of one output on one sample: the difference and the size of what is expected, squared norms for
+// reals and counts of elements for others.
+struct Deviation {
   double difference = 0, size = 0;
-  for (std::size_t s = 0; s < expected.size(); ++s) {
-    const ir::Tensor& a = expected[s][output];
-    const ir::Tensor& b = got[s][output];
-    const bool real = ir::is_float(a.dtype());
-    for (std::int64_t i = 0; i < a.elements(); ++i) {
-      if (!real) {
-        difference += a.i64_at(i) == b.i64_at(i) ? 0 : 1;
-        size += 1;
-        continue;
-      }
-      const double x = a.f64_at(i), y = b.f64_at(i);
-      if (!std::isfinite(x)) continue;
-      if (!std::isfinite(y)) return std::numeric_limits<double>::infinity();
-      difference += (x - y) * (x - y);
-      size += x * x;
+};
+
+Deviation deviation(const ir::Tensor& expected, const ir::Tensor& got) {
+  Deviation sums;
+  const bool real = ir::is_float(expected.dtype());
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    if (!real) {
+      sums.difference += expected.i64_at(i) == got.i64_at(i) ? 0 : 1;
+      sums.size += 1;
+      continue;
     }
-    if (!real && s + 1 == expected.size()) return size > 0 ? difference / size : 0;
+    const double x = expected.f64_at(i), y = got.f64_at(i);
+    if (!std::isfinite(x)) continue;
+    if (!std::isfinite(y))
+      return {.difference = std::numeric_limits<double>::infinity(), .size = 1};
+    sums.difference += (x - y) * (x - y);
+    sums.size += x * x;
+  }
+  return sums;
+}
+
+// The ratio of the sums over samples, with so many of its standard errors (linearized, as usual
+// for ratios of means).
+double ratio_of(std::span<const Deviation> samples, double standard_errors) {
+  double difference = 0, size = 0;
+  for (const Deviation& sample : samples) {
+    difference += sample.difference;
+    size += sample.size;
   }
   if (difference == 0) return 0;
-  return size > 0 ? std::sqrt(difference / size) : std::numeric_limits<double>::infinity();
+  if (!(size > 0) || !std::isfinite(difference)) return std::numeric_limits<double>::infinity();
+  const double ratio = difference / size;
+  double squares = 0;
+  for (const Deviation& sample : samples)
+    squares += std::pow(sample.difference - ratio * sample.size, 2);
+  const auto count = static_cast<double>(samples.size());
+  const double of_mean = count > 1 ? std::sqrt(squares * count / (count - 1)) / size : 0;
+  return ratio + standard_errors * of_mean;
+}
+
+double largest_error(std::span<const Sample> expected, std::span<const Sample> got,
+                     double standard_errors) {
+  double largest = 0;
+  for (std::size_t k = 0; !expected.empty() && k < expected.front().size(); ++k) {
+    std::vector<Deviation> samples;
+    for (std::size_t s = 0; s < expected.size(); ++s)
+      samples.push_back(deviation(expected[s][k], got[s][k]));
+    const double ratio = ratio_of(samples, standard_errors);
+    const bool real = ir::is_float(expected.front()[k].dtype());
+    largest = std::max(largest, real ? std::sqrt(ratio) : ratio);
+  }
+  return largest;
 }
 
 }  // namespace
@@ -78,10 +111,11 @@ base::Result<std::vector<Sample>> outputs_on(backends::ExecutablePlan& plan,
 }
 
 double relative_error(std::span<const Sample> expected, std::span<const Sample> got) {
-  double largest = 0;
-  for (std::size_t k = 0; !expected.empty() && k < expected.front().size(); ++k)
-    largest = std::max(largest, error_of_output(expected, got, k));
-  return largest;
+  return largest_error(expected, got, 0);
+}
+
+double relative_error_bound(std::span<const Sample> expected, std::span<const Sample> got) {
+  return largest_error(expected, got, 1);
 }
 
 }  // namespace egret::driver

@@ -39,5 +39,8 @@ base::Result<std::vector<Sample>> outputs_on(backends::ExecutablePlan& plan,
 // over the norm of the expected values, of others the share of elements that differ. Infinite where
 // a finite value became one that is not.
 double relative_error(std::span<const Sample> expected, std::span<const Sample> got);
+// The same with the standard error of its square added to the square, as far as the samples differ:
+// what a choice that was made on few samples may be trusted with.
+double relative_error_bound(std::span<const Sample> expected, std::span<const Sample> got);
 
 }  // namespace egret::driver

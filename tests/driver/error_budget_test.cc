@@ -114,6 +114,11 @@ TEST(RelativeError, IsTheLargestOfTheOutputs) {
   const std::vector<Sample> two{{real(3, 4), four}, {real(6, 8), four}};
   const std::vector<Sample> one_off{{real(3, 4.5), four}, {real(6, 8), four}};
   EXPECT_NEAR(relative_error(two, one_off), std::sqrt(0.25 / 125), 1e-7);
+  // The deviations from the ratio of 0.002 are 0.2 and -0.2: a standard error of 0.4 / 125.
+  EXPECT_NEAR(relative_error_bound(two, one_off), std::sqrt(0.65 / 125), 1e-7);
+  // Samples of the same error leave no doubt.
+  const std::vector<Sample> both_off{{real(3, 4.5), four}, {real(6, 9), four}};
+  EXPECT_NEAR(relative_error_bound(two, both_off), 0.1, 1e-7);
 }
 
 TEST(MakeSamples, HoldsEverySecondOneOut) {
@@ -204,9 +209,9 @@ TEST(ErrorBudget, EstimatesAreCorrectedByMeasurements) {
   EXPECT_GT(budget.square({7, 1}, OperandForm::kI8), 4 * before);
   EXPECT_TRUE(budget.correct(0.01, 0.005));
   EXPECT_LT(budget.square({7, 1}, OperandForm::kI8), 2 * before);
-  EXPECT_FALSE(budget.allows({.held_out = 0.011, .calibration = 0.001}));
-  EXPECT_FALSE(budget.allows({.held_out = 0.001, .calibration = 0.011}));
-  EXPECT_TRUE(budget.allows({.held_out = 0.01, .calibration = 0.01}));
+  EXPECT_FALSE(budget.allows({.held_out = 0.011, .bound = 0.001}));
+  EXPECT_FALSE(budget.allows({.held_out = 0.001, .bound = 0.011}));
+  EXPECT_TRUE(budget.allows({.held_out = 0.01, .bound = 0.01}));
 }
 
 OptimizeOptions with_budget(double budget) {
@@ -250,7 +255,7 @@ TEST(ErrorBudget, HoldsOnSamplesThatAreHeldOut) {
       EXPECT_TRUE(precision.written);
       EXPECT_GT(lowered(precision), 0);
       EXPECT_LE(precision.measured, limit);
-      EXPECT_LE(precision.on_calibration, limit);
+      EXPECT_LE(precision.bound, limit);
       EXPECT_TRUE(result->report.check.made && result->report.check.outputs.passed);
       EXPECT_NEAR(error_of(graph, result->graph, held_out), precision.measured,
                   0.05 * precision.measured);

@@ -216,7 +216,11 @@ Verb optimize_verb() {
       "backtracking-split search "
       "over whole graphs instead of extracting from an e-graph. --limit-time and --limit-memory "
       "then limit this search, and --forbid and --limit-arena cannot be used.\n\n--forbid NAME "
-      "also excludes operators whose ONNX form contains NAME.",
+      "also excludes operators whose ONNX form contains NAME.\n"
+      "\n"
+      "--error-budget 1e-2 lets products and convolutions read operands in bf16 or "
+      "int8, as long as the relative error of the outputs, measured on samples that "
+      "are held out, stays within it (docs/precision_budget.md).",
       make_command<Optimize>};
 }
 
