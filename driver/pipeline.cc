@@ -89,6 +89,10 @@ constexpr double kFormsFactor = 6;
 base::Result<std::unique_ptr<ErrorBudget>> budget_of(const ir::Graph& graph, const Setup& setup,
                                                      const OptimizeOptions& options) {
   if (options.error_budget == 0) return std::unique_ptr<ErrorBudget>();
+  if (setup.costs.profiled == nullptr)
+    return base::usage_error("--error-budget needs measurements of kernels (--cost profiled)");
+  // Before samples run: backends without divisions may take long for them.
+  EGRET_RETURN_IF_ERROR(setup.backend->divide(ir::Graph(), setup.plan).status());
   std::vector<ir::GivenInputs> sets = options.samples;
   if (sets.empty()) sets.push_back(options.given_inputs);
   EGRET_ASSIGN_OR_RETURN(Samples samples,

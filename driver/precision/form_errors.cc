@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -113,11 +112,11 @@ class Meter {
         FormErrors::One& one = results_[i][form];
         if (!one.possible) continue;
         Error& error = errors_[i][static_cast<std::size_t>(form)];
-        EGRET_ASSIGN_OR_RETURN(std::optional<ir::Tensor> values, error_of(i, form));
-        error.norm_square = values ? norm_square(*values) : std::numeric_limits<double>::infinity();
+        EGRET_ASSIGN_OR_RETURN(ir::Tensor values, error_of(i, form));
+        error.norm_square = norm_square(values);
         one.possible = std::isfinite(error.norm_square);
         if (!one.possible || !effects_ || !may_measure()) continue;
-        EGRET_ASSIGN_OR_RETURN(one.square, effect_of(i, *std::move(values)));
+        EGRET_ASSIGN_OR_RETURN(one.square, effect_of(i, std::move(values)));
         error.measured = true;
       }
     }
@@ -140,7 +139,9 @@ class Meter {
     for (const ir::NodeId id : contractions_) {
       const ir::Node& node = program_.node(id);
       first.push_back(wanted.place(node.inputs[0]));
-      if (!is_constant(program_, node.inputs[1])) wanted.place(node.inputs[1]);
+      for (const ir::NodeId input : node.inputs) {
+        if (!is_constant(program_, input)) wanted.place(input);
+      }
       wanted.place(id);
     }
     EGRET_ASSIGN_OR_RETURN(const auto plan, backend_.compile(observed(program_, wanted.of), plan_));
@@ -176,9 +177,8 @@ class Meter {
     return base::ok();
   }
 
-  // How the contraction's result changes with its operands in this form. None: it cannot be
-  // computed alone, for its kernel adds a computed bias in f32.
-  base::Result<std::optional<ir::Tensor>> error_of(std::size_t i, OperandForm form) {
+  // How the contraction's result changes with its operands in this form.
+  base::Result<ir::Tensor> error_of(std::size_t i, OperandForm form) {
     const ir::NodeId id = contractions_[i];
     ir::Node node = program_.node(id);
     ir::Graph alone;
@@ -192,10 +192,8 @@ class Meter {
                       .name = "x" + std::to_string(inputs.size())};
         if (is_constant(program_, input)) {
           leaf = program_.node(input);
-        } else if (const auto value = values_.find(input); value != values_.end()) {
-          inputs.push_back(value->second);
         } else {
-          return std::optional<ir::Tensor>();
+          inputs.push_back(values_.at(input));
         }
         entry->second = alone.append(std::move(leaf));
       }
@@ -207,7 +205,7 @@ class Meter {
         backends::with_roundings(alone, {}, {{result, results_[i][form].lowering}});
     EGRET_ASSIGN_OR_RETURN(const auto plan, backend_.compile(rounded.graph, plan_));
     EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> got, plan->run(inputs));
-    return std::optional(difference(got.front(), values_.at(id)));
+    return difference(got.front(), values_.at(id));
   }
 
   // The program with an error that may be added to each contraction's result.

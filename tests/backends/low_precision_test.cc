@@ -222,6 +222,45 @@ TEST_P(LowPrecision, ScalesOfChannelsAreScalesOfSums) {
   }
 }
 
+// A convolution with a bias and a computed residual, or with a computed bias.
+ir::Graph with_residual(bool computed_bias) {
+  ir::GraphBuilder b;
+  base::Random random(13);
+  const auto constant = [&](Shape shape) {
+    return b.constant(Tensor::random(TensorType(DType::kF32, shape), random));
+  };
+  const ir::Value x = b.input("x", TensorType(DType::kF32, Shape{1, 32, 12, 12}));
+  const ir::Value bias =
+      computed_bias ? b.input("bias", TensorType(DType::kF32, Shape{32})) : constant({32});
+  const ir::Attrs same{{"strides", ir::Integers{1, 1}},
+                       {"dilations", ir::Integers{1, 1}},
+                       {"pads", ir::Integers{1, 1, 1, 1}},
+                       {"activation", std::string("relu")}};
+  b.output("y", b.add("fused_conv", {x, constant({32, 32, 3, 3}), bias, b.add("exp", {x})}, same));
+  return *b.finish();
+}
+
+TEST_P(LowPrecision, ResidualsStayInF32) {
+  for (const bool computed_bias : {false, true}) {
+    const ir::Graph graph = with_residual(computed_bias);
+    const auto inputs = inputs_of(graph, 7);
+    const auto lowerings = lowerings_of(graph, GetParam(), inputs);
+    ASSERT_EQ(lowerings.size(), 1U);
+    const WithRoundings rounded = with_roundings(graph, {}, lowerings);
+    const auto exact = ir::interpret(graph, inputs);
+    const auto expected = ir::interpret(rounded.graph, inputs);
+    const auto plan = cpu().compile(rounded.graph, {.threads = 1});
+    ASSERT_TRUE(exact.ok() && expected.ok() && plan.ok());
+    const auto got = (*plan)->run(inputs);
+    ASSERT_TRUE(got.ok());
+    EXPECT_GT(distance(expected->front(), exact->front()), 1e-4);
+    EXPECT_LT(distance(got->front(), expected->front()), 1e-5);
+    // The bias of sums of integers is scaled while planning.
+    if (GetParam() == OperandForm::kI8 && computed_bias)
+      EXPECT_FALSE(cpu().takes_form(graph, lowerings.begin()->first, GetParam()));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Forms, LowPrecision, testing::Values(OperandForm::kBF16, OperandForm::kI8),
                          [](const auto& form) { return std::string(to_string(form.param)); });
 

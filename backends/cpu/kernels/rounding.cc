@@ -90,7 +90,9 @@ bool takes_lowering(const ir::Graph& graph, ir::NodeId id, OperandForm form) {
   if ((isa & kVnni) != kVnni) return false;
   const ir::Shape a = graph.node(node.inputs[0]).type.shape();
   const ir::Shape b = graph.node(node.inputs[1]).type.shape();
-  return convolves ? b[1] > 1 : b.size() == 2 && a.size() == shape.size();
+  if (!convolves) return b.size() == 2 && a.size() == shape.size();
+  // The bias is divided by scales while planning.
+  return b[1] > 1 && (node.inputs.size() < 3 || is_constant(graph, node.inputs[2]));
 }
 
 Lowering lowering_of(const PlanBuilder& builder, ir::NodeId id) {
