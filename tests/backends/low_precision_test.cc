@@ -256,8 +256,9 @@ TEST_P(LowPrecision, ResidualsStayInF32) {
     EXPECT_GT(distance(expected->front(), exact->front()), 1e-4);
     EXPECT_LT(distance(got->front(), expected->front()), 1e-5);
     // The bias of sums of integers is scaled while planning.
-    if (GetParam() == OperandForm::kI8 && computed_bias)
+    if (GetParam() == OperandForm::kI8 && computed_bias) {
       EXPECT_FALSE(cpu().takes_form(graph, lowerings.begin()->first, GetParam()));
+    }
   }
 }
 
