@@ -315,7 +315,6 @@ TEST(ErrorBudget, RefusesWhatCannotBeCombined) {
   EXPECT_EQ(code([](O& o) { o.engine = "onnxruntime"; }), base::StatusCode::kUsage);
   EXPECT_EQ(code([](O& o) { o.limit_arena = 1000; }), base::StatusCode::kUsage);
   EXPECT_EQ(code([](O& o) { o.cost = "nodes"; }), base::StatusCode::kUsage);
-  EXPECT_EQ(code([](O& o) { o.backend = "reference"; }), base::StatusCode::kUnsupported);
   EXPECT_EQ(code([](O& o) {
               o.error_budget = 0;
               o.forms_from = "layers";
