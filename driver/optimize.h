@@ -40,6 +40,8 @@ struct OptimizeOptions {
   std::string engine_python = "python3";  // EngineOptions::python
   std::string kernels_from = "backend";   // who divides the result into kernels; or "egraph"
   std::string precision = "f32";  // of plans that are measured and checked (backends/precision.h)
+  double error_budget = 0;        // relative, of the outputs; 0: none is allowed
+  std::string forms_from = "extraction";  // FormsFrom
   std::int64_t threads = 0;  // of backend and search, 0: all; a common option, so not in the table
   std::int64_t seed = 1;
   std::int64_t limit_nodes = 20'000;
@@ -66,6 +68,9 @@ struct OptimizeOptions {
   // Inputs that races and checks do not draw; no option of the table. Their types are those of the
   // program at the first profile.
   ir::GivenInputs given_inputs;
+  // Samples of inputs for the error budget, each with the same inputs; no option of the table.
+  // Empty: they are drawn.
+  std::vector<ir::GivenInputs> samples{};
   // Names, opsets and the like of the model, with which the engine's files are written as the
   // result will be; no option of the table.
   std::shared_ptr<const frontends::OnnxModelInfo> written_like{};

@@ -18,6 +18,7 @@
 #include "driver/measure/interference.h"
 #include "driver/optimize.h"
 #include "driver/phase_times.h"
+#include "driver/precision/error_budget.h"
 #include "driver/report_steps.h"
 #include "driver/search/graph_search.h"
 #include "driver/select/candidate.h"
@@ -81,8 +82,28 @@ base::Result<bool> learn_from(const ir::Graph& graph, const Setup& setup,
   return learn(bound);
 }
 
+// With an error budget each kernel has several forms, and errors are measured too.
+constexpr double kFormsFactor = 6;
+
+// Null without --error-budget.
+base::Result<std::unique_ptr<ErrorBudget>> budget_of(const ir::Graph& graph, const Setup& setup,
+                                                     const OptimizeOptions& options) {
+  if (options.error_budget == 0) return std::unique_ptr<ErrorBudget>();
+  if (setup.costs.profiled == nullptr)
+    return base::usage_error("--error-budget needs measurements of kernels (--cost profiled)");
+  // Before samples run: backends without divisions may take long for them.
+  EGRET_RETURN_IF_ERROR(setup.backend->divide(ir::Graph(), setup.plan).status());
+  std::vector<ir::GivenInputs> sets = options.samples;
+  if (sets.empty()) sets.push_back(options.given_inputs);
+  EGRET_ASSIGN_OR_RETURN(Samples samples,
+                         make_samples(graph, sets, static_cast<std::uint64_t>(options.seed)));
+  return ErrorBudget::of(graph, std::move(samples), options.error_budget,
+                         forms_from_named(options.forms_from), *setup.backend, setup.plan,
+                         kFormsFactor / 2 * options.profile_time);
+}
+
 ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
-                             const rules::OpenSizes* open, Profiler& second,
+                             const rules::OpenSizes* open, Profiler& second, ErrorBudget* budget,
                              base::ProgressSink* progress) {
   std::function<base::Result<bool>(const ir::Graph&)> learn;
   if (setup.engine_costs != nullptr)
@@ -100,7 +121,10 @@ ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
           .kernels_from_egraph = options.kernels_from == "egraph",
           .machine = setup.machine,
           .disturbed = [execution = setup.execution] { return is_disturbed(execution); },
-          .kernel_seconds = setup.costs.profiled != nullptr ? options.profile_time : 0,
+          .kernel_seconds = setup.costs.profiled != nullptr
+                                ? (budget != nullptr ? kFormsFactor : 1) * options.profile_time
+                                : 0,
+          .error_budget = budget,
           .alternatives = options.alternatives,
           .alternative_spread = options.alternative_spread,
           .alternative_kept = options.alternative_kept,
@@ -151,9 +175,10 @@ base::Result<ir::Graph> taken_apart(const ir::Graph& program) {
 base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOptions& given,
                                       base::ProgressSink* progress, rules::OpenSizes* open) {
   PhaseTimes times;
-  const OptimizeOptions options = given.quick ? quick(given) : given;
+  OptimizeOptions options = given.quick ? quick(given) : given;
+  if (options.error_budget > 0) options.kernels_from = "egraph";
   if (options.kernels_from == "egraph" && open != nullptr)
-    return base::usage_error("--kernels-from egraph needs known sizes (--bind)");
+    return base::usage_error("--kernels-from egraph and --error-budget need known sizes (--bind)");
   if (options.kernels_from == "egraph" && ir::has_opaque(program)) {
     // Kernels compute operators, so nodes that consist of several are taken apart.
     EGRET_ASSIGN_OR_RETURN(const ir::Graph operators, taken_apart(program));
@@ -185,12 +210,14 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   if (setup.engine_costs != nullptr && profiler.may_measure())
     (void)learn_from(program, setup, open);
   EGRET_ASSIGN_OR_RETURN(Prediction before, predict(graph, *setup.costs.model, profiler));
+  EGRET_ASSIGN_OR_RETURN(const std::unique_ptr<ErrorBudget> budget,
+                         budget_of(graph, setup, options));
   EGRET_ASSIGN_OR_RETURN(
       std::vector<Candidate> candidates,
       setup.search != nullptr
           ? search(graph, setup, options, profiler, progress, growth)
           : choose(setup.rules, saturated, setup.forbidden, setup.costs, profiler,
-                   choose_options(setup, options, open, second, progress)));
+                   choose_options(setup, options, open, second, budget.get(), progress)));
   if (ir::has_undefined(program)) {
     for (Candidate& candidate : candidates) take_signature_of(graph, candidate);
   }
@@ -210,7 +237,7 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
                          decide(program, graph, candidates, setup, options, progress, open));
   times.end("measure");
 
-  auto outputs = check_outputs(graph, decision, setup, options, progress);
+  auto outputs = check_outputs(graph, decision, setup, options, budget.get(), progress);
   if (is_interrupted(outputs.status())) {
     EGRET_RETURN_IF_ERROR(keep_what_is_known(graph, setup, outputs.status(), decision));
     outputs = Report::Check();
@@ -240,6 +267,7 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
                                      .candidates = candidates,
                                      .decision = decision,
                                      .sizes = sizes,
+                                     .budget = budget.get(),
                                      .check = checked});
   if (base::stop_requested()) report.growth.stop_reason = "interrupted";
   report.seconds = times.all();

@@ -156,7 +156,8 @@ std::vector<Group> own_groups(const PreparedGraph& prepared, const CompileOption
   const Fusion fusion = !options.fuse                   ? Fusion::kNone
                         : thrift == Thrift::kAndRegions ? Fusion::kEpilogues
                                                         : Fusion::kAll;
-  return find_groups(prepared.graph, fusion, options.emission, options.precision);
+  return find_groups(prepared.graph, fusion, options.emission, options.precision,
+                     prepared.lowerings);
 }
 
 // The division that was asked for, or that was kept with the graph, or the backend's own. With the
@@ -191,8 +192,9 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
   EGRET_RETURN_IF_ERROR(guarded([&] {
     builder.prefers_channels_last = prefers_channels_last(prepared.graph);
     builder.least_scratch = thrift >= Thrift::kOrderAndScratch;
-    if (options.precision == Precision::kBF16)
-      builder.values_in_bf16 = values_in_bf16(prepared.graph, groups, builder.may_take_winograd());
+    builder.lowerings = prepared.lowerings;
+    if (options.precision == Precision::kBF16 || !prepared.lowerings.empty())
+      builder.written_as = written_forms(builder, groups);
     builder.count_reads(groups);
     for (const Group& group : groups) build_group(builder, group);
     compile_emitted(builder);
@@ -202,6 +204,22 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
     return base::ok();
   }));
   return plan;
+}
+
+// Roundings in front of contractions are parts of their kernels, where those take such operands.
+base::Result<PreparedGraph> prepared_graph(const Backend& backend, const ir::Graph& graph,
+                                           const CompileOptions& options) {
+  const TakesComposite takes = taken_with(options.emission, options.precision);
+  const auto plain = without_roundings(graph, takes_lowering);
+  if (!plain) return prepare(backend, graph, options, takes);
+  EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(backend, plain->graph, options, takes));
+  prepared.lowerings.resize(prepared.graph.size());
+  for (std::size_t i = 0; i < prepared.graph.size(); ++i) {
+    const ir::NodeId origin = prepared.origin[i];
+    if (origin.valid() && is_contraction(prepared.graph, ir::NodeId(i)))
+      prepared.lowerings[i] = plain->lowerings[origin.index()];
+  }
+  return prepared;
 }
 
 class CpuBackend : public Backend {
@@ -220,6 +238,9 @@ class CpuBackend : public Backend {
     return base::usage_error("--precision " + std::string(to_string(precision)) +
                              ": the backend 'cpu' supports f32 and bf16");
   }
+  bool takes_form(const ir::Graph& graph, ir::NodeId contraction, OperandForm form) const override {
+    return form == OperandForm::kF32 || takes_lowering(graph, contraction, form);
+  }
   bool runs_slices() const override { return true; }
   bool computes_apart(const ir::Operator& op) const override {
     const KernelRow* row = find_kernel(op.name());
@@ -230,9 +251,7 @@ class CpuBackend : public Backend {
                                 const CompileOptions& options) const override {
     CompileOptions unfolded = options;
     unfolded.fold = false;
-    EGRET_ASSIGN_OR_RETURN(
-        const PreparedGraph prepared,
-        prepare(*this, graph, unfolded, taken_with(options.emission, options.precision)));
+    EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared, prepared_graph(*this, graph, unfolded));
     Division kernels;
     for (Group& group : own_groups(prepared, options, Thrift::kNone))
       kernels.push_back(std::move(group.nodes));
@@ -243,9 +262,7 @@ class CpuBackend : public Backend {
     EGRET_RETURN_IF_ERROR(takes_precision(options.precision));
     const int threads = options.threads > 0 ? options.threads : available_threads();
     const ThreadScope scope(threads);
-    EGRET_ASSIGN_OR_RETURN(
-        const PreparedGraph prepared,
-        prepare(*this, graph, options, taken_with(options.emission, options.precision)));
+    EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared, prepared_graph(*this, graph, options));
     EGRET_ASSIGN_OR_RETURN(auto plan, make_plan(graph, prepared, constants_of(prepared.graph),
                                                 options, threads, Thrift::kNone));
     // Each level is tried only while the arena exceeds the limit, and kept only if it is smaller.
@@ -267,9 +284,7 @@ class CpuBackend : public Backend {
     if (options.limit_arena != 0) return compile(graph, options);
     const int threads = options.threads > 0 ? options.threads : available_threads();
     const ThreadScope scope(threads);
-    EGRET_ASSIGN_OR_RETURN(
-        PreparedGraph prepared,
-        prepare(*this, graph, options, taken_with(options.emission, options.precision)));
+    EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepared_graph(*this, graph, options));
     // Drops this graph's references to the constants, so that packing a weight frees the original.
     (void)take_constants(graph);
     std::vector<ir::Tensor> constants = take_constants(prepared.graph);

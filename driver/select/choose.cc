@@ -196,7 +196,8 @@ class Chooser {
                                  .plan = options_.plan,
                                  .machine = options_.machine,
                                  .disturbed = options_.disturbed,
-                                 .seconds = options_.kernel_seconds};
+                                 .seconds = options_.kernel_seconds,
+                                 .error_budget = options_.error_budget};
     if (options_.keep_answers) choosing.database = costs_.database.get();
     choosing.extraction.seed = options_.seed;
     EGRET_ASSIGN_OR_RETURN(
@@ -217,6 +218,7 @@ class Chooser {
       std::rotate(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(*chosen.given),
                   known.begin() + static_cast<std::ptrdiff_t>(*chosen.given) + 1);
       known.front().solution = std::move(chosen.solution);
+      if (options_.error_budget != nullptr) known.front().forms = chosen.forms;
       return base::ok();
     }
     Candidate candidate{.name = "kernels"};
@@ -231,6 +233,7 @@ class Chooser {
     candidate.prediction = prediction_of(std::move(chosen.times));
     candidate.solution = std::move(chosen.solution);
     candidate.estimated = candidate.prediction.estimated;
+    if (options_.error_budget != nullptr) candidate.forms = chosen.forms;
     return pool_.add_divided(std::move(candidate));
   }
 

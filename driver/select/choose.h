@@ -46,7 +46,8 @@ struct ChooseOptions {
   bool kernels_from_egraph = false;
   std::string machine{};  // whose times of kernels are kept
   std::function<bool()> disturbed{};
-  double kernel_seconds = 20;  // of measuring kernels
+  double kernel_seconds = 20;           // of measuring kernels
+  ErrorBudget* error_budget = nullptr;  // KernelChoiceOptions::error_budget
   std::int64_t alternatives = 0;
   double alternative_spread = 1.1;  // SelectionOptions::spread and ::kept of alternatives
   double alternative_kept = 0;

@@ -24,6 +24,7 @@
 #include "cost/database.h"
 #include "cost/model.h"
 #include "driver/measure/kernel_times.h"
+#include "driver/precision/error_budget.h"
 #include "driver/select/kernel_pieces.h"
 #include "driver/select/selection.h"
 #include "extract/core/extractor.h"
@@ -42,6 +43,8 @@ struct KernelChoiceOptions {
   std::function<bool()> disturbed{};  // whether other processes disturbed what was measured
   double seconds = 20;                // of measuring; 0: estimates alone
   int max_rounds = 12;
+  // Kernels in less precision are candidates, too (driver/select/kernel_forms.h). Null: none.
+  ErrorBudget* error_budget = nullptr;
 };
 
 // A program of the e-graph that the backend divides by itself.
@@ -66,7 +69,8 @@ base::Result<Prediction> predict_as_divided(const ir::Graph& graph,
                                             const backends::CompileOptions& plan);
 
 struct KernelChoice {
-  DividedGraph program{};        // constants folded
+  DividedGraph program{};        // constants folded, and rounded as `forms` says
+  FormsChosen forms{};           // with an error budget
   extract::Solution solution{};  // of the e-graph of kernels, at the prices of its round
   KernelTimes times{};
   // The place of the given program that it is, as the backend divides it; none: it is another one.
@@ -78,6 +82,9 @@ struct KernelChoice {
   int rounds = 0;
 };
 
+// With an error budget, each round also measures the errors of kernels that are new, and the error
+// of its program on samples that are held out; only programs within the budget are answers.
+//
 // Errors: unsupported where the backend takes no division; those of extraction, folding, compiling
 // and running.
 base::Result<KernelChoice> choose_kernels(const rules::TensorEGraph& tensors,

@@ -46,6 +46,15 @@ class OptimizeOptions(TypedDict, total=False):
     # Precision of products and convolutions of f32; sums stay in f32. --backend cuda takes
     # every precision, --backend cpu takes f32 and bf16
     precision: Literal["f32", "tf32", "bf16", "f16"]
+    # Largest relative error of the outputs that less precision may cause: kernels with operands
+    # in f32, bf16 or int8 are chosen together with the graph (implies --kernels-from egraph).
+    # Samples to calibrate on and to measure the error on come from repeated --input; without
+    # them they are drawn. 0: f32 alone
+    error_budget: float
+    # Who chooses the precision of kernels under --error-budget: the extraction; or, to compare
+    # with: one layer after the other; or bf16 or int8 wherever there is a kernel, whatever the
+    # error
+    forms_from: Literal["extraction", "layers", "bf16", "int8"]
     # Seed of random numbers
     seed: int
     # Stop saturation at this many e-nodes

@@ -49,10 +49,10 @@ bool takes_epilogue(const ir::Graph& graph, ir::NodeId id) {
 }
 
 // Whether its own kernel fuses any pointwise operators behind it.
-bool is_own_product(const ir::Graph& graph, ir::NodeId id, Precision precision) {
+bool is_own_product(const ir::Graph& graph, ir::NodeId id, Precision precision, OperandForm form) {
   const ir::Node& node = graph.node(id);
-  if (node.attrs.find("activation") != nullptr) return false;
-  if (is_block_product(graph, id, precision)) return true;
+  if (node.attrs.find("activation") != nullptr || form == OperandForm::kI8) return false;
+  if (form == OperandForm::kF32 && is_block_product(graph, id, precision)) return true;
   return graph.node(node.inputs[1]).kind == ir::NodeKind::kConstant && is_row_product(graph, id);
 }
 
@@ -60,9 +60,10 @@ bool is_own_product(const ir::Graph& graph, ir::NodeId id, Precision precision) 
 // of preference; a node that one pass takes is not available to the later ones.
 class Grouping {
  public:
-  Grouping(const ir::Graph& graph, Precision precision)
+  Grouping(const ir::Graph& graph, Precision precision, std::span<const Lowering> lowerings)
       : graph_(graph),
         precision_(precision),
+        lowerings_(lowerings),
         readers_(graph),
         pointwise_(graph.size()),
         taken_(graph.size(), false) {
@@ -76,7 +77,8 @@ class Grouping {
     const auto only_reader = [&](ir::NodeId id) { return readers_.only(id); };
     for (std::size_t i = 0; i < graph_.size(); ++i) {
       Group group = attention_group(graph_, ir::NodeId(i), only_reader);
-      if (group.nodes.empty()) continue;
+      const auto is_lowered = [&](ir::NodeId id) { return form(id) != OperandForm::kF32; };
+      if (group.nodes.empty() || std::ranges::any_of(group.nodes, is_lowered)) continue;
       for (const ir::NodeId id : group.nodes) taken_[id.index()] = true;
       groups_.push_back(std::move(group));
     }
@@ -88,8 +90,9 @@ class Grouping {
     for (std::size_t i = graph_.size(); i-- > 0;) {
       const ir::NodeId anchor(i);
       if (taken_[i] || !takes_epilogue(graph_, anchor)) continue;
-      Group group = is_own_product(graph_, anchor, precision_) ? with_operators_behind(anchor)
-                                                               : with_chain_behind(anchor);
+      Group group = is_own_product(graph_, anchor, precision_, form(anchor))
+                        ? with_operators_behind(anchor)
+                        : with_chain_behind(anchor);
       for (const ir::NodeId id : group.nodes) taken_[id.index()] = true;
       groups_.push_back(std::move(group));
     }
@@ -153,6 +156,9 @@ class Grouping {
   }
 
  private:
+  OperandForm form(ir::NodeId id) const {
+    return lowerings_.empty() ? OperandForm::kF32 : lowerings_[id.index()].form;
+  }
   bool is_free(ir::NodeId id, const ir::TensorType& type) const {
     return !taken_[id.index()] && graph_.node(id).type == type;
   }
@@ -227,6 +233,7 @@ class Grouping {
 
   const ir::Graph& graph_;
   Precision precision_;
+  std::span<const Lowering> lowerings_;
   Readers readers_;
   std::vector<bool> pointwise_;
   std::vector<bool> taken_;
@@ -236,8 +243,8 @@ class Grouping {
 }  // namespace
 
 std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission emission,
-                               Precision precision) {
-  Grouping grouping(graph, precision);
+                               Precision precision, std::span<const Lowering> lowerings) {
+  Grouping grouping(graph, precision, lowerings);
   if (fusion != Fusion::kNone) {
     grouping.take_attention();
     grouping.take_epilogues();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "backends/backend.h"
@@ -23,8 +24,9 @@ enum class Fusion : std::uint8_t { kNone, kEpilogues, kAll };
 //   - regions of pointwise operators of one shape with a single value visible outside;
 //   - regions of operators without a kernel, as backends/codegen/regions.h forms them;
 //   - single nodes for the rest, and for operators that `fusion` excludes from fusion.
+// `lowerings`: PreparedGraph::lowerings.
 std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission emission,
-                               Precision precision);
+                               Precision precision, std::span<const Lowering> lowerings = {});
 
 // Breaks a group whose kernel could not take the whole: the anchor alone, then the chain.
 std::vector<Group> split_epilogue(const Group& group);
