@@ -4,30 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/codegen/contraction_text.h"
 #include "backends/codegen/nest_facts.h"
 
 namespace egret::backends::codegen {
-namespace {
-
-std::string text_of(std::int64_t value) { return std::to_string(value); }
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-// The type of terms and sums. Integers wrap: unsigned arithmetic of at least the type's bits is
-// exact in the bits that the type keeps.
-std::string term_type(ir::DType sum, bool in_double) {
-  if (sum == ir::DType::kF64) return in_double ? "double" : "float";
-  return ir::byte_size(sum) > 4 ? "u64" : "unsigned int";
-}
-
-// The number `flat` in mixed radix: that of symbol i.
-std::string digit(const std::string& flat, std::int64_t below, std::int64_t extent, bool first) {
-  std::string text = below == 1 ? flat : flat + " / " + text_of(below);
-  if (!first) text = "(" + text + ") % " + text_of(extent);
-  return text;
-}
-
-}  // namespace
 
 ContractionWriter::ContractionWriter(const ContractionForm& form,
                                      std::span<const ir::TensorType> inputs, ir::DType output)
@@ -90,21 +70,12 @@ bool ContractionWriter::reads_along_depth(const Part& part, const std::vector<in
 
 // ---- Loops
 
-// A scope that binds the symbols to the digits of `flat`.
 ContractionWriter::Loop ContractionWriter::numbered(const Part& part,
                                                     const std::vector<int>& symbols,
                                                     const std::string& flat, std::string header,
                                                     double times) const {
-  Loop loop{.header = std::move(header), .times = times};
-  std::int64_t below = 1;
-  for (std::size_t i = symbols.size(); i-- > 0;) {
-    const std::int64_t extent = part.form->nest.extent(symbols[i]);
-    const std::string name = part.prefix + text_of(symbols[i]);
-    loop.lines.push_back("const i64 " + name + " = " + digit(flat, below, extent, i == 0) + ";");
-    loop.symbols.emplace_back(symbols[i], name);
-    below *= extent;
-  }
-  return loop;
+  return numbered_loop(part.form->nest, symbols, std::string(1, part.prefix), flat,
+                       std::move(header), times);
 }
 
 ContractionWriter::Loop ContractionWriter::batch_loop(const Part& part, double times) const {
@@ -446,12 +417,13 @@ ContractionText ContractionWriter::text(const ContractionTiles& tiles) {
   const auto place = [&](std::int64_t elements) {
     const std::int64_t at = result.memory;
     result.memory += ceil_div(elements * element_, 64) * 64;
-    return "(" + type_ + "*)(egret_work + " + text_of(at) + ");\n";
+    return "(" + type_ + "*)(work + " + text_of(at) + ");\n";
   };
   const std::int64_t columns = ceil_div(tiles.column_block, tiles.width()) * tiles.width();
   const std::int64_t rows = ceil_div(tiles.row_block, tiles.tile_rows) * tiles.tile_rows;
   std::string& body = result.body;
-  body = "  " + type_ + "* const right_panels = " + place(columns * tiles.depth_block);
+  body = "  unsigned char* work = egret_work;\n  EGRET_HOLD_ADDRESS(work);\n";
+  body += "  " + type_ + "* const right_panels = " + place(columns * tiles.depth_block);
   body += "  " + type_ + "* const left_panel = " + place(tiles.tile_rows * tiles.depth_block);
   body += "  " + type_ +
           "* const sums = " + place(waits() ? rows * columns : tiles.tile_rows * tiles.width());

@@ -62,7 +62,8 @@ struct KernelSource {
   // (ir/evaluate/contraction.h) are several times faster than loops: f64 on one thread, 64x64 3.3,
   // 512x512 50 times.
   bool is_product = false;
-  bool is_tiled = false;  // a contraction in tiles (contraction_writer.h)
+  bool is_tiled = false;  // a contraction in tiles (contraction_writer.h, window_writer.h)
+  bool slides = false;    // in tiles over a sliding factor (window_writer.h)
 
   // CUDA:  extern "C" __global__ void __launch_bounds__(THREADS)
   //            NAME(const T* in0, .., T* out, int* failure)

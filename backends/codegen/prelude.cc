@@ -10,6 +10,16 @@ constexpr const char* kHostOpening = R"(
 #include <cmath>
 #include <cstring>
 #define EGRET_INLINE static inline
+// Keeps a vector in a register: it is loaded once, and sums are neither split nor reordered.
+#if defined(__x86_64__) || defined(__i386__)
+#define EGRET_HOLD(vector) asm("" : "+v"(vector))
+#elif defined(__aarch64__)
+#define EGRET_HOLD(vector) asm("" : "+w"(vector))
+#else
+#define EGRET_HOLD(vector)
+#endif
+// The address of thread-local memory is looked up once.
+#define EGRET_HOLD_ADDRESS(pointer) asm("" : "+r"(pointer))
 )";
 
 constexpr const char* kCudaOpening = R"(
