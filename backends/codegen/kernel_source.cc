@@ -5,13 +5,13 @@
 #include <map>
 #include <string_view>
 
-#include "backends/codegen/contraction_form.h"
-#include "backends/codegen/contraction_writer.h"
+#include "backends/codegen/contractions/contraction_form.h"
+#include "backends/codegen/contractions/contraction_writer.h"
+#include "backends/codegen/contractions/window_form.h"
+#include "backends/codegen/contractions/window_writer.h"
 #include "backends/codegen/lowering.h"
-#include "backends/codegen/prelude.h"
-#include "backends/codegen/window_form.h"
-#include "backends/codegen/window_writer.h"
-#include "backends/codegen/writer.h"
+#include "backends/codegen/text/prelude.h"
+#include "backends/codegen/text/writer.h"
 #include "base/hash.h"
 #include "ir/evaluate/contraction.h"
 #include "ir/evaluate/lane_program.h"
@@ -67,6 +67,8 @@ bool is_view(const ir::LoopNest& nest, const ir::Denotation& denotation,
 constexpr std::int64_t kFewRows = 3, kLeastColumns = 8, kLeastDepth = 4;
 // More rows pay for panels of columns.
 constexpr std::int64_t kMostWindowRows = 4;
+// Processors with such vectors load some lanes of one at full speed (AVX2, AVX-512).
+constexpr int kMaskedBytes = 32;
 
 bool is_worthwhile(const ContractionForm& form, const ContractionOptions& options) {
   const double products = form.products() / static_cast<double>(form.batch);
@@ -85,7 +87,9 @@ std::optional<ContractionText> window_text(const ContractionForm& form,
   const auto window = window_form(form);
   if (!window) return std::nullopt;
   WindowWriter writer(form, *window, inputs, output);
-  const auto tiles = window_tiles(form, *window, options.processor, writer.element());
+  const auto tiles =
+      window_tiles(form, *window, options.processor, writer.element(),
+                   options.processor.vector_bytes >= kMaskedBytes && writer.has_plain_lines());
   if (!tiles) return std::nullopt;
   return writer.text(*tiles);
 }

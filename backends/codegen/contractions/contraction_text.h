@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "backends/codegen/contraction_form.h"
-#include "backends/codegen/writer.h"
+#include "backends/codegen/contractions/contraction_form.h"
+#include "backends/codegen/text/writer.h"
 #include "ir/core/dtype.h"
 
 namespace egret::backends::codegen {
@@ -20,6 +21,11 @@ std::int64_t equal_part(std::int64_t total, std::int64_t most);
 // The type of terms and sums. Integers wrap: unsigned arithmetic of at least the type's bits is
 // exact in the bits that the type keeps.
 std::string term_type(ir::DType sum, bool in_double);
+
+// Whether the factor is a read of elements of this type, at an offset that is linear in its
+// variables (where its bounds hold).
+bool is_plain_read(const ContractionForm::Part& part, std::span<const ir::TensorType> inputs,
+                   const std::string& type, int element);
 
 // The number `flat` in mixed radix: the digit of weight `below`. The first digit has no bound.
 std::string digit(const std::string& flat, std::int64_t below, std::int64_t extent, bool first);

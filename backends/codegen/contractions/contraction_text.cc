@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/codegen/contraction_text.h"
+#include "backends/codegen/contractions/contraction_text.h"
 
 #include <algorithm>
 #include <utility>
@@ -17,6 +17,20 @@ std::int64_t equal_part(std::int64_t total, std::int64_t most) {
 std::string term_type(ir::DType sum, bool in_double) {
   if (sum == ir::DType::kF64) return in_double ? "double" : "float";
   return ir::byte_size(sum) > 4 ? "u64" : "unsigned int";
+}
+
+bool is_plain_read(const ContractionForm::Part& part, std::span<const ir::TensorType> inputs,
+                   const std::string& type, int element) {
+  const ir::NestNode& root = part.nest.node(part.nest.root);
+  if (root.op != ir::ExprOp::kRead || !root.checked.empty()) return false;
+  const bool variables = std::ranges::all_of(root.form.parts, [&](const auto& each) {
+    return part.nest.symbol(each.symbol).kind == ir::IndexSymbol::Kind::kVariable;
+  });
+  const ir::DType stored = inputs[static_cast<std::size_t>(root.input)].dtype;
+  const bool same = ir::is_float(stored)
+                        ? element_type(stored) == type
+                        : static_cast<int>(ir::byte_size(stored)) == element && !root.is_real();
+  return variables && same;
 }
 
 std::string digit(const std::string& flat, std::int64_t below, std::int64_t extent, bool first) {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "backends/codegen/contraction_form.h"
+#include "backends/codegen/contractions/contraction_form.h"
 
 namespace egret::backends::codegen {
 
@@ -41,6 +41,7 @@ struct WindowForm {
   bool lanes_in_batch = false;
 
   std::int64_t outer_extent() const;
+  std::int64_t outer_windows() const;  // terms of the outer variables
 };
 
 // nullopt if no variable slides, if terms do not divide into the others and then the windows, if

@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/codegen/contraction_form.h"
-#include "backends/codegen/contraction_text.h"
-#include "backends/codegen/contraction_tiles.h"
-#include "backends/codegen/writer.h"
+#include "backends/codegen/contractions/contraction_form.h"
+#include "backends/codegen/contractions/contraction_text.h"
+#include "backends/codegen/contractions/contraction_tiles.h"
+#include "backends/codegen/text/writer.h"
 
 namespace egret::backends::codegen {
 

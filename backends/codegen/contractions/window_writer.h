@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,24 +18,15 @@
 #include <string>
 #include <vector>
 
-#include "backends/codegen/contraction_form.h"
-#include "backends/codegen/contraction_text.h"
-#include "backends/codegen/contraction_tiles.h"
-#include "backends/codegen/window_form.h"
-#include "backends/codegen/writer.h"
+#include "backends/codegen/contractions/contraction_form.h"
+#include "backends/codegen/contractions/contraction_text.h"
+#include "backends/codegen/contractions/contraction_tiles.h"
+#include "backends/codegen/contractions/window_form.h"
+#include "backends/codegen/contractions/window_kernel.h"
+#include "backends/codegen/contractions/window_tiles.h"
+#include "backends/codegen/text/writer.h"
 
 namespace egret::backends::codegen {
-
-// Sums in registers: `tile_rows` lines of `vectors` vectors.
-struct WindowTiles {
-  int lanes = 1, vectors = 1, tile_rows = 1;
-  std::int64_t band = 1;  // lines of a step
-};
-
-// `element` bytes of a term and of a sum. nullopt if the window has too many terms for a text
-// without loops over them. Deterministic.
-std::optional<WindowTiles> window_tiles(const ContractionForm& form, const WindowForm& window,
-                                        const HostProcessor& processor, int element);
 
 class WindowWriter {
  public:
@@ -42,6 +34,8 @@ class WindowWriter {
                std::span<const ir::TensorType> inputs, ir::DType output);
 
   int element() const { return element_; }
+  // Whether the micro-kernel can read the right factor where it lies.
+  bool has_plain_lines() const;
   ContractionText text(const WindowTiles& tiles);
 
  private:
@@ -68,21 +62,14 @@ class WindowWriter {
   Part part(const ContractionForm::Part& form);
   std::vector<Block> blocks(std::int64_t first, std::int64_t last) const;
   bool in_batch() const { return window_.lanes_in_batch; }
-  std::int64_t unit() const { return in_batch() ? tiles_.lanes : 1; }  // elements of a position
-  std::int64_t phases() const { return in_batch() ? 1 : window_.line.stride; }
-  std::int64_t line_vectors() const;
-  std::int64_t phase_pitch() const;
-  std::int64_t line_pitch() const { return phases() * phase_pitch(); }
-  std::int64_t band_pitch() const;  // of all positions for one value of the others
 
   Loop batch_scope(const Part& part, const std::string& prefix, double times) const;
   Run run(const Names& names, std::int64_t phase) const;
-  std::string pack_image();
+  std::string for_each_line(const std::function<std::string(const Loop& around)>& line_text) const;
+  std::string copy_lines();
+  std::string line_addresses();
   std::string pack_phase(const Loop& around, std::int64_t phase);
   std::string pack_weights();
-  std::string micro_kernel(int rows) const;
-  std::string tile(int rows, int vectors) const;
-  std::int64_t term_number(const std::map<int, std::int64_t>& values) const;
   std::string epilogue();
 
   const ContractionForm& form_;
@@ -90,6 +77,8 @@ class WindowWriter {
   std::vector<ir::TensorType> inputs_;  // and that of the sum
   ir::DType output_;
   WindowTiles tiles_;
+  WindowLayout layout_;
+  LineBounds bounds_;  // of lines in place
   Schedule schedule_;
   std::string type_;  // of terms and sums
   int element_ = 4;

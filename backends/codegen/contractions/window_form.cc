@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/codegen/window_form.h"
+#include "backends/codegen/contractions/window_form.h"
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
 
-#include "backends/codegen/nest_facts.h"
+#include "backends/codegen/text/nest_facts.h"
 
 namespace egret::backends::codegen {
 namespace {
@@ -78,6 +78,12 @@ bool batch_is_contiguous(const ContractionForm& form) {
 std::int64_t WindowForm::outer_extent() const {
   std::int64_t total = 1;
   for (const Axis& axis : outer) total *= axis.extent;
+  return total;
+}
+
+std::int64_t WindowForm::outer_windows() const {
+  std::int64_t total = 1;
+  for (const Axis& axis : outer) total *= axis.window;
   return total;
 }
 

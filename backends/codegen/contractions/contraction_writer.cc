@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/codegen/contraction_writer.h"
+#include "backends/codegen/contractions/contraction_writer.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "backends/codegen/contraction_text.h"
-#include "backends/codegen/nest_facts.h"
+#include "backends/codegen/contractions/contraction_text.h"
+#include "backends/codegen/text/nest_facts.h"
 
 namespace egret::backends::codegen {
 
@@ -39,18 +39,10 @@ ContractionWriter::Part ContractionWriter::part(const ContractionForm::Part& for
 void ContractionWriter::set_strides(Part& part, const std::vector<int>& own) const {
   const ir::LoopNest& nest = part.form->nest;
   const ir::NestNode& root = nest.node(nest.root);
-  if (root.op != ir::ExprOp::kRead || !root.checked.empty() || !part.form->bounds.empty() ||
-      own.size() > 1 || part.form->depth.size() > 1)
+  if (root.op != ir::ExprOp::kRead || !part.form->bounds.empty() || own.size() > 1 ||
+      part.form->depth.size() > 1)
     return;
-  const bool variables = std::ranges::all_of(root.form.parts, [&](const auto& each) {
-    return nest.symbol(each.symbol).kind == ir::IndexSymbol::Kind::kVariable;
-  });
-  const ir::DType stored = inputs_[static_cast<std::size_t>(root.input)].dtype;
-  const std::string type = element_type(stored);
-  const bool same = ir::is_float(stored)
-                        ? type == type_
-                        : static_cast<int>(ir::byte_size(stored)) == element_ && !root.is_real();
-  part.plain = variables && same;
+  part.plain = is_plain_read(*part.form, inputs_, type_, element_);
   part.own_stride = own.empty() ? 1 : root.form.factor(own[0]);
   part.depth_stride = part.form->depth.empty() ? 1 : root.form.factor(part.form->depth[0]);
 }
