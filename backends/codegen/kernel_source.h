@@ -12,24 +12,16 @@
 #include <string>
 #include <vector>
 
-#include "backends/codegen/contraction_tiles.h"
-#include "backends/codegen/packing.h"
-#include "backends/codegen/schedule.h"
+#include "backends/codegen/contractions/contraction_tiles.h"
+#include "backends/codegen/text/kernel_failure.h"
+#include "backends/codegen/text/packing.h"
+#include "backends/codegen/text/schedule.h"
 #include "base/status.h"
 #include "ir/core/tensor_type.h"
 #include "ir/graph/definition.h"
 
 namespace egret::backends::codegen {
 
-// The failure word of a kernel; 0 is none.
-enum class KernelFailure : int {
-  kNone = 0,
-  kIndexOutOfRange = 1,
-  kDivisionByZero = 2,
-  // A sum of products with guards is NaN, perhaps by a factor that the guards exclude. The output
-  // is worthless, and the interpreter must compute it (host only).
-  kNotFinite = 3,
-};
 // bad_input that names the failure and `label`; ok for kNone.
 base::Status failure_status(int failure, const std::string& label);
 
@@ -62,7 +54,8 @@ struct KernelSource {
   // (ir/evaluate/contraction.h) are several times faster than loops: f64 on one thread, 64x64 3.3,
   // 512x512 50 times.
   bool is_product = false;
-  bool is_tiled = false;  // a contraction in tiles (contraction_writer.h)
+  bool is_tiled = false;  // a contraction in tiles (contractions/)
+  bool slides = false;    // in tiles over a sliding factor (contractions/window_writer.h)
 
   // CUDA:  extern "C" __global__ void __launch_bounds__(THREADS)
   //            NAME(const T* in0, .., T* out, int* failure)

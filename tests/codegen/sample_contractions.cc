@@ -28,6 +28,13 @@ class Sampler {
     type_ = one_of(kTypes);
   }
 
+  ir::Graph depthwise_graph() {
+    b_.output("y", epilogue(depthwise()));
+    auto graph = std::move(b_).finish();
+    EXPECT_TRUE(graph.ok()) << graph.status().message();
+    return *std::move(graph);
+  }
+
   ir::Graph graph() {
     Value y{};
     switch (random_.below(6)) {
@@ -147,6 +154,41 @@ class Sampler {
         {{"strides", w.strides}, {"pads", w.pads}, {"dilations", w.dilations}, {"group", group}});
   }
 
+  // The axis of channels last, from behind the batch, or back.
+  Value moved(const Value& x, bool last) {
+    const auto rank = static_cast<std::int64_t>(b_.type(x).shape().size());
+    Integers perm{0};
+    if (!last) perm.push_back(rank - 1);
+    for (std::int64_t i = last ? 2 : 1; i < (last ? rank : rank - 1); ++i) perm.push_back(i);
+    if (last) perm.push_back(1);
+    return b_.add("transpose", {x}, {{"perm", perm}});
+  }
+
+  Value depthwise() {
+    const bool channels_last = random_.chance(0.4);
+    const auto axes = static_cast<std::size_t>(random_.between(1, 3));
+    Integers strides, dilations, pads(2 * axes);
+    const std::int64_t groups = channels_last ? random_.between(3, 40) : random_.between(1, 5);
+    const std::int64_t channels = random_.chance(0.3) ? random_.between(2, 3) : 1;
+    const std::int64_t multiplier = random_.chance(0.3) ? random_.between(2, 3) : 1;
+    Shape x{random_.between(1, 2)}, k{groups * multiplier, channels};
+    if (!channels_last) x.push_back(groups * channels);
+    for (std::size_t i = 0; i < axes; ++i) {
+      k.push_back(random_.between(1, axes == 1 ? 7 : axes == 2 ? 5 : 3));
+      strides.push_back(random_.between(1, 3));
+      dilations.push_back(random_.chance(0.7) ? 1 : 2);
+      pads[i] = random_.between(0, 2);
+      pads[i + axes] = random_.between(0, 2);
+      x.push_back(random_.between(10, axes == 1 ? 150 : axes == 2 ? 40 : 12));
+    }
+    if (channels_last) x.push_back(groups * channels);
+    Value image = channels_last ? moved(input(x), false) : ordered(x);
+    const Value y =
+        b_.add("conv", {image, ordered(k)},
+               {{"strides", strides}, {"pads", pads}, {"dilations", dilations}, {"group", groups}});
+    return channels_last ? moved(y, true) : y;
+  }
+
   Value transposed_convolution() {
     Window w = window();
     w.pads.assign(w.pads.size(), random_.between(0, 1));
@@ -195,5 +237,7 @@ class Sampler {
 }  // namespace
 
 ir::Graph random_contraction(std::uint64_t seed) { return Sampler(seed).graph(); }
+
+ir::Graph random_depthwise(std::uint64_t seed) { return Sampler(seed).depthwise_graph(); }
 
 }  // namespace egret::backends::codegen

@@ -2,7 +2,7 @@
 // The writer's scopes and loops.
 #include <algorithm>
 
-#include "backends/codegen/writer.h"
+#include "backends/codegen/text/writer.h"
 
 namespace egret::backends::codegen {
 

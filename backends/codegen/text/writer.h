@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "backends/codegen/kernel_source.h"
-#include "backends/codegen/nest_facts.h"
-#include "backends/codegen/packing.h"
-#include "backends/codegen/schedule.h"
+#include "backends/codegen/text/kernel_failure.h"
+#include "backends/codegen/text/nest_facts.h"
+#include "backends/codegen/text/packing.h"
+#include "backends/codegen/text/schedule.h"
 #include "ir/nest/loop_nest.h"
 
 namespace egret::backends::codegen {

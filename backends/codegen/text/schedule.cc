@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/codegen/schedule.h"
+#include "backends/codegen/text/schedule.h"
 
 #include <algorithm>
 
-#include "backends/codegen/nest_facts.h"
+#include "backends/codegen/text/nest_facts.h"
 
 namespace egret::backends::codegen {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The writer's expressions.
-#include "backends/codegen/writer.h"
+#include "backends/codegen/text/writer.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 // Packs: loads, stores and per-element statements.
 #include <utility>
 
-#include "backends/codegen/writer.h"
+#include "backends/codegen/text/writer.h"
 
 namespace egret::backends::codegen {
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "backends/codegen/contraction_form.h"
+#include "backends/codegen/contractions/contraction_form.h"
 
 namespace egret::backends::codegen {
 

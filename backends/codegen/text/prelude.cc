@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/codegen/prelude.h"
+#include "backends/codegen/text/prelude.h"
 
 #include "ir/core/function.h"
 
@@ -10,6 +10,47 @@ constexpr const char* kHostOpening = R"(
 #include <cmath>
 #include <cstring>
 #define EGRET_INLINE static inline
+// Keeps a vector in a register: it is loaded once, and sums are neither split nor reordered.
+#if defined(__x86_64__) || defined(__i386__)
+#define EGRET_HOLD(vector) asm("" : "+v"(vector))
+#elif defined(__aarch64__)
+#define EGRET_HOLD(vector) asm("" : "+w"(vector))
+#else
+#define EGRET_HOLD(vector)
+#endif
+// Element i of a vector is the one of number i-th of `...` in the first vector, then the second.
+#if defined(__clang__)
+#define EGRET_PICK(Numbers, first, second, ...) __builtin_shufflevector(first, second, __VA_ARGS__)
+#else
+#define EGRET_PICK(Numbers, first, second, ...) __builtin_shuffle(first, second, (Numbers){__VA_ARGS__})
+#endif
+// The lanes of kBits, from memory; zeros in the others, which are not read.
+template <class Vector, unsigned kBits, class T>
+EGRET_INLINE Vector some_lanes(const T* from) {
+  constexpr int kLanes = sizeof(Vector) / sizeof(T);
+  typedef const T (*Read)[kLanes];
+  Vector to;
+#if defined(__AVX512VL__)
+  const unsigned short bits = kBits;
+  if (sizeof(T) == 8)
+    asm("vmovupd %1, %0%{%2%}%{z%}" : "=v"(to) : "m"(*(Read)from), "Yk"(bits));
+  else
+    asm("vmovups %1, %0%{%2%}%{z%}" : "=v"(to) : "m"(*(Read)from), "Yk"(bits));
+#elif defined(__AVX__)
+  static_assert(sizeof(Vector) <= 32, "AVX has no longer vectors");
+  decltype(to == to) mask;
+  for (int lane = 0; lane < kLanes; ++lane) mask[lane] = kBits >> lane & 1 ? -1 : 0;
+  if (sizeof(T) == 8)
+    asm("vmaskmovpd %1, %2, %0" : "=x"(to) : "m"(*(Read)from), "x"(mask));
+  else
+    asm("vmaskmovps %1, %2, %0" : "=x"(to) : "m"(*(Read)from), "x"(mask));
+#else
+  for (int lane = 0; lane < kLanes; ++lane) to[lane] = kBits >> lane & 1 ? from[lane] : T();
+#endif
+  return to;
+}
+// The address of thread-local memory is looked up once.
+#define EGRET_HOLD_ADDRESS(pointer) asm("" : "+r"(pointer))
 )";
 
 constexpr const char* kCudaOpening = R"(

@@ -15,19 +15,12 @@
 #include <string>
 #include <vector>
 
-#include "backends/codegen/contraction_form.h"
-#include "backends/codegen/contraction_tiles.h"
-#include "backends/codegen/writer.h"
+#include "backends/codegen/contractions/contraction_form.h"
+#include "backends/codegen/contractions/contraction_text.h"
+#include "backends/codegen/contractions/contraction_tiles.h"
+#include "backends/codegen/text/writer.h"
 
 namespace egret::backends::codegen {
-
-struct ContractionText {
-  std::string functions;  // micro-kernels; KERNEL stands for the kernel's name
-  std::string body;       // of the kernel, with the same placeholder
-  std::int64_t steps = 1;
-  std::int64_t memory = 0;  // bytes of egret_work that it uses
-  double operations = 0;    // as Writer counts them
-};
 
 class ContractionWriter {
  public:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/codegen/contraction_form.h"
+#include "backends/codegen/contractions/contraction_form.h"
 
 #include <algorithm>
 #include <bit>
 #include <functional>
 #include <utility>
 
-#include "backends/codegen/nest_facts.h"
+#include "backends/codegen/text/nest_facts.h"
 #include "ir/nest/merge_variables.h"
 
 namespace egret::backends::codegen {
@@ -190,8 +190,14 @@ class Finder {
     return true;
   }
 
-  // Each conjunct of the sum's guard goes to a side that has its output variables.
+  // Each conjunct of the sum's guard goes to a side that has its output variables, and to the other
+  // one too if that reads out of range without it.
   bool divide_guards() {
+    bool unsafe[2], any = false;
+    for (std::size_t i = 0; i < 2; ++i) {
+      unsafe[i] = !std::ranges::all_of(sides_[i].factors,
+                                       [&](int factor) { return facts_.safe_node(factor); });
+    }
     std::vector<int> open{nest_.node(sum_).guard};
     while (!open.empty()) {
       const int id = open.back();
@@ -204,12 +210,17 @@ class Finder {
         continue;
       }
       const VariableSet depends = guard.depends & outputs_;
-      const auto side =
-          std::ranges::find_if(sides_, [&](const Side& s) { return (depends & ~s.depends) == 0; });
-      if (side == sides_.end()) return false;
-      side->guards.push_back(id);
+      bool taken = false;
+      for (std::size_t i = 0; i < 2; ++i) {
+        if ((depends & ~sides_[i].depends) != 0 || (taken && !unsafe[i])) continue;
+        sides_[i].guards.push_back(id);
+        taken = true;
+      }
+      if (!taken) return false;
+      any = true;
     }
-    return true;
+    return !any ||
+           ((!unsafe[0] || !sides_[0].guards.empty()) && (!unsafe[1] || !sides_[1].guards.empty()));
   }
 
   // Roles, and the order of variables: as in the output, the contiguous one innermost.

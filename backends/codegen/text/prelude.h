@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "backends/codegen/schedule.h"
+#include "backends/codegen/text/schedule.h"
 
 namespace egret::backends::codegen {
 

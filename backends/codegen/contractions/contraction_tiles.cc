@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/codegen/contraction_tiles.h"
+#include "backends/codegen/contractions/contraction_tiles.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/codegen/nest_facts.h"
+#include "backends/codegen/text/nest_facts.h"
 
 #include <algorithm>
 

@@ -1,33 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/codegen/contraction_writer.h"
+#include "backends/codegen/contractions/contraction_writer.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "backends/codegen/nest_facts.h"
+#include "backends/codegen/contractions/contraction_text.h"
+#include "backends/codegen/text/nest_facts.h"
 
 namespace egret::backends::codegen {
-namespace {
-
-std::string text_of(std::int64_t value) { return std::to_string(value); }
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-// The type of terms and sums. Integers wrap: unsigned arithmetic of at least the type's bits is
-// exact in the bits that the type keeps.
-std::string term_type(ir::DType sum, bool in_double) {
-  if (sum == ir::DType::kF64) return in_double ? "double" : "float";
-  return ir::byte_size(sum) > 4 ? "u64" : "unsigned int";
-}
-
-// The number `flat` in mixed radix: that of symbol i.
-std::string digit(const std::string& flat, std::int64_t below, std::int64_t extent, bool first) {
-  std::string text = below == 1 ? flat : flat + " / " + text_of(below);
-  if (!first) text = "(" + text + ") % " + text_of(extent);
-  return text;
-}
-
-}  // namespace
 
 ContractionWriter::ContractionWriter(const ContractionForm& form,
                                      std::span<const ir::TensorType> inputs, ir::DType output)
@@ -59,18 +39,10 @@ ContractionWriter::Part ContractionWriter::part(const ContractionForm::Part& for
 void ContractionWriter::set_strides(Part& part, const std::vector<int>& own) const {
   const ir::LoopNest& nest = part.form->nest;
   const ir::NestNode& root = nest.node(nest.root);
-  if (root.op != ir::ExprOp::kRead || !root.checked.empty() || !part.form->bounds.empty() ||
-      own.size() > 1 || part.form->depth.size() > 1)
+  if (root.op != ir::ExprOp::kRead || !part.form->bounds.empty() || own.size() > 1 ||
+      part.form->depth.size() > 1)
     return;
-  const bool variables = std::ranges::all_of(root.form.parts, [&](const auto& each) {
-    return nest.symbol(each.symbol).kind == ir::IndexSymbol::Kind::kVariable;
-  });
-  const ir::DType stored = inputs_[static_cast<std::size_t>(root.input)].dtype;
-  const std::string type = element_type(stored);
-  const bool same = ir::is_float(stored)
-                        ? type == type_
-                        : static_cast<int>(ir::byte_size(stored)) == element_ && !root.is_real();
-  part.plain = variables && same;
+  part.plain = is_plain_read(*part.form, inputs_, type_, element_);
   part.own_stride = own.empty() ? 1 : root.form.factor(own[0]);
   part.depth_stride = part.form->depth.empty() ? 1 : root.form.factor(part.form->depth[0]);
 }
@@ -90,21 +62,12 @@ bool ContractionWriter::reads_along_depth(const Part& part, const std::vector<in
 
 // ---- Loops
 
-// A scope that binds the symbols to the digits of `flat`.
 ContractionWriter::Loop ContractionWriter::numbered(const Part& part,
                                                     const std::vector<int>& symbols,
                                                     const std::string& flat, std::string header,
                                                     double times) const {
-  Loop loop{.header = std::move(header), .times = times};
-  std::int64_t below = 1;
-  for (std::size_t i = symbols.size(); i-- > 0;) {
-    const std::int64_t extent = part.form->nest.extent(symbols[i]);
-    const std::string name = part.prefix + text_of(symbols[i]);
-    loop.lines.push_back("const i64 " + name + " = " + digit(flat, below, extent, i == 0) + ";");
-    loop.symbols.emplace_back(symbols[i], name);
-    below *= extent;
-  }
-  return loop;
+  return numbered_loop(part.form->nest, symbols, std::string(1, part.prefix), flat,
+                       std::move(header), times);
 }
 
 ContractionWriter::Loop ContractionWriter::batch_loop(const Part& part, double times) const {
@@ -446,12 +409,13 @@ ContractionText ContractionWriter::text(const ContractionTiles& tiles) {
   const auto place = [&](std::int64_t elements) {
     const std::int64_t at = result.memory;
     result.memory += ceil_div(elements * element_, 64) * 64;
-    return "(" + type_ + "*)(egret_work + " + text_of(at) + ");\n";
+    return "(" + type_ + "*)(work + " + text_of(at) + ");\n";
   };
   const std::int64_t columns = ceil_div(tiles.column_block, tiles.width()) * tiles.width();
   const std::int64_t rows = ceil_div(tiles.row_block, tiles.tile_rows) * tiles.tile_rows;
   std::string& body = result.body;
-  body = "  " + type_ + "* const right_panels = " + place(columns * tiles.depth_block);
+  body = "  unsigned char* work = egret_work;\n  EGRET_HOLD_ADDRESS(work);\n";
+  body += "  " + type_ + "* const right_panels = " + place(columns * tiles.depth_block);
   body += "  " + type_ + "* const left_panel = " + place(tiles.tile_rows * tiles.depth_block);
   body += "  " + type_ +
           "* const sums = " + place(waits() ? rows * columns : tiles.tile_rows * tiles.width());

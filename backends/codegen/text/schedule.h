@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/codegen/packing.h"
+#include "backends/codegen/text/packing.h"
 #include "ir/nest/loop_nest.h"
 
 namespace egret::backends::codegen {
