@@ -122,9 +122,15 @@ function(egret_find_components)
   egret_present(cbc coin/Cbc_C_Interface.h)
   egret_component("CBC" PURPOSE "optimal extraction" VERSION "${cbc}" LINKS "cbc"
     REMEDY "apt install coinor-libcbc-dev, then build again")
-  egret_present(highs highs/Highs.h)
+  set(highs "")  # extract/ looks for it, in .venv too
+  if(HIGHS_INCLUDE)
+    egret_header_number(highs_major "${HIGHS_INCLUDE}/HConfig.h" HIGHS_VERSION_MAJOR)
+    egret_header_number(highs_minor "${HIGHS_INCLUDE}/HConfig.h" HIGHS_VERSION_MINOR)
+    egret_header_number(highs_patch "${HIGHS_INCLUDE}/HConfig.h" HIGHS_VERSION_PATCH)
+    set(highs "${highs_major}.${highs_minor}.${highs_patch}")
+  endif()
   egret_component("HiGHS" PURPOSE "optimal extraction, second solver" VERSION "${highs}"
-    LINKS "highs" REMEDY "scripts/setup.sh takes highsbox into .venv; then build again")
+    LINKS "highs" REMEDY "run scripts/setup.sh, which installs highsbox into .venv, then build again")
   egret_component("mimalloc" PURPOSE "faster allocation" VERSION "${mimalloc_VERSION}"
     LINKS "mimalloc" REMEDY "apt install libmimalloc-dev, then build again")
   # MPI's own CMake module asks for a C compiler, which this project has no use for.

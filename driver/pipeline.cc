@@ -191,6 +191,9 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
           ? search(graph, setup, options, profiler, progress, growth)
           : choose(setup.rules, saturated, setup.forbidden, setup.costs, profiler,
                    choose_options(setup, options, open, second, progress)));
+  if (ir::has_undefined(program)) {
+    for (Candidate& candidate : candidates) take_signature_of(graph, candidate);
+  }
   if (setup.engine_costs != nullptr) {  // the candidates taught the model
     EGRET_ASSIGN_OR_RETURN(before, predict(graph, *setup.costs.model, profiler));
   }

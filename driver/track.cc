@@ -81,11 +81,17 @@ ir::Graph Track::signature(const ir::SymbolValues& sizes) const {
 base::Result<Track::Plan> Track::plan_of(const ir::Graph& graph,
                                          const ir::SymbolValues& sizes) const {
   if (whole_) return setup_.engine->compile_open(graph, signature(sizes), setup_.plan);
-  ir::Graph bound = graph;
-  if (open_ != nullptr) {
-    EGRET_ASSIGN_OR_RETURN(bound, rules::at_sizes(graph, sizes));
+  const auto cut = [&](const ir::Graph& one) -> base::Result<ir::Graph> {
+    if (open_ == nullptr) return ir::cut_at_opaque(one);
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph bound, rules::at_sizes(one, sizes));
+    return ir::cut_at_opaque(bound);
+  };
+  EGRET_ASSIGN_OR_RETURN(ir::Graph runs, cut(graph));
+  if (&graph != &program_ && ir::has_undefined(program_)) {
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph original, cut(program_));
+    runs = ir::cut_like(runs, original);
   }
-  return compile_batch(backend(), ir::cut_at_opaque(bound), setup_.plan);
+  return compile_batch(backend(), runs, setup_.plan);
 }
 
 base::Result<Track::Plan> Track::original_at(const ir::SymbolValues& sizes) const {

@@ -82,9 +82,10 @@ base::Status check_at_sizes(const ir::Graph& program, const ir::Graph& result,
   EGRET_ASSIGN_OR_RETURN(const ir::Graph expected, rules::at_sizes(program, sizes));
   auto bound = rules::at_sizes(result, sizes);
   if (!bound.ok()) return bound.status().at("the result for " + to_string(sizes));
-  EGRET_ASSIGN_OR_RETURN(const auto compiled,
-                         compile_batch(backend, ir::cut_at_opaque(*bound), plan));
   const ir::Graph original = ir::cut_at_opaque(expected);
+  EGRET_ASSIGN_OR_RETURN(
+      const auto compiled,
+      compile_batch(backend, ir::cut_like(ir::cut_at_opaque(*bound), original), plan));
   if (quick) {
     EGRET_ASSIGN_OR_RETURN(const auto before, compile_batch(backend, original, plan));
     EGRET_ASSIGN_OR_RETURN(const auto close,

@@ -31,6 +31,16 @@ base::Result<ir::Graph> runnable(const ir::Graph& graph, const rules::OpenSizes*
   return ir::cut_at_opaque(bound);
 }
 
+void take_signature_of(const ir::Graph& original, Candidate& candidate) {
+  ir::Graph runs = ir::cut_like(candidate.graph, original);
+  if (runs.inputs().size() == candidate.graph.inputs().size() &&
+      runs.outputs().size() == candidate.graph.outputs().size())
+    return;
+  if (candidate.written.size() == 0) candidate.written = std::move(candidate.graph);
+  candidate.graph = std::move(runs);
+  candidate.plan.reset();  // of the graph as it was
+}
+
 int operator_count(const std::map<std::string, int>& by_type) {
   int sum = 0;
   for (const auto& [type, count] : by_type) sum += count;

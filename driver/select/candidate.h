@@ -44,6 +44,10 @@ struct Candidate {
 // nodes.
 base::Result<ir::Graph> runnable(const ir::Graph& graph, const rules::OpenSizes* open);
 
+// The candidate is run with the inputs and outputs of the original, which may have opaque nodes
+// that rewriting removed. `original` is runnable() of the program.
+void take_signature_of(const ir::Graph& original, Candidate& candidate);
+
 // The sum over the types.
 int operator_count(const std::map<std::string, int>& by_type);
 

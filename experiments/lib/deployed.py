@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `egret optimize --engine onnxruntime` writes, in ONNX Runtime: compared and timed at several sizes, beside the files
-of onnxsim and OnnxSlim; and the same for OpenVINO. One row for each model, for tables with COLUMNS."""
+of onnxsim and OnnxSlim; and the same for OpenVINO. One row for each model. A table grows over several runs, and a row
+names the revision that measured it."""
+import datetime
 import importlib.util
+import os
 import pathlib
 import subprocess
 import sys
@@ -12,12 +15,12 @@ import numpy
 import onnx
 import onnxruntime
 
-from lib import egret, results
+from lib import egret, results, settings, turns
 
 LEVELS = ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"]
 COLUMNS = ["model", "domain", "verdict", "nodes", "egret_nodes", "onnxsim_nodes", "onnxslim_nodes", "egret_s",
            "onnxsim_s", "onnxslim_s", "sizes", "largest_error", "before_ms", "ratio", "worst_ratio", "onnxsim_ratio",
-           "onnxslim_ratio", "openvino_before_ms", "openvino_ratio", "openvino_note", "note"]
+           "onnxslim_ratio", "openvino_before_ms", "openvino_ratio", "openvino_note", "note", "egret", "date"]
 TYPES = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16, "tensor(double)": numpy.float64,
          "tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32, "tensor(bool)": numpy.bool_,
          "tensor(uint8)": numpy.uint8, "tensor(int8)": numpy.int8, "tensor(int16)": numpy.int16}
@@ -202,20 +205,39 @@ def row_of(model, path, folder, config):
     return row
 
 
-def add_row(table, name, domain, model, path, config):
-    with tempfile.TemporaryDirectory() as folder:
-        row = row_of(model, path, pathlib.Path(folder), config)
-    table.add(model=name, domain=domain, **row)
-    print(f"{name}: {row}", flush=True)
+class Deployed:
+    """The table of an experiment, and what fills it."""
 
+    def __init__(self, experiment, description, folder):
+        self.folder = folder
+        self.mode, config = settings.read(description, folder)
+        self.config = {**config, **config[self.mode]}
+        self.version = egret.version()
+        self.table = results.Table(experiment, results.on_this_processor(self.mode), COLUMNS, ["model"],
+                                   {"onnxruntime": onnxruntime.__version__, "threads": self.config["threads"]},
+                                   grows=self.mode == "full")
 
-def judge(table, expected, mode, config):
-    """Ends and prints the table; the experiment's exit code."""
-    table.finish()
-    table.print()
-    rows = [row for row in table.rows if row["verdict"] == "ok"]
-    return results.judge(expected, mode, {
-        "not_ok": len(table.rows) - len(rows),
-        "largest_error": max((float(row["largest_error"]) for row in rows), default=0),
-        "slower": sum(float(row["worst_ratio"]) > config["least_ratio"] for row in rows),
-        "models": len(table.rows)})
+    def missing(self, models):
+        """Of `models`, tuples that begin with a name, those without a row; with $EGRET_EXPERIMENT_AGAIN also those with
+        a row of another revision, the earliest first. None is begun when the time is over."""
+        dates = {row["model"]: "" if row["egret"] == self.version else row["date"] for row in self.table.rows}
+        new = [model for model in models if model[0] not in dates]
+        old = sorted((model for model in models if dates.get(model[0])), key=lambda model: dates[model[0]])
+        return settings.WithinTime(new + (old if os.environ.get("EGRET_EXPERIMENT_AGAIN") else []))
+
+    def measure(self, name, domain, model, path):
+        with tempfile.TemporaryDirectory() as folder, turns.processor():
+            row = row_of(model, path, pathlib.Path(folder), self.config)
+        self.table.add(model=name, domain=domain, **row, egret=self.version, date=datetime.date.today().isoformat())
+        print(f"{name}: {row}", flush=True)
+
+    def judge(self):
+        """Ends and prints the table; the experiment's exit code."""
+        self.table.finish()
+        self.table.print()
+        rows = [row for row in self.table.rows if row["verdict"] == "ok"]
+        return results.judge(self.folder / "expected.json", self.mode, {
+            "not_ok": len(self.table.rows) - len(rows),
+            "largest_error": max((float(row["largest_error"]) for row in rows), default=0),
+            "slower": sum(float(row["worst_ratio"]) > self.config["least_ratio"] for row in rows),
+            "models": len(self.table.rows)})

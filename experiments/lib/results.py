@@ -3,6 +3,7 @@
 
 Rows are appended as they are measured, so that an interrupted run goes on where it stopped: a row
 whose key is in the table already is not measured again (unless the table is of another manifest).
+A table that grows keeps its rows after it is finished, too; each of its rows names its revision.
 """
 import csv
 import datetime
@@ -36,15 +37,17 @@ def on_this_processor(mode):
 
 class Table:
     """columns: names in order; key: the columns that identify a row. Without of_host rows go on on any host: what they
-    say is of the device that the manifest names."""
+    say is of the device that the manifest names. A table that grows takes up its rows again when it is finished; what
+    may differ between its rows is in columns, not in the manifest."""
 
-    def __init__(self, experiment, mode, columns, key, manifest, of_host=True):
+    def __init__(self, experiment, mode, columns, key, manifest, of_host=True, grows=False):
         self.folder = RESULTS / experiment
         self.folder.mkdir(parents=True, exist_ok=True)
         self.csv = self.folder / f"{mode}.csv"
         self.json = self.folder / f"{mode}.json"
         self.columns = columns
         self.key = key
+        self.grows = grows
         self.manifest = dict(manifest, **({"processor": processor(), "cores": os.cpu_count()} if of_host else {}))
         self.rows = self._kept_rows()
 
@@ -53,16 +56,20 @@ class Table:
             old = json.loads(self.json.read_text())
         except (OSError, ValueError):
             return []
-        if not old.get("unfinished") or {k: old.get(k) for k in self.manifest} != self.manifest:
+        if not (old.get("unfinished") or self.grows) or {k: old.get(k) for k in self.manifest} != self.manifest:
             return []
         with open(self.csv, newline="") as file:
-            return list(csv.DictReader(file))
+            return [{c: row.get(c, "") for c in self.columns} for row in csv.DictReader(file)]
 
     def has(self, **key):
         return any(all(row[k] == str(v) for k, v in key.items()) for row in self.rows)
 
     def add(self, **row):
-        self.rows.append({c: str(row.get(c, "")) for c in self.columns})
+        """In a table that grows, in place of the row with this key, if there is one."""
+        row = {c: str(row.get(c, "")) for c in self.columns}
+        same = (i for i, old in enumerate(self.rows) if self.grows and all(old[k] == row[k] for k in self.key))
+        at = next(same, len(self.rows))
+        self.rows[at:at + 1] = [row]
         self._write(unfinished=True)
 
     def set(self, key, **values):

@@ -9,9 +9,7 @@ import sys
 import tarfile
 import zipfile
 
-import onnxruntime
-
-from lib import deployed, egret, results, settings
+from lib import deployed
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -55,22 +53,18 @@ def member_of(archive, member):
 
 
 def main():
-    mode, config = settings.read(__doc__, HERE)
-    wanted = config[mode]["models"]
-    table = results.Table("real-models", results.on_this_processor(mode), deployed.COLUMNS, ["model"],
-                          {"egret": egret.version(), "onnxruntime": onnxruntime.__version__, "threads": config["threads"]})
-    for model in settings.WithinTime(config["model"]):
-        name = name_of(model)
-        if (wanted != "all" and model["package"] not in wanted) or table.has(model=name):
-            continue
-        if wanted == "all" and model["package"] == "bundled":
-            continue
+    run = deployed.Deployed("real-models", __doc__, HERE)
+    wanted = run.config["models"]
+    models = [(name_of(model), model) for model in run.config["model"]
+              if (model["package"] != "bundled" if wanted == "all" else model["package"] in wanted)]
+    missing = run.missing(models)
+    for name, model in missing:
         path = file_of(model)
         if path is None:
             print(f"{name}: the package cannot be downloaded; left out")
             continue
-        deployed.add_row(table, name, model["domain"], model, path, config)
-    return deployed.judge(table, HERE / "expected.json", mode, config)
+        run.measure(name, model["domain"], model, path)
+    return 0 if missing.left else run.judge()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 
 #include "frontends/onnx.pb.h"
 #include "frontends/wire/onnx_tensor.h"
+#include "ir/core/symbolic_scope.h"
 
 namespace egret::frontends {
 namespace {
@@ -88,9 +89,21 @@ const ir::TensorType& ImportedNode::type(ir::Value value) const {
   return context_.builder.type(value);
 }
 
+// Elements that are computed from the shape of a value with open sizes may still be numbers.
 std::optional<ir::Tensor> ImportedNode::constant(int i) const {
   if (!has_input(i)) return std::nullopt;
-  return context_.constants.value(inputs_[static_cast<std::size_t>(i)].id);
+  const ir::Value value = inputs_[static_cast<std::size_t>(i)];
+  if (auto known = context_.constants.value(value.id)) return known;
+  const ir::TensorType& type = context_.builder.type(value);
+  const bool may_be_sizes = type.dtype == ir::DType::kI64 || type.dtype == ir::DType::kI32;
+  if (ir::SymbolicScope::current() == nullptr || !may_be_sizes || !type.is_concrete())
+    return std::nullopt;
+  const auto elements = sizes(i);
+  if (!elements || !std::ranges::all_of(*elements, &ir::Index::is_constant)) return std::nullopt;
+  ir::Tensor numbers(type);
+  for (std::size_t k = 0; k < elements->size(); ++k)
+    numbers.set_i64(static_cast<std::int64_t>(k), (*elements)[k].constant());
+  return numbers;
 }
 
 std::optional<std::vector<ir::Index>> ImportedNode::sizes(int i) const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/core/symbolic_scope.h"
+#include "ir/graph/open_sizes.h"
 
 namespace egret::ir {
 namespace {
@@ -48,6 +49,38 @@ bool is_truth_value(Scalar value, std::span<const TensorType> inputs) {
     }
   }
   return true;
+}
+
+// Whether one of two sizes over the same symbols is 1 at some small values where they differ, and
+// they are equal nowhere but at 1: (s + 1) / 2 and s. A program that broadcasts them means the
+// repetition. Where equality is possible, as of s and 2 * ((s + 1) / 2), it is what the program
+// means.
+bool is_repeated_only(Index a, Index b) {
+  constexpr std::int64_t kLargest = 8;
+  constexpr std::size_t kMostSymbols = 3;
+  const SymbolNames names = symbols_of(std::span(&a, 1));
+  if (names.empty() || names.size() > kMostSymbols || names != symbols_of(std::span(&b, 1)))
+    return false;
+  bool repeats = false;
+  SymbolValues values;
+  for (const std::string& name : names) values[name] = 1;
+  while (true) {
+    const auto x = evaluate(a, values);
+    const auto y = evaluate(b, values);
+    if (x && y && *x == *y && *x > 1) return false;
+    repeats = repeats || (x && y && *x != *y && (*x == 1 || *y == 1));
+    auto next = values.begin();
+    while (next != values.end() && next->second == kLargest) (next++)->second = 1;
+    if (next == values.end()) return repeats;
+    ++next->second;
+  }
+}
+
+// In a scope for all values, what rests on their equality is then undecided.
+void leave_undecided(Index a, Index b) {
+  SymbolicScope* const scope = SymbolicScope::current();
+  if (scope == nullptr || !evaluate(a == b, scope->examples()) || !is_repeated_only(a, b)) return;
+  scope->decide(a == b);
 }
 
 }  // namespace
@@ -195,6 +228,7 @@ Index Definition::broadcast_size(Index a, Index b, const std::function<std::stri
   if (decided(a == b).value_or(false)) return a;
   if (decided(a == 1).value_or(false)) return b;
   if (decided(b == 1).value_or(false)) return a;
+  leave_undecided(a, b);
   require(a == b, message());
   return a;
 }
@@ -203,8 +237,10 @@ Index Definition::broadcast_size(Index a, Index b, const std::function<std::stri
 // its own place, which is right where the sizes are equal.
 bool Definition::repeats(Index size, Index joint) {
   if (is_one(size)) return true;
-  if (size.same(joint) || decided(size == joint).value_or(true)) return false;
-  return decided(size == 1).value_or(false);
+  if (size.same(joint)) return false;
+  const std::optional<bool> equal = decided(size == joint);
+  if (!equal) leave_undecided(size, joint);
+  return !equal.value_or(true) && decided(size == 1).value_or(false);
 }
 
 Scalar Definition::read_broadcast(int input, std::span<const Index> out) const {

@@ -182,4 +182,52 @@ Graph cut_at_opaque(const Graph& with_bodies) {
   return without_dead_nodes(result);
 }
 
+Graph cut_like(const Graph& cut, const Graph& like) {
+  const auto names_of = [](const Graph& graph) {
+    std::vector<std::string> names;
+    for (const NodeId id : graph.inputs()) names.push_back(graph.node(id).name);
+    names.emplace_back();
+    for (const Graph::Output& output : graph.outputs()) names.push_back(output.name);
+    return names;
+  };
+  if (names_of(cut) == names_of(like)) return cut;
+  Graph result;
+  result.copy_header(cut);
+  std::map<std::string, NodeId> inputs;
+  std::vector<NodeId> moved(like.size());
+  for (const NodeId id : like.inputs()) {
+    moved[id.index()] = result.append(like.node(id));
+    inputs.emplace(like.node(id).name, moved[id.index()]);
+  }
+  const auto copy = [&](const Graph& from, NodeId id, std::vector<NodeId>& map) {
+    if (map[id.index()].valid()) return;
+    Node node = from.node(id);
+    for (NodeId& input : node.inputs) input = map[input.index()];
+    map[id.index()] = result.append(std::move(node));
+  };
+  std::vector<NodeId> own(cut.size());
+  for (const NodeId id : cut.inputs()) {
+    const auto found = inputs.find(cut.node(id).name);
+    EGRET_CHECK(found != inputs.end(), "an equal program reads no other results");
+    own[id.index()] = found->second;
+  }
+  for (const NodeId id : live_nodes(cut)) copy(cut, id, own);
+  std::map<std::string, NodeId> outputs;
+  for (const Graph::Output& output : cut.outputs())
+    outputs.emplace(output.name, own[output.node.index()]);
+  for (const NodeId id : live_nodes(like)) {
+    // Inner values of the two graphs may have the same names.
+    if (!moved[id.index()].valid()) {
+      copy(like, id, moved);
+      result.rename(moved[id.index()], "");
+    }
+  }
+  for (const Graph::Output& output : like.outputs()) {
+    const auto found = outputs.find(output.name);
+    result.add_output(output.name,
+                      found != outputs.end() ? found->second : moved[output.node.index()]);
+  }
+  return without_dead_nodes(result);
+}
+
 }  // namespace egret::ir

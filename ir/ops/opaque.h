@@ -45,5 +45,9 @@ Graph expand_bodies(const Graph& graph);
 // with the same opaque nodes get the same inputs and outputs, in the same order. The graph itself
 // if it has none.
 Graph cut_at_opaque(const Graph& with_bodies);
+// A cut graph with the inputs and outputs of `like`, which is the cut graph of an equal program
+// that has further opaque nodes. Inputs that it lacks are added, and operands of nodes that it
+// lacks are computed as in `like`. Inputs and outputs are matched by name.
+Graph cut_like(const Graph& cut, const Graph& like);
 
 }  // namespace egret::ir

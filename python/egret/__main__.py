@@ -19,6 +19,9 @@ def program() -> pathlib.Path:
 
 def main() -> None:
     path = str(program())
+    # Engines run in the program `python3`: this one, with its packages, where the environment is not activated, too.
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    os.environ["PATH"] = os.pathsep.join([str(pathlib.Path(sys.executable).parent), *folders])
     os.execv(path, [path, *sys.argv[1:]])
 
 

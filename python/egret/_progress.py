@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, Optional, Union
+
+SECONDS_A_LINE = 3
 
 
 class Progress(NamedTuple):
@@ -23,8 +26,8 @@ ProgressLike = Union[None, bool, Callable[[Progress], Any]]
 
 
 def callback_of(progress: ProgressLike) -> Optional[Callable[..., None]]:
-    """The function that the extension calls. True: a bar of tqdm where it is installed, else lines on
-    standard error."""
+    """The function that the extension calls. True: a bar of tqdm in a notebook, or on a terminal, where tqdm is
+    installed; else lines on standard error."""
     if progress is None or progress is False:
         return None
     show = _display() if progress is True else progress
@@ -39,7 +42,10 @@ def _display() -> Callable[[Progress], None]:
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return _print_line
+        return _lines()
+    in_notebook = any("notebook" in base.__module__ for base in tqdm.__mro__)
+    if not in_notebook and not sys.stderr.isatty():
+        return _lines()
     bars: list[Any] = []
 
     def show(progress: Progress) -> None:
@@ -53,9 +59,17 @@ def _display() -> Callable[[Progress], None]:
     return show
 
 
-def _print_line(progress: Progress) -> None:
-    if progress.event == "begin":
-        return
-    values = "".join(f"  {name} {value:.6g}" for name, value in progress.values.items())
-    state = "done" if progress.event == "end" else progress.detail
-    print(f"egret: {progress.phase} {progress.seconds:.1f} s{values} {state}".rstrip(), file=sys.stderr)
+def _lines() -> Callable[[Progress], None]:
+    """A line at the end of each phase, and every few seconds of a long one."""
+    shown = 0.0
+
+    def show(progress: Progress) -> None:
+        nonlocal shown
+        if progress.event == "begin" or (progress.event == "report" and time.monotonic() < shown + SECONDS_A_LINE):
+            return
+        shown = time.monotonic()
+        values = "".join(f"  {name} {value:.6g}" for name, value in progress.values.items())
+        state = "done" if progress.event == "end" else progress.detail
+        print(f"egret: {progress.phase} {progress.seconds:.1f} s{values} {state}".rstrip(), file=sys.stderr)
+
+    return show

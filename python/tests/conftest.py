@@ -2,11 +2,16 @@
 """Models for the tests. The package is that of build/release, or an installed one."""
 
 import pathlib
+import signal
 import sys
 
 BUILD = pathlib.Path(__file__).parents[2] / "build" / "release" / "python"
 if BUILD.is_dir():
     sys.path.insert(0, str(BUILD))
+
+# Shells start programs in the background with SIGINT ignored, and Python then has no handler.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import numpy as np
 import onnx

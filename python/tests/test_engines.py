@@ -2,7 +2,9 @@
 """egret.optimize() in the engine of this Python."""
 
 import importlib.util
+import os
 import pathlib
+import subprocess
 import sys
 
 import egret
@@ -38,6 +40,16 @@ def test_an_engine_with_open_sizes(open_batch):
     result = egret.optimize(open_batch, engine="onnxruntime", measure_time=0.05, at={"batch": 4})
     feeds = {"x": np.ones((7, 16), np.float32)}
     assert outputs(result.model, feeds)[0].shape == (7, 32)
+
+
+def test_the_program_of_the_package_finds_this_python(wasteful, tmp_path):
+    path = tmp_path / "model.onnx"
+    onnx.save(wasteful, path)
+    command = [sys.executable, "-m", "egret", "compare", path, path, "--engine", "onnxruntime"]
+    packages = os.pathsep.join(p for p in sys.path if p)
+    environment = {**os.environ, "PATH": str(tmp_path), "PYTHONPATH": packages}  # an environment that is not activated
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def model_of(nodes, inputs, outputs, initializers=(), opset=17):

@@ -174,6 +174,9 @@ def test_progress_is_shown_in_lines_or_by_tqdm(mlp, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
     monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
     egret.optimize(mlp, quick=True, progress=True)
+    assert not bars and "egret: saturate " in capsys.readouterr().err  # this is no terminal
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    egret.optimize(mlp, quick=True, progress=True)
     assert ["saturate", "closed"] in bars and all(state == "closed" for _, state in bars)
 
 

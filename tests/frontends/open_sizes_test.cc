@@ -28,6 +28,14 @@ class OpenImport : public testing::Test {
     model_.node("Gather", {"sizes", "one"}, {"seq"});
   }
 
+  // Output y: the numbers from 0 up to the one element of `size`.
+  void count_to(const char* size) {
+    model_.node("Squeeze", {size}, {"limit"});
+    model_.initializer("start", kInt64Code, {})->add_int64_data(0);
+    model_.initializer("delta", kInt64Code, {})->add_int64_data(1);
+    model_.node("Range", {"start", "limit", "delta"}, {"y"});
+  }
+
   // The type of output y.
   std::string type() {
     model_.output("y");
@@ -101,13 +109,46 @@ TEST_F(OpenImport, SlicesToTheEndKeepWhatIsLeft) {
 }
 
 TEST_F(OpenImport, RangesCountToAnOpenSize) {
-  model_.node("Squeeze", {"seq"}, {"limit"});
-  for (const char* name : {"start", "delta"}) {
-    auto* tensor = model_.initializer(name, kInt64Code, {});
-    tensor->add_int64_data(name == std::string("delta") ? 1 : 0);
-  }
-  model_.node("Range", {"start", "limit", "delta"}, {"y"});
+  count_to("seq");
   EXPECT_EQ(type(), "i64[seq]");
+}
+
+// Other axes of the shape are open, but not the one that is read.
+TEST_F(OpenImport, RangesCountToAKnownSizeOfAnOpenShape) {
+  model_.node("Gather", {"sizes", "two"}, {"columns"});
+  count_to("columns");
+  EXPECT_EQ(type(), "i64[8]");
+}
+
+TEST_F(OpenImport, ResizeScalesOpenSizes) {
+  model_.input("image", {1, 3, 0, 9})->mutable_dim(2)->set_dim_param("height");
+  real("scales", {1, 1, 1.5, 2});
+  model_.node("Resize", {"image", "", "scales"}, {"y"}).text("mode", "linear");
+  EXPECT_EQ(type(), "f32[1,3,div(height*3, 2),18]");
+}
+
+TEST_F(OpenImport, ResizeTakesOpenSizes) {
+  model_.integers("others", {8});
+  model_.node("Concat", {"batch", "batch", "others"}, {"target"}).integer("axis", 0);
+  model_.node("Resize", {"x", "", "", "target"}, {"y"}).text("mode", "nearest");
+  EXPECT_EQ(type(), "f32[batch,batch,8]");
+}
+
+// ONNX rounds the size in f32, which is no expression of integers.
+TEST_F(OpenImport, ResizeByScalesThatAreRoundedIsRefused) {
+  model_.input("image", {1, 3, 0, 9})->mutable_dim(2)->set_dim_param("height");
+  real("scales", {1, 1, 0.7F, 2});
+  model_.node("Resize", {"image", "", "scales"}, {"y"}).text("mode", "linear");
+  EXPECT_NE(type().find("which ONNX rounds"), std::string::npos);
+}
+
+// (seq + 1) / 2 broadcasts to seq where seq is 1 or 2. If it were taken to be seq, the result would
+// be wrong at 2.
+TEST_F(OpenImport, WhatBroadcastsAtOneSizeAloneIsNotDecided) {
+  model_.integers("end", {std::numeric_limits<std::int64_t>::max()});
+  model_.node("Slice", {"x", "zero", "end", "one", "two"}, {"half"});
+  model_.node("Expand", {"half", "sizes"}, {"y"});
+  EXPECT_NE(type().find("needs a number where a size is open"), std::string::npos);
 }
 
 TEST_F(OpenImport, ExpandTakesComputedSizes) {

@@ -91,6 +91,9 @@ def resizes():
     resize("resize nearest", 2, mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
     resize("resize linear", 1.5, mode="linear", coordinate_transformation_mode="align_corners")
     resize("resize cubic", 2, mode="cubic")
+    for rule in ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"):
+        resize(f"resize linear {rule}", 2.5, mode="linear", coordinate_transformation_mode=rule)
+        resize(f"resize nearest {rule}", 0.5, mode="nearest", coordinate_transformation_mode=rule)
     case("upsample", [node("Upsample", ["x", "k"], ["r"])], [IMAGE], [reals("k", 1, 1, 2, 2)], opset=9)
     sides = [node("Shape", ["x"], ["shape"]), node("Slice", ["shape", "v2", "v4"], ["hw"]), node("Slice", ["shape", "v0", "v2"], ["nc"])]
     case("resize to computed reals", [*sides, node("Cast", ["hw"], ["f"], to=FLOAT), node("Mul", ["f", "k"], ["g"]),
@@ -142,6 +145,15 @@ def parts():
     case("eye", [node("EyeLike", ["x"], ["e"]), node("Add", ["x", "e"], ["r"])], [tensor("x", ["n", "m"])])
     case("space_to_depth", [node("SpaceToDepth", ["x"], ["r"], blocksize=2)], [IMAGE])
     case("3000 parts", [node("Concat", ["x"] * 3000, ["r"], axis=1)], [tensor("x", ["n", 2])])
+
+
+def vanishing():
+    """Opaque nodes that rewriting removes."""
+    case("difference of equals", [node("NonZero", ["x"], ["i"]), node("Cast", ["i"], ["f"], to=FLOAT),
+                                  node("ReduceSum", ["f"], ["sum"], keepdims=0), node("Add", ["x", "sum"], ["a"]),
+                                  node("Sub", ["a", "a"], ["z"]), node("Add", ["z", "x"], ["r"])], [tensor("x", ["n", "m"])])
+    case("expand of every other", [node("Shape", ["x"], ["shape"]), node("Slice", ["x", "v0", "end", "v1", "v2"], ["h"]),
+                                   node("Expand", ["h", "shape"], ["r"])], [ROWS])
 
 
 def untyped():
@@ -243,7 +255,7 @@ def fault(egret, name, folder):
 
 
 def main():
-    for group in (windows, resizes, ranges, parts, untyped, bodies):
+    for group in (windows, resizes, ranges, parts, vanishing, untyped, bodies):
         group()
     failed = 0
     with tempfile.TemporaryDirectory(prefix="egret-open-") as folder:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ir/evaluate/interpreter.h"
 #include "ir/graph/builder.h"
@@ -133,6 +134,51 @@ TEST_F(OpenProgram, ExamplesAreSettledByWhatTheProgramRequires) {
   EXPECT_EQ(sizes_.examples().find("N")->second, sizes_.examples().find("M")->second);
   ASSERT_EQ(sizes_.profiles().size(), 1U);
   EXPECT_EQ(sizes_.profiles()[0].sizes, sizes_.examples());
+}
+
+// The operators that compute positions along an open axis give what the tables of known sizes do.
+TEST_F(OpenProgram, ResizesOfOpenAxesAreThoseOfKnownOnes) {
+  const Index height = size("height", 5);
+  const Index wanted = size("wanted", 7);
+  const TensorType type(DType::kF32, {2, height, 3});
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (const char* coordinates : {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                                    "align_corners", "asymmetric", "tf_half_pixel_for_nn"}) {
+      for (const char* nearest : {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}) {
+        if (mode != std::string("nearest") && nearest != std::string("floor")) continue;
+        for (const double scale : {0.0, 0.25, 0.5, 1.5, 2.0, 2.5}) {
+          const bool symmetric = coordinates == std::string("half_pixel_symmetric");
+          if (symmetric && mode == std::string("nearest") && scale != std::floor(scale)) continue;
+          const auto over = static_cast<std::int64_t>(4 * scale);
+          const Index target = scale == 0 ? wanted : div(height * over, 4);
+          GraphBuilder builder;
+          const Value x = builder.input("x", type);
+          const Value y = builder.add("resize", {x},
+                                      {{"axis", std::int64_t{1}},
+                                       {"size", *ir::open_integer(target)},
+                                       {"scale", scale},
+                                       {"mode", std::string(mode)},
+                                       {"coordinates", std::string(coordinates)},
+                                       {"nearest", std::string(nearest)}});
+          builder.output("y", y);
+          auto graph = builder.finish();
+          ASSERT_TRUE(graph.ok()) << graph.status().message();
+          program_ = *graph;
+          const auto computed = ir::expand_composites(program_);
+          ASSERT_TRUE(computed.ok());
+          ASSERT_GT(computed->operator_count(), 1);
+          for (const std::int64_t length : {4, 5, 8, 13}) {
+            SCOPED_TRACE(testing::Message() << mode << " " << coordinates << " " << nearest << " "
+                                            << scale << " of " << length);
+            for (const std::int64_t other : {1, 3, 10}) {
+              if (scale == 0 || other == 3)
+                expect_equal_at(*computed, {{"height", length}, {"wanted", other}});
+            }
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST_F(ModelFile, OpenSizesAreSetToUsualNumbersThatANoteStates) {
   ASSERT_TRUE(base::write_file(path("m.onnx"), model->bytes).ok());
   const ProgramRun run = run_program("run " + path("m.onnx"));
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_THAT(run.err, HasSubstr("open sizes: --bind batch.0=1 --bind M=64\n"));
+  EXPECT_THAT(run.err, HasSubstr("open sizes are taken as --bind batch.0=1 --bind M=64\n"));
   const ProgramRun bound = run_program("run " + path("m.onnx") + " --bind batch.0=2 --bind M=3");
   EXPECT_EQ(bound.code, 0) << bound.err;
   EXPECT_THAT(bound.err, Not(HasSubstr("open sizes")));

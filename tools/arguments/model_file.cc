@@ -33,7 +33,7 @@ base::Result<frontends::ImportedModel> read_concrete_model(const ModelSource& so
                                                            Console& console, BindNames names) {
   EGRET_ASSIGN_OR_RETURN(driver::ConcreteModel read,
                          driver::read_concrete_model(source, options, names));
-  if (!read.chosen.empty()) console.note("open sizes:" + read.chosen);
+  if (!read.chosen.empty()) console.note("open sizes are taken as" + read.chosen);
   report_notes(read.model, console);
   return std::move(read.model);
 }

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/core/symbolic_scope.h"
 #include "ir/graph/body.h"
 #include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
 #include "ir/ops/families/resize_axis.h"
+#include "ir/ops/families/resize_open.h"
 
 namespace egret::ir::ops {
 namespace {
@@ -25,13 +27,13 @@ Value build(Body& b) {
   const std::int64_t axis = b.integer("axis");
   if (axis < 0 || axis >= type.rank()) return b.fail("there is no axis " + std::to_string(axis));
   const Index in_size = type.dims[static_cast<std::size_t>(axis)];
-  if (!in_size.is_constant()) {
-    return b.fail("the size " + to_string(in_size) + " of axis " + std::to_string(axis) +
-                  " must be known; bind its symbols (--bind NAME=SIZE)");
-  }
+  if (!in_size.is_constant() || !b.attrs().size("size").is_constant())
+    return resize_open_axis(b, static_cast<int>(axis));
+  const auto in = static_cast<double>(in_size.constant());
+  const auto out = static_cast<double>(b.integer("size"));
   const auto plan = resize_plan({.in_size = in_size.constant(),
                                  .out_size = b.integer("size"),
-                                 .scale = b.real("scale"),
+                                 .scale = b.real("scale") != 0 ? b.real("scale") : out / in,
                                  .mode = b.text("mode"),
                                  .coordinates = b.text("coordinates"),
                                  .nearest = b.text("nearest"),
@@ -62,9 +64,9 @@ Value build(Body& b) {
 
 // ---- ONNX ----
 
-// What an axis becomes.
+// What an axis becomes. The scale 0 stands for new size / old size.
 struct Target {
-  std::int64_t size;
+  Index size;
   double scale;
 };
 
@@ -74,12 +76,38 @@ std::int64_t scaled_size(std::int64_t size, double scale) {
       std::floor(static_cast<float>(size) * static_cast<float>(scale)));
 }
 
+// Of an open size, for scales with which the product is exact in f32 up to large sizes.
+base::Result<Target> open_target(Index size, double scale) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 24;
+  const auto fraction = dyadic_scale(scale);
+  SymbolicScope* const scope = SymbolicScope::current();
+  if (!fraction || scope == nullptr || !scope->assume(size * fraction->over <= kExact)) {
+    return base::unsupported("the open size " + to_string(size) + " times " +
+                             to_string(AttrValue(scale)) +
+                             ", which ONNX rounds; bind its symbols (--bind NAME=SIZE)");
+  }
+  return Target{div(size * fraction->over, fraction->under), scale};
+}
+
 struct Request {
   std::vector<std::int64_t> axes;  // what scales, sizes and roi speak of
   std::vector<double> scales;      // empty when sizes are given
-  Integers sizes;
+  std::vector<Index> sizes;
   std::vector<double> roi;  // empty: whole axes
+
+  bool is_whole(std::size_t i) const {
+    return roi.empty() || (roi[i] == 0 && roi[axes.size() + i] == 1);
+  }
+  base::Result<Target> target(std::size_t i, Index length) const;
 };
+
+base::Result<Target> Request::target(std::size_t i, Index length) const {
+  if (sizes.empty() && !length.is_constant()) return open_target(length, scales[i]);
+  if (sizes.empty()) return Target{scaled_size(length.constant(), scales[i]), scales[i]};
+  if (!length.is_constant() || !sizes[i].is_constant()) return Target{sizes[i], 0};
+  return Target{sizes[i],
+                static_cast<double>(sizes[i].constant()) / static_cast<double>(length.constant())};
+}
 
 base::Result<std::vector<double>> reals_input(const OnnxNode& node, int i, std::string_view what) {
   EGRET_ASSIGN_OR_RETURN(const auto tensor, constant_argument(node, i, what));
@@ -107,7 +135,7 @@ base::Result<Request> requested(const OnnxNode& node, int rank) {
     EGRET_ASSIGN_OR_RETURN(r.scales, reals_input(node, modern ? 2 : 1, "scales"));
   }
   if (modern) {
-    EGRET_ASSIGN_OR_RETURN(const auto sizes, integers_argument(node, 3, "sizes"));
+    EGRET_ASSIGN_OR_RETURN(const auto sizes, sizes_argument(node, 3, "sizes"));
     if (sizes) r.sizes = *sizes;
     if (node.text("coordinate_transformation_mode", "") == "tf_crop_and_resize") {
       EGRET_ASSIGN_OR_RETURN(r.roi, reals_input(node, 1, "roi"));
@@ -145,18 +173,20 @@ OnnxOutputs import(OnnxNode& node) {
   Attrs attrs = common_attrs(node);
   for (std::size_t i = 0; i < request.axes.size(); ++i) {
     const auto axis = static_cast<int>(request.axes[i]);
-    const bool whole =
-        request.roi.empty() || (request.roi[i] == 0 && request.roi[request.axes.size() + i] == 1);
+    const bool whole = request.is_whole(i);
     if (request.sizes.empty() && request.scales[i] == 1 && whole) continue;
-    EGRET_ASSIGN_OR_RETURN(const std::int64_t length, known_size(node, x, axis));
-    if (length < 1) return base::bad_input("an empty axis cannot be resized");
-    const Target target = request.sizes.empty()
-                              ? Target{scaled_size(length, request.scales[i]), request.scales[i]}
-                              : Target{request.sizes[i], static_cast<double>(request.sizes[i]) /
-                                                             static_cast<double>(length)};
-    if (target.size == length && target.scale == 1 && whole) continue;
+    const TensorType& type = node.type(x);
+    if (axis < 0 || axis >= type.rank())
+      return base::bad_input("there is no axis " + std::to_string(axis) + " in " + to_string(type));
+    const Index length = type.dims[static_cast<std::size_t>(axis)];
+    if (length.is_constant() && length.constant() < 1)
+      return base::bad_input("an empty axis cannot be resized");
+    EGRET_ASSIGN_OR_RETURN(const Target target, request.target(i, length));
+    const bool stays = decided(target.size == length).value_or(false);
+    if (stays && (target.scale == 1 || target.scale == 0) && whole) continue;
+    EGRET_ASSIGN_OR_RETURN(const Integers size, open_integers(std::span(&target.size, 1)));
     attrs.set("axis", std::int64_t{axis});
-    attrs.set("size", target.size);
+    attrs.set("size", size.front());
     attrs.set("scale", target.scale);
     if (!request.roi.empty()) {
       attrs.set("roi_start", request.roi[i]);
@@ -174,12 +204,13 @@ base::Status write(OnnxWriter& writer) {
   const TensorType& type = writer.input_type(0);
   const auto axis = static_cast<std::size_t>(attrs.integer("axis"));
   const auto rank = static_cast<std::int64_t>(type.dims.size());
+  const bool open = !type.dims[axis].is_constant() || !attrs.size("size").is_constant();
+  const double scale = attrs.real("scale");
   const bool by_scale =
-      scaled_size(type.dims[axis].constant(), attrs.real("scale")) == attrs.integer("size") &&
-      static_cast<double>(static_cast<float>(attrs.real("scale"))) == attrs.real("scale");
-  if (!by_scale && !type.is_concrete()) {
-    return base::unsupported("Resize to a size while other sizes are symbolic");
-  }
+      scale != 0 && static_cast<double>(static_cast<float>(scale)) == scale &&
+      (open || scaled_size(type.dims[axis].constant(), scale) == attrs.integer("size"));
+  base::Result<Integers> sizes = open_integers(writer.output_type().dims);
+  if (!by_scale) EGRET_RETURN_IF_ERROR(sizes.status());
   const std::int64_t none[] = {0};
   const std::int64_t each[] = {rank};
   const std::int64_t both[] = {2 * rank};
@@ -196,10 +227,8 @@ base::Status write(OnnxWriter& writer) {
   if (by_scale) {
     inputs.push_back(writer.constant(scales));
   } else {
-    Integers sizes;
-    for (const Index& size : writer.output_type().dims) sizes.push_back(size.constant());
     inputs.push_back(writer.constant(Tensor(DType::kF32, none)));
-    inputs.push_back(writer.constant_integers(sizes));
+    inputs.push_back(writer.constant_integers(*sizes));
   }
   writer.emit("Resize", std::move(inputs),
               {{"mode", attrs.text("mode")},
@@ -216,9 +245,10 @@ base::Status write(OnnxWriter& writer) {
 Operator resize() {
   return composite("resize", "One axis resampled to another size, as ONNX's Resize defines it",
                    {"x"})
-      .attr("axis", AttrKind::kInteger, "the resampled axis, of known size")
+      .attr("axis", AttrKind::kInteger, "the resampled axis")
       .attr("size", AttrKind::kInteger, "its new size")
-      .attr("scale", AttrKind::kReal, "new size / old size, before rounding")
+      .attr("scale", AttrKind::kReal,
+            "new size / old size, before rounding; 0: of the sizes as they are")
       .attr("mode", std::string("nearest"), "nearest, linear or cubic")
       .one_of({"nearest", "linear", "cubic"})
       .attr("coordinates", std::string("half_pixel"), "ONNX's coordinate_transformation_mode")
