@@ -22,24 +22,26 @@ constexpr std::array<Tile, 7> kTiles = {{{256, 128, 1.0},
                                          {32, 32, 0.3}}};
 constexpr double kLeastDepth = 256;  // of one part of k
 
-double peak_of(const Accelerator& device, Precision precision) {
-  for (auto each = static_cast<std::size_t>(precision);; --each) {
-    if (device.peak_flops_per_second[each] > 0 || each == 0)
-      return device.peak_flops_per_second[each];
-  }
-}
-
 }  // namespace
 
 double bytes_of(Precision precision) {
-  constexpr std::array<double, 5> kBytes = {4, 2, 2, 1, 0.5};
+  constexpr std::array<double, kPrecisionNames.size()> kBytes = {4, 4, 2, 2, 1, 0.5};
   return kBytes[static_cast<std::size_t>(precision)];
+}
+
+double Accelerator::peak(Precision precision) const {
+  auto each = static_cast<std::size_t>(precision);
+  while (each > 0 && peak_flops_per_second[each] <= 0) --each;
+  return peak_flops_per_second[each];
 }
 
 double Accelerator::matmul_seconds(double batch, double m, double n, double k,
                                    Precision precision) const {
   const auto units = static_cast<double>(multiprocessors);
-  const double rate = peak_of(*this, precision) * matmul_efficiency / units;
+  const double step = 16 / bytes_of(precision);
+  const bool aligned = std::fmod(n, step) == 0 && std::fmod(k, step) == 0;
+  const double rate =
+      peak(precision) * matmul_efficiency * (aligned ? 1 : unaligned_efficiency) / units;
   double least = std::numeric_limits<double>::infinity();
   for (const Tile& tile : kTiles) {
     const double tiles = batch * std::ceil(m / tile.rows) * std::ceil(n / tile.columns);

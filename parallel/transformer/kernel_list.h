@@ -21,10 +21,10 @@ struct Kernel {
   double host_seconds = 0;  // to issue it
 };
 
-// A list of kernels as one piece of work. The device runs a kernel when the one before has ended and
-// the host has issued it. If the host begins to issue at time H, and the device is free at time G,
-// then the list ends at max(G + device_s, H + tail_s), and the host is free at H + host_s. This is
-// exact (a product of max-plus matrices).
+// A list of kernels as one piece of work. The device runs a kernel when the one before has ended
+// and the host has issued it. If the host begins to issue at time H, and the device is free at time
+// G, then the list ends at max(G + device_s, H + tail_s), and the host is free at H + host_s. This
+// is exact (a product of max-plus matrices).
 struct KernelTime {
   double device_s = 0;
   double tail_s = 0;

@@ -47,7 +47,7 @@ double head_activation_bytes(const TrainingSetup& setup) {
   const auto t = static_cast<double>(setup.tensor);
   const double split = setup.sequence_parallel ? t : 1;
   const double factor = static_cast<double>(setup.vocabulary) / static_cast<double>(setup.hidden);
-  return hidden_elements(setup) * (4 / split + (2 + 4) * factor / t);
+  return hidden_elements(setup) * (4 / split + static_cast<double>(setup.logit_bytes) * factor / t);
 }
 
 StateBytes state_bytes(const TrainingSetup& setup, double parameters) {
@@ -55,7 +55,7 @@ StateBytes state_bytes(const TrainingSetup& setup, double parameters) {
       setup.distributed_optimizer ? static_cast<double>(setup.data * setup.context) : 1;
   if (setup.frozen) return {2 * parameters, 0, 0};
   return {2 * parameters, static_cast<double>(setup.gradient_bytes) * parameters,
-          12 * parameters / shares};
+          static_cast<double>(setup.optimizer_bytes) * parameters / shares};
 }
 
 }  // namespace egret::parallel

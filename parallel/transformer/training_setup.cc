@@ -40,14 +40,19 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
         "Split normalizations and dropout along the sequence between the tensor ranks"},
        {"distributed-optimizer", &S::distributed_optimizer,
         "Split the optimizer's state between the data-parallel ranks"},
-       {"overlap-gradients", &S::overlap_gradients,
-        "Exchange gradients during the backward pass"},
+       {"overlap-gradients", &S::overlap_gradients, "Exchange gradients during the backward pass"},
        {"overlap-transfers", &S::overlap_transfers,
         "Send activations between stages during computation"},
+       {"overlap-tensor", &S::overlap_tensor,
+        "Exchange tensor-parallel blocks beside the products that need or make them"},
        {"train-precision", &S::precision, "Element type of the products",
         base::one_of({kPrecisionNames.begin(), kPrecisionNames.end()})},
        {"gradient-bytes", &S::gradient_bytes, "Bytes of an accumulated gradient",
-        base::range(2, 4)}}};
+        base::range(2, 4)},
+       {"optimizer-bytes", &S::optimizer_bytes, "Bytes of the optimizer's state of a parameter",
+        base::range(0, 64)},
+       {"logit-bytes", &S::logit_bytes, "Bytes of a logit, kept for the backward pass",
+        base::range(0, 64)}}};
   return rows;
 }
 
@@ -85,8 +90,7 @@ std::vector<std::int64_t> TrainingSetup::layers_of_chunks() const {
 }
 
 double TrainingSetup::qkv_factor() const {
-  const double part =
-      kv_heads > 0 ? static_cast<double>(kv_heads) / static_cast<double>(heads) : 1;
+  const double part = kv_heads > 0 ? static_cast<double>(kv_heads) / static_cast<double>(heads) : 1;
   return 1 + 2 * part;
 }
 
@@ -103,9 +107,8 @@ double TrainingSetup::embedding_parameters() const {
 }
 
 double TrainingSetup::model_parameters() const {
-  return static_cast<double>(tensor) *
-         (static_cast<double>(layers) * layer_parameters() +
-          (untied ? 2 : 1) * embedding_parameters());
+  return static_cast<double>(tensor) * (static_cast<double>(layers) * layer_parameters() +
+                                        (untied ? 2 : 1) * embedding_parameters());
 }
 
 double TrainingSetup::model_flops() const {

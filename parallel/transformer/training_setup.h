@@ -42,8 +42,11 @@ struct TrainingSetup {
   bool distributed_optimizer = false;
   bool overlap_gradients = false;  // the exchange of gradients runs beside the backward pass
   bool overlap_transfers = false;  // sends between stages run beside computation
+  bool overlap_tensor = false;     // tensor-parallel exchanges run beside the products they feed
   Precision precision = Precision::kF16;
-  std::int64_t gradient_bytes = 4;  // of an element
+  std::int64_t gradient_bytes = 4;    // of an element
+  std::int64_t optimizer_bytes = 12;  // of a parameter: master weight and two moments in f32
+  std::int64_t logit_bytes = 6;       // of a logit, kept for the backward pass: f16 and f32
 
   static const base::OptionTable<TrainingSetup>& table();
 

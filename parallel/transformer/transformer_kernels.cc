@@ -9,6 +9,12 @@ namespace {
 constexpr double kElement = 2;  // bytes of an activation
 constexpr double kMask = 1;     // bytes of an element of a dropout mask
 
+// A product of the tensor group's region, [m, k] x [k, n].
+struct Product {
+  double m, n, k;
+};
+constexpr Product kNoProduct = {0, 0, 0};
+
 // Sizes on one device for one micro-batch.
 struct Sizes {
   explicit Sizes(const TrainingSetup& setup)
@@ -35,21 +41,49 @@ struct Sizes {
   double split_bytes;   // of the part in normalizations and dropout
   double score_bytes;
   double vocabulary;
+
+  Product qkv_product() const { return {tokens, qkv, hidden}; }
+  Product projection() const { return {tokens, hidden, hidden / tensor}; }
+  Product inner(const TrainingSetup& setup) const {
+    return {tokens, (setup.gated ? 2 : 1) * ffn, hidden};
+  }
+  Product outer() const { return {tokens, hidden, ffn}; }
+  Product logits() const { return {tokens, vocabulary, hidden}; }
 };
 
 RankGroup tensor_group(const TrainingSetup& setup) { return {setup.tensor, 1}; }
 
+// An exchange before or after a product. Beside it, block by block, only the first block of the
+// exchange, and what takes longer than the other blocks' products, is seen.
+void exchange(KernelList& list, const System& system, const TrainingSetup& setup, const Sizes& z,
+              std::string_view name, CollectiveKind kind, const Product& beside) {
+  if (!setup.overlap_tensor || setup.tensor == 1) {
+    list.collective(name, kind, z.hidden_bytes, tensor_group(setup));
+    return;
+  }
+  const Accelerator& device = system.accelerator;
+  const double whole =
+      system.fabric.collective(kind, z.hidden_bytes, tensor_group(setup)).seconds();
+  const double product = device.matmul_seconds(1, beside.m, beside.n, beside.k, setup.precision);
+  const double blocks = z.tensor;
+  const double later = whole * (blocks - 1) / blocks;
+  const double hidden = std::min(later, product * (blocks - 1) / blocks);
+  list.add({name, KernelKind::kCollective, whole - hidden + hidden * device.overlap_slowdown,
+            device.host_seconds_per_collective});
+}
+
 // Before a product split by columns.
-void enter_tensor_region(KernelList& list, const TrainingSetup& setup, const Sizes& z) {
+void enter_tensor_region(KernelList& list, const System& system, const TrainingSetup& setup,
+                         const Sizes& z, const Product& product) {
   if (setup.sequence_parallel)
-    list.collective("all-gather", CollectiveKind::kAllGather, z.hidden_bytes, tensor_group(setup));
+    exchange(list, system, setup, z, "all-gather", CollectiveKind::kAllGather, product);
 }
 // After a product split by rows.
-void leave_tensor_region(KernelList& list, const TrainingSetup& setup, const Sizes& z) {
-  list.collective(setup.sequence_parallel ? "reduce-scatter" : "all-reduce",
-                  setup.sequence_parallel ? CollectiveKind::kReduceScatter
-                                          : CollectiveKind::kAllReduce,
-                  z.hidden_bytes, tensor_group(setup));
+void leave_tensor_region(KernelList& list, const System& system, const TrainingSetup& setup,
+                         const Sizes& z, const Product& product) {
+  const bool scatters = setup.sequence_parallel;
+  exchange(list, system, setup, z, scatters ? "reduce-scatter" : "all-reduce",
+           scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce, product);
 }
 
 // Bytes of dropout beside reading and writing: the mask.
@@ -116,7 +150,8 @@ void product_backward(KernelList& list, const TrainingSetup& setup, double m, do
   list.matmul("product' input", 1, m, k, n);
   if (setup.frozen) return;
   list.matmul("product' weight", 1, k, n, m);
-  list.memory("sum of gradients", k * n * (kElement + 2 * static_cast<double>(setup.gradient_bytes)));
+  list.memory("sum of gradients",
+              k * n * (kElement + 2 * static_cast<double>(setup.gradient_bytes)));
 }
 
 }  // namespace
@@ -128,20 +163,20 @@ KernelList layer_forward(const System& system, const TrainingSetup& setup) {
   const double masked = dropout(setup, z.split_bytes / kElement);
   KernelList list(system, setup.precision);
   list.memory("normalization", 2 * z.split_bytes);
-  enter_tensor_region(list, setup, z);
+  enter_tensor_region(list, system, setup, z, z.qkv_product());
   list.matmul("queries, keys, values", 1, z.tokens, z.qkv, z.hidden);
   list.memory("bias and layout", 2 * z.tokens * z.qkv * kElement);
   attention_forward(list, system, setup, z);
   list.memory("layout", 2 * attended_bytes);
   list.matmul("projection", 1, z.tokens, z.hidden, z.hidden / z.tensor);
-  leave_tensor_region(list, setup, z);
+  leave_tensor_region(list, system, setup, z, z.projection());
   list.memory("bias, dropout, add", 3 * z.split_bytes + masked);
   list.memory("normalization", 2 * z.split_bytes);
-  enter_tensor_region(list, setup, z);
+  enter_tensor_region(list, system, setup, z, z.inner(setup));
   list.matmul("feed-forward in", 1, z.tokens, (setup.gated ? 2 : 1) * z.ffn, z.hidden);
   list.memory("activation", (setup.gated ? 3 : 2) * inner_bytes);
   list.matmul("feed-forward out", 1, z.tokens, z.hidden, z.ffn);
-  leave_tensor_region(list, setup, z);
+  leave_tensor_region(list, system, setup, z, z.outer());
   list.memory("bias, dropout, add", 3 * z.split_bytes + masked);
   return list;
 }
@@ -154,15 +189,15 @@ KernelList layer_backward(const System& system, const TrainingSetup& setup) {
   KernelList list(system, setup.precision);
   if (setup.recompute == Recompute::kFull) list.append(layer_forward(system, setup));
   list.memory("bias, dropout, add'", 2 * z.split_bytes + masked);
-  enter_tensor_region(list, setup, z);
+  enter_tensor_region(list, system, setup, z, z.outer());
   product_backward(list, setup, z.tokens, z.hidden, z.ffn);
   list.memory("activation'", (setup.gated ? 5 : 3) * inner_bytes);
   product_backward(list, setup, z.tokens, (setup.gated ? 2 : 1) * z.ffn, z.hidden);
-  leave_tensor_region(list, setup, z);
+  leave_tensor_region(list, system, setup, z, z.inner(setup));
   list.memory("normalization'", 4 * z.split_bytes);
   list.memory("add'", 3 * z.split_bytes);
   list.memory("bias, dropout, add'", 2 * z.split_bytes + masked);
-  enter_tensor_region(list, setup, z);
+  enter_tensor_region(list, system, setup, z, z.projection());
   product_backward(list, setup, z.tokens, z.hidden, z.hidden / z.tensor);
   list.memory("layout'", 2 * attended_bytes);
   if (setup.recompute == Recompute::kSelective && !setup.flash_attention)
@@ -170,7 +205,7 @@ KernelList layer_backward(const System& system, const TrainingSetup& setup) {
   attention_backward(list, system, setup, z);
   list.memory("bias and layout'", 2 * z.tokens * z.qkv * kElement);
   product_backward(list, setup, z.tokens, z.qkv, z.hidden);
-  leave_tensor_region(list, setup, z);
+  leave_tensor_region(list, system, setup, z, z.qkv_product());
   list.memory("normalization'", 4 * z.split_bytes);
   list.memory("add'", 3 * z.split_bytes);
   return list;
@@ -180,7 +215,7 @@ KernelList embedding_forward(const System& system, const TrainingSetup& setup) {
   const Sizes z(setup);
   KernelList list(system, setup.precision);
   list.memory("embedding", 2 * z.hidden_bytes);
-  leave_tensor_region(list, setup, z);
+  leave_tensor_region(list, system, setup, z, kNoProduct);
   list.memory("positions, dropout", 3 * z.split_bytes);
   return list;
 }
@@ -189,11 +224,12 @@ KernelList embedding_backward(const System& system, const TrainingSetup& setup) 
   const Sizes z(setup);
   KernelList list(system, setup.precision);
   list.memory("positions, dropout'", 3 * z.split_bytes);
-  enter_tensor_region(list, setup, z);
+  enter_tensor_region(list, system, setup, z, kNoProduct);
   if (setup.frozen) return list;
   list.memory("embedding'", 2 * z.hidden_bytes);
-  list.memory("sum of gradients", z.vocabulary * z.hidden *
-                                      (2 * kElement + 2 * static_cast<double>(setup.gradient_bytes)));
+  list.memory(
+      "sum of gradients",
+      z.vocabulary * z.hidden * (2 * kElement + 2 * static_cast<double>(setup.gradient_bytes)));
   return list;
 }
 
@@ -202,12 +238,15 @@ KernelList head_forward(const System& system, const TrainingSetup& setup) {
   const double logits = z.tokens * z.vocabulary;
   KernelList list(system, setup.precision);
   list.memory("normalization", 2 * z.split_bytes);
-  enter_tensor_region(list, setup, z);
+  enter_tensor_region(list, system, setup, z, z.logits());
   list.matmul("logits", 1, z.tokens, z.vocabulary, z.hidden);
   list.memory("logits in f32", logits * (kElement + 4));
   // In f32: maximum, difference, exponential, sum, quotient.
-  for (const auto& [name, bytes] : {std::pair{"maximum", 4.0}, {"difference", 8.0},
-                                    {"exponential", 8.0}, {"sum", 4.0}, {"quotient", 8.0}})
+  for (const auto& [name, bytes] : {std::pair{"maximum", 4.0},
+                                    {"difference", 8.0},
+                                    {"exponential", 8.0},
+                                    {"sum", 4.0},
+                                    {"quotient", 8.0}})
     list.memory(name, logits * bytes);
   for (const char* name : {"maximum of ranks", "target of ranks", "sum of ranks"})
     list.collective(name, CollectiveKind::kAllReduce, 4 * z.tokens, tensor_group(setup));
@@ -221,7 +260,7 @@ KernelList head_backward(const System& system, const TrainingSetup& setup) {
   list.memory("loss'", logits * 8);
   list.memory("logits in f32'", logits * (kElement + 4));
   product_backward(list, setup, z.tokens, z.vocabulary, z.hidden);
-  leave_tensor_region(list, setup, z);
+  leave_tensor_region(list, system, setup, z, z.logits());
   list.memory("normalization'", 4 * z.split_bytes);
   return list;
 }
