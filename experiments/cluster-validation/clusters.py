@@ -12,10 +12,10 @@ OTHERS = egret.SHARED / "cluster-data"
 
 @dataclasses.dataclass
 class Case:
-    machine: str    # a preset
-    line: dict      # for step_estimates
+    machine: str     # a preset
+    line: dict       # for step_estimates
     measured: float  # seconds, bytes or percent
-    group: str      # plans of one group do the same work on the same devices
+    group: str       # plans of one group do the same work on the same devices
 
 
 def read(path):
@@ -73,7 +73,7 @@ def megatron_memory():
                                ("both", (True, "selective")), ("full", (False, "full"))):
             cases.append(Case("dgx-a100", megatron_setup(row, *choice), float(row[f"activations_pct_{column}"]),
                               row["model"]))
-    return cases
+    return [dataclasses.replace(case, group=str(i)) for i, case in enumerate(cases)]
 
 
 def sailor(column):
@@ -108,7 +108,7 @@ def mlperf():
                       "global-batch": batch, "sequence-parallel": tp > 1, "overlap-transfers": True,
                       "train-precision": "fp8", "overlap-tensor": pp > 1, "vpp": 8 if pp > 1 else 1})
         chip = row["config"].split("_")[1]
-        cases.append(Case(CHIPS[chip], setup, float(row["median_step_s"]), f"{row['benchmark']}-{devices}-{batch}"))
+        cases.append(Case(CHIPS[chip], setup, float(row["median_step_s"]), str(len(cases))))
     return cases
 
 
@@ -122,5 +122,5 @@ def allreduce(name):
         with lzma.open(VTRAIN / "allreduce" / f"{name}_{size}gpu.xz", "rt") as file:
             for row in list(csv.reader(file))[1:]:
                 line = {"collective": "all_reduce", "bytes": float(row[0]), "size": size, "stride": 1}
-                cases.append(Case(NODES[name], line, float(row[3]) * 1e-9, f"{name}-{size}"))
+                cases.append(Case(NODES[name], line, float(row[3]) * 1e-9, str(len(cases))))
     return cases

@@ -61,6 +61,7 @@ base::Result<base::Json> estimate(const System& system, const base::Json& line) 
   result.set("host_s", step.host_s);
   for (std::size_t i = 0; i < step.kernel_s.size(); ++i)
     result.set(kKernelKindNames[i], step.kernel_s[i]);
+  result.set("model_flops", step.model_flops);
   result.set("mfu", step.mfu);
   const StageBytes& bytes = step.fullest();
   result.set("memory_bytes", bytes.total());
