@@ -83,7 +83,7 @@ def sailor(column):
     for row in read(OTHERS / "sailor_validation.csv"):
         setup = dict(opt, dp=int(row["data_parallel"]), pp=int(row["stages"]))
         setup.update({"micro-batch": int(row["micro_batch"]), "global-batch": int(row["global_batch"])})
-        cases.append(Case("gh200", setup, float(row[column]),
+        cases.append(Case("gh200-sailor", setup, float(row[column]),
                           f"{row['nodes_or_gpus']}-{row['global_batch']}"))
     return cases
 

@@ -10,7 +10,7 @@ from lib import egret
 PROGRAM = egret.ROOT / "build" / "release" / "bin" / "step_estimates"
 # Bytes per second of a device, by data sheets, inside of a node and between nodes; devices of a node.
 LINKS = {"a100-4hdr": (3e11, 1.25e10, 8), "dgx-a100": (3e11, 2.5e10, 8), "dgx-h100": (4.5e11, 5e10, 8),
-         "dgx-b200": (9e11, 5e10, 8), "gb200-nvl72": (9e11, 5e10, 72), "gh200": (4.5e11, 2.5e10, 4),
+         "dgx-b200": (9e11, 5e10, 8), "gb200-nvl72": (9e11, 5e10, 72), "gh200-sailor": (4.5e11, 2.5e10, 4),
          "p3-16xlarge-8": (1.5e11, 3.9e8, 8)}
 LATENCY_S = 1e-5
 
