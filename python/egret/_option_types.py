@@ -165,7 +165,7 @@ class CompareOptions(TypedDict, total=False):
 class PlanOptions(TypedDict, total=False):
     # Mesh of devices as NAME=SIZE,... (default: the mesh of the machine)
     mesh: Union[Mapping[str, int], str]
-    # Machine: a TOML file, or the preset local or dgx-h100
+    # Machine: a TOML file, or a preset such as local, dgx-h100, gh200 or tpu-v4
     machine: Union[str, os.PathLike[str]]
     # Set the size of a symbolic dimension, as NAME=SIZE
     bind: Union[Mapping[str, int], Sequence[str], str]

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/transformer/stage_work.h"
+
+#include "parallel/transformer/training_memory.h"
+#include "parallel/transformer/transformer_kernels.h"
+
+namespace egret::parallel {
+
+std::vector<ChunkWork> chunk_work(const System& system, const TrainingSetup& setup) {
+  const std::vector<std::int64_t> layers = setup.layers_of_chunks();
+  const std::int64_t ranks = setup.devices() / setup.pipeline;
+  std::vector<ChunkWork> result(layers.size());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::int64_t stage = static_cast<std::int64_t>(i) % setup.pipeline;
+    const System seen = system.seen_by(stage * ranks, ranks);
+    ChunkWork& chunk = result[i];
+    const auto count = static_cast<double>(layers[i]);
+    const bool first = i == 0;
+    const bool last = i + 1 == layers.size();
+    chunk.layers = layers[i];
+    const KernelTime forward = layer_forward(seen, setup).time().times(layers[i]);
+    const KernelTime backward = layer_backward(seen, setup).time().times(layers[i]);
+    if (first) chunk.forward = embedding_forward(seen, setup).time();
+    if (last) chunk.backward = head_backward(seen, setup).time();
+    chunk.forward = chunk.forward.then(forward);
+    chunk.backward = chunk.backward.then(backward);
+    if (last) chunk.forward = chunk.forward.then(head_forward(seen, setup).time());
+    if (first) chunk.backward = chunk.backward.then(embedding_backward(seen, setup).time());
+    const bool own_output = last && (setup.untied || !first);
+    chunk.parameters = count * setup.layer_parameters() +
+                       ((first ? 1 : 0) + (own_output ? 1 : 0)) * setup.embedding_parameters();
+    chunk.kept_bytes = count * layer_activation_bytes(setup) +
+                       (first ? embedding_activation_bytes(setup) : 0) +
+                       (last ? head_activation_bytes(setup) : 0);
+    chunk.workspace_bytes = whole_layer_activation_bytes(setup) - layer_activation_bytes(setup);
+  }
+  return result;
+}
+
+double boundary_bytes(const TrainingSetup& setup) {
+  return 2 * static_cast<double>(setup.micro_batch) * static_cast<double>(setup.sequence) *
+         static_cast<double>(setup.hidden) / static_cast<double>(setup.context * setup.tensor);
+}
+
+double boundary_s(const System& system, const TrainingSetup& setup) {
+  const double bytes = boundary_bytes(setup);
+  const std::int64_t ranks = setup.devices() / setup.pipeline;
+  const double sending = system.fabric.transfer(bytes, ranks).seconds();
+  if (setup.sequence_parallel || setup.tensor == 1) return sending;
+  const double whole = bytes * static_cast<double>(setup.tensor);
+  return sending +
+         system.fabric.collective(CollectiveKind::kAllGather, whole, {setup.tensor, 1}).seconds();
+}
+
+EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double parameters) {
+  EndOfStep end;
+  end.optimizer_s = system.accelerator.host_seconds_per_step;
+  if (setup.frozen) return end;
+  const RankGroup group{setup.data * setup.context, setup.tensor};
+  const double gradients = parameters * static_cast<double>(setup.gradient_bytes);
+  const Fabric& fabric = system.fabric;
+  if (setup.distributed_optimizer) {
+    end.exchange_s = fabric.collective(CollectiveKind::kReduceScatter, gradients, group).seconds() +
+                     fabric.collective(CollectiveKind::kAllGather, 2 * parameters, group).seconds();
+  } else {
+    end.exchange_s = fabric.collective(CollectiveKind::kAllReduce, gradients, group).seconds();
+  }
+  if (!setup.untied && setup.pipeline > 1) {
+    const std::int64_t far = setup.devices() - setup.devices() / setup.pipeline;
+    end.tied_s =
+        fabric
+            .collective(CollectiveKind::kAllReduce,
+                        setup.embedding_parameters() * static_cast<double>(setup.gradient_bytes),
+                        {2, far})
+            .seconds();
+  }
+  const double shares = setup.distributed_optimizer ? static_cast<double>(group.size) : 1;
+  end.optimizer_s += optimizer_step(system, setup, parameters / shares).time().device_s;
+  return end;
+}
+
+}  // namespace egret::parallel
