@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/block_product.h"
 #include "backends/cpu/kernels/emitted_kernel.h"
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/kernels/resize_kernel.h"
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/loops/pointwise_program.h"
 #include "backends/cpu/plan/epilogue.h"
@@ -76,6 +77,18 @@ class Grouping {
     for (std::size_t i = 0; i < graph_.size(); ++i) {
       Group group = attention_group(graph_, ir::NodeId(i), only_reader);
       if (group.nodes.empty()) continue;
+      for (const ir::NodeId id : group.nodes) taken_[id.index()] = true;
+      groups_.push_back(std::move(group));
+    }
+  }
+
+  // Images are resampled along two axes.
+  void take_resamplings() {
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      const ir::NodeId first(i), second = readers_.only(first);
+      if (taken_[i] || !second.valid() || taken_[second.index()]) continue;
+      Group group{{first, second}};
+      if (!is_resampling_of_two_axes(graph_, group)) continue;
       for (const ir::NodeId id : group.nodes) taken_[id.index()] = true;
       groups_.push_back(std::move(group));
     }
@@ -225,6 +238,7 @@ std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission e
   Grouping grouping(graph, precision);
   if (fusion != Fusion::kNone) {
     grouping.take_attention();
+    grouping.take_resamplings();
     grouping.take_epilogues();
   }
   if (fusion == Fusion::kAll) grouping.take_regions();
