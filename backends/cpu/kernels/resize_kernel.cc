@@ -132,7 +132,8 @@ std::optional<Layout> like(const Layout& layout, const ir::Shape& from, const ir
   return std::nullopt;
 }
 
-// The axes in the order of memory, the outermost first. Blocks of channels count as an axis behind
+// The axes in the order of the output's memory, the outermost first: axes of one element leave the
+// order of the input open. Blocks of channels count as an axis behind
 // the others.
 std::vector<std::size_t> order_of_axes(const Layout& layout, const StridedView& view) {
   std::vector<std::size_t> order;
@@ -179,7 +180,7 @@ base::Status make_resize_kernel(PlanBuilder& builder, const Group& group) {
   const Layout made = layout ? *layout : row_major(to);
 
   const StridedView view = strided_view(x.layout, from);
-  const std::vector<std::size_t> order = order_of_axes(x.layout, view);
+  const std::vector<std::size_t> order = order_of_axes(made, view);
   std::vector<std::pair<std::size_t, Resampling>> axes;  // by place in the order
   for (const ir::NodeId id : group.nodes) {
     const ir::Node& node = builder.node(id);
