@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/fusion.h"
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/kernels/reduction_region.h"
+#include "backends/cpu/kernels/resize_kernel.h"
 #include "backends/cpu/kernels/rounding.h"
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/loops/pointwise_program.h"
@@ -51,6 +52,7 @@ bool takes_composite(const ir::Graph& graph, ir::NodeId id, Emission emission,
   // Without emission the interpreter takes the composite whole; otherwise its primitives are
   // emitted.
   if (emission != Emission::kNone && !has_kernel(graph, id)) return false;
+  if (node.op->name() == "resize") return is_resampling(graph, id);
   // The parts of the epilogue are fused into the own product kernels as pointwise operators.
   const bool product = node.op->name() == "fused_matmul" || node.op->name() == "fused_conv";
   if (product && (is_row_product(graph, id) || is_block_product(graph, id, precision)))
@@ -72,6 +74,8 @@ base::Status try_group(PlanBuilder& builder, const Group& group) {
     return guarded([&] { return make_attention_kernel(builder, group); });
   if (is_reduced_region(builder.graph(), group.nodes))
     return guarded([&] { return make_reduce_kernel(builder, group); });
+  if (is_resampling_of_two_axes(builder.graph(), group))
+    return guarded([&] { return make_resize_kernel(builder, group); });
   const KernelRow* row = find_kernel(builder.node(group.anchor()).op->name());
   // A group without a kernel of its own is a region of pointwise operators. So is a group of
   // several nodes whose anchor's kernel takes no epilogue.
@@ -143,8 +147,9 @@ bool prefers_channels_last(const ir::Graph& graph) {
 // eight rows. 5: emitted kernels instead of the interpreter. 6: weights on large pages. 7: erf
 // without division, quotients by powers of two as products, dilated convolutions by processor. 8:
 // products of many rows by tiles. 9: tiles of 9 by 48, quotients by constants as products. 10:
-// emitted contractions in tiles. 11: pointwise operators in the pass of a reduction.
-constexpr int kPlans = 11;
+// emitted contractions in tiles. 11: resampling by tables, along two axes at once. 12: pointwise
+// operators in the pass of a reduction.
+constexpr int kPlans = 12;
 
 // Increasing sacrifices of time for less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };

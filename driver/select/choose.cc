@@ -15,6 +15,7 @@
 #include "base/timer.h"
 #include "driver/select/kernel_choice.h"
 #include "driver/select/memory_fit.h"
+#include "driver/select/movement_costs.h"
 #include "ir/ops/opaque.h"
 
 namespace egret::driver {
@@ -53,6 +54,8 @@ class Chooser {
     // inexact, so the race decides.
     EGRET_RETURN_IF_ERROR(add_cheapest("cheapest"));
     if (options_.second_model != nullptr) EGRET_RETURN_IF_ERROR(add_by_second_model());
+    if (!options_.only_cheapest && !options_.only_clear_gains)
+      EGRET_RETURN_IF_ERROR(add_least_movement());
     EGRET_RETURN_IF_ERROR(learn_in_graphs());
     if (!options_.only_cheapest) {
       EGRET_RETURN_IF_ERROR(add("conservative", own_factor(kClearGain)));
@@ -79,6 +82,16 @@ class Chooser {
     SelectionOptions selection = own_factor(options_.only_clear_gains ? kClearGain : 1);
     return add("cheapest on the backend", selection, *options_.second_model,
                *options_.second_profiler);
+  }
+
+  // Each operator that only moves data costs an average operator more.
+  base::Status add_least_movement() {
+    if (pool_.candidates().empty()) return base::ok();
+    const Candidate& cheapest = pool_.candidates().front();
+    const int operators = operator_count(cheapest.operators);
+    if (operators == 0 || count_of_moves(cheapest.graph) == 0) return base::ok();
+    MovementCosts model(*costs_.model, cheapest.prediction.seconds / operators);
+    return add("least movement", own_factor(1), model, profiler_);
   }
 
   // Each round learns from the candidates that are new. They all take part in the race.

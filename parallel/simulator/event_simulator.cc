@@ -38,14 +38,17 @@ struct DeviceState {
   std::vector<TaskId> program;
   std::size_t next = 0;
   double host_free = 0;
-  std::vector<TaskId> computing;      // tasks in Phase::kWorking that compute
-  std::int64_t communicating = 0;     // started tasks of other kinds
+  std::vector<TaskId> computing;   // tasks in Phase::kWorking that compute
+  std::int64_t communicating = 0;  // started tasks of other kinds
 };
 
 class Run {
  public:
   Run(const std::vector<SimulatedTask>& tasks, const std::vector<double>& links, double slowdown)
-      : tasks_(tasks), links_(links), slowdown_(slowdown), states_(tasks.size()),
+      : tasks_(tasks),
+        links_(links),
+        slowdown_(slowdown),
+        states_(tasks.size()),
         followers_(tasks.size()) {
     timeline_.spans.resize(tasks.size());
     std::map<std::pair<std::size_t, std::size_t>, TaskId> last;

@@ -31,9 +31,9 @@ struct SimulatedTask {
   std::size_t device = 0;
   std::size_t stream = 0;
   bool computes = false;
-  double seconds = 0;      // before bytes are sent
-  double host_s = 0;       // to issue it
-  double tail_s = 0;       // it ends this long after the host began to issue it, or later
+  double seconds = 0;  // before bytes are sent
+  double host_s = 0;   // to issue it
+  double tail_s = 0;   // it ends this long after the host began to issue it, or later
   bool host_waits = false;
   double bytes = 0;
   double most_bytes_per_second = 0;  // of its flow; 0: only the links bound it

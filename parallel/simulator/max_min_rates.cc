@@ -37,16 +37,17 @@ std::vector<double> max_min_rates(const std::vector<double>& capacities,
     std::vector<char> full(capacities.size(), 0);
     if (!by_limit) {
       for (const std::size_t link : used) {
-        full[link] = static_cast<char>(
-            users[link] > 0 && left[link] / static_cast<double>(users[link]) <= level);
+        full[link] = static_cast<char>(users[link] > 0 &&
+                                       left[link] / static_cast<double>(users[link]) <= level);
       }
     }
     for (std::size_t f = 0; f < flows.size(); ++f) {
       if (fixed[f] != 0) continue;
       const auto is_full = [&](LinkId link) { return full[link.index()] != 0; };
-      const bool stops = by_limit ? flows[f].limit > 0 && flows[f].limit <= rate
-                                  : level == kInfinite || std::any_of(flows[f].links->begin(),
-                                                                      flows[f].links->end(), is_full);
+      const bool stops =
+          by_limit ? flows[f].limit > 0 && flows[f].limit <= rate
+                   : level == kInfinite ||
+                         std::any_of(flows[f].links->begin(), flows[f].links->end(), is_full);
       if (!stops) continue;
       fixed[f] = 1;
       rates[f] = rate;

@@ -18,9 +18,9 @@ struct PipelinePass {
 };
 
 // By rank. GPipe: all forward passes, then all backward passes (Huang et al., 2019). 1F1B: a rank
-// runs as many forward passes ahead as ranks follow it, then alternates (Narayanan et al., PipeDream
-// and "Efficient Large-Scale Language Model Training", 2021). With several chunks a rank, the
-// interleaved form of 1F1B: micro-batches go in groups of as many as ranks, a group passes one
+// runs as many forward passes ahead as ranks follow it, then alternates (Narayanan et al.,
+// PipeDream and "Efficient Large-Scale Language Model Training", 2021). With several chunks a rank,
+// the interleaved form of 1F1B: micro-batches go in groups of as many as ranks, a group passes one
 // chunk before the next; MICRO_BATCHES is then a multiple of RANKS.
 std::vector<std::vector<PipelinePass>> pipeline_schedule(PipelineKind kind, std::int64_t ranks,
                                                          std::int64_t chunks,

@@ -54,9 +54,7 @@ class StepProgram {
   SimulatedTask pass_task(std::size_t stage, const KernelTime& time) const;
   TaskId passed(bool forward, std::int64_t chunk, std::int64_t micro);
   bool overlaps_gradients() const { return setup_.overlap_gradients && exchanges_gradients(); }
-  bool exchanges_gradients() const {
-    return !setup_.frozen && setup_.data * setup_.context > 1;
-  }
+  bool exchanges_gradients() const { return !setup_.frozen && setup_.data * setup_.context > 1; }
   RankGroup data_group() const { return {setup_.data * setup_.context, setup_.tensor}; }
 
   const System& system_;

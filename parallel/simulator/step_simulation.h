@@ -39,12 +39,12 @@ struct MemorySample {
 
 struct StageReport {
   double parameters = 0;
-  std::array<double, 5> part_s = {};         // by StepPart: the sum of its tasks' spans
-  std::array<double, 3> kernel_s = {};       // by KernelKind: of the kernels in both passes
-  double compute_s = 0;                      // of the compute stream: the sum of its spans
-  std::array<double, 5> peak_bytes = {};     // by MemoryKind, at the time of the stage's peak
+  std::array<double, 5> part_s = {};      // by StepPart: the sum of its tasks' spans
+  std::array<double, 3> kernel_s = {};    // by KernelKind: of the kernels in both passes
+  double compute_s = 0;                   // of the compute stream: the sum of its spans
+  std::array<double, 5> peak_bytes = {};  // by MemoryKind, at the time of the stage's peak
   double peak_total_bytes = 0;
-  std::vector<MemorySample> memory;          // over time
+  std::vector<MemorySample> memory;  // over time
 };
 
 struct StepTask {

@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/emitted_kernel.h"
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/kernels/reduction_region.h"
+#include "backends/cpu/kernels/resize_kernel.h"
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/loops/pointwise_program.h"
 #include "backends/cpu/plan/epilogue.h"
@@ -79,6 +80,18 @@ class Grouping {
       Group group = attention_group(graph_, ir::NodeId(i), only_reader);
       const auto is_lowered = [&](ir::NodeId id) { return form(id) != OperandForm::kF32; };
       if (group.nodes.empty() || std::ranges::any_of(group.nodes, is_lowered)) continue;
+      for (const ir::NodeId id : group.nodes) taken_[id.index()] = true;
+      groups_.push_back(std::move(group));
+    }
+  }
+
+  // Images are resampled along two axes.
+  void take_resamplings() {
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      const ir::NodeId first(i), second = readers_.only(first);
+      if (taken_[i] || !second.valid() || taken_[second.index()]) continue;
+      Group group{{first, second}};
+      if (!is_resampling_of_two_axes(graph_, group)) continue;
       for (const ir::NodeId id : group.nodes) taken_[id.index()] = true;
       groups_.push_back(std::move(group));
     }
@@ -247,6 +260,7 @@ std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission e
   Grouping grouping(graph, precision, lowerings);
   if (fusion != Fusion::kNone) {
     grouping.take_attention();
+    grouping.take_resamplings();
     grouping.take_epilogues();
   }
   if (fusion == Fusion::kAll) {
