@@ -30,7 +30,7 @@ TEST(NamedCluster, AxesHaveTheLinksOfTheTierOfTheirName) {
   EXPECT_GT(cluster->links[1].bytes_per_second, 2e11);
 }
 
-TEST(NamedCluster, OldPresetsAndUnknownNames) {
+TEST(NamedCluster, PresetsOfTheShortFormAndUnknownNames) {
   EXPECT_EQ(cluster_called("local")->mesh.ranks(), 2);
   EXPECT_EQ(cluster_called("dgx-h100")->mesh.ranks(), 8);
   EXPECT_THAT(std::string(cluster_called("dgx-b20").status().message()), HasSubstr("dgx-b200"));
