@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "backends/named_backend.h"
 #include "driver/measure/interference.h"
 #include "driver/select/operator_costs.h"
 
@@ -73,8 +74,8 @@ std::shared_ptr<EngineCosts> engine_costs_of(const Engine* engine, const CostCho
 
 base::Result<const backends::Backend*> backend_of(const OptimizeOptions& options,
                                                   backends::Precision precision) {
-  const backends::Backend* backend = backends::find_backend(options.backend);
-  if (backend == nullptr) return base::usage_error("unknown backend '" + options.backend + "'");
+  EGRET_ASSIGN_OR_RETURN(const backends::Backend* backend,
+                         backends::backend_called(options.backend));
   EGRET_RETURN_IF_ERROR(backend->takes_precision(precision));
   EGRET_RETURN_IF_ERROR(backend->availability());
   return backend;

@@ -66,7 +66,7 @@ base::Result<Cluster> cluster_called(const std::string& name, const std::string&
     if (is_name) {
       return base::usage_error("unknown machine '" + name +
                                "' (the name of a machine file ends in .toml)" +
-                               base::did_you_mean(name, names));
+                               base::known_names(name, names));
     }
     EGRET_ASSIGN_OR_RETURN(const std::string text, base::read_file(name, kMostMachineBytes));
     EGRET_ASSIGN_OR_RETURN(const auto entries, base::parse_toml(text, name));

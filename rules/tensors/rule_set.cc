@@ -137,7 +137,8 @@ class Selector {
     for (const Rule& rule : set_.rules) known.push_back(rule.name);
     for (const DynamicRule& rule : dynamic_rules()) known.emplace_back(rule.name);
     known.insert(known.end(), tags.begin(), tags.end());
-    return base::usage_error("no rule, tag or file matches '" + std::string(pattern) + "'" +
+    return base::usage_error("no rule, tag or file matches '" + std::string(pattern) +
+                             "' (`egret rules list` lists rules and files)" +
                              base::did_you_mean(pattern, known));
   }
 

@@ -64,7 +64,8 @@ TEST(RuleSet, SelectionsCompose) {
   const auto wrong = select_rules("starter,-merge-convolutions");
   EXPECT_FALSE(wrong.ok());
   EXPECT_EQ(select_rules("strater").status().message(),
-            "no rule, tag or file matches 'strater'; did you mean \"starter\"?");
+            "no rule, tag or file matches 'strater' (`egret rules list` lists rules and files); "
+            "did you mean \"starter\"?");
   const auto file = select_rules(std::string(EGRET_SOURCE_DIR) + "/rules/data/pad.rules");
   ASSERT_TRUE(file.ok()) << file.status().message();
   EXPECT_TRUE(has(*file, "pad-of-pad"));
