@@ -47,13 +47,11 @@ Passes zero_bubble(const PipelineSchedule& schedule, std::int64_t rank) {
   for (std::int64_t i = 0; i < ahead; ++i) result.push_back({PassKind::kForward, i, rank});
   std::int64_t weights = 0;
   for (std::int64_t i = 0; i < schedule.micro_batches; ++i) {
-    if (ahead + i < schedule.micro_batches)
-      result.push_back({PassKind::kForward, ahead + i, rank});
+    if (ahead + i < schedule.micro_batches) result.push_back({PassKind::kForward, ahead + i, rank});
     result.push_back({PassKind::kInputs, i, rank});
     if (i >= rank) result.push_back({PassKind::kWeights, weights++, rank});
   }
-  while (weights < schedule.micro_batches)
-    result.push_back({PassKind::kWeights, weights++, rank});
+  while (weights < schedule.micro_batches) result.push_back({PassKind::kWeights, weights++, rank});
   return result;
 }
 
@@ -140,13 +138,11 @@ class DualPipeRank {
 }  // namespace
 
 base::Result<PipelineSchedule> pipeline_schedule(PipelineKind kind, std::int64_t ranks,
-                                                 std::int64_t chunks,
-                                                 std::int64_t micro_batches) {
+                                                 std::int64_t chunks, std::int64_t micro_batches) {
   EGRET_CHECK(ranks > 0 && chunks > 0 && micro_batches > 0, "an empty pipeline");
   EGRET_CHECK(chunks == 1 || kind == PipelineKind::k1F1B, "only 1F1B is interleaved");
   if (chunks > 1 && micro_batches % ranks != 0) {
-    return base::usage_error(
-        "with --vpp, the number of micro-batches must be a multiple of --pp");
+    return base::usage_error("with --vpp, the number of micro-batches must be a multiple of --pp");
   }
   if (kind == PipelineKind::kDualPipe &&
       (ranks % 2 != 0 || micro_batches % 2 != 0 || micro_batches < 2 * ranks)) {
@@ -156,9 +152,10 @@ base::Result<PipelineSchedule> pipeline_schedule(PipelineKind kind, std::int64_t
   }
   PipelineSchedule schedule{kind, ranks, ranks * chunks, micro_batches, {}};
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
-    schedule.passes.push_back(kind == PipelineKind::kDualPipe ? DualPipeRank(schedule, rank).passes()
-                              : kind == PipelineKind::kZbH1   ? zero_bubble(schedule, rank)
-                                                              : one_f_one_b(schedule, rank));
+    schedule.passes.push_back(kind == PipelineKind::kDualPipe
+                                  ? DualPipeRank(schedule, rank).passes()
+                              : kind == PipelineKind::kZbH1 ? zero_bubble(schedule, rank)
+                                                            : one_f_one_b(schedule, rank));
   }
   return schedule;
 }

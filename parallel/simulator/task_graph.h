@@ -39,7 +39,7 @@ struct SimulatedTask {
   std::uint32_t device = 0;
   std::uint32_t stream = 0;
   TaskEffect effect = TaskEffect::kNone;
-  TaskWork work;
+  TaskWork work = {};
   std::vector<LinkId> links = {};
   std::vector<TaskId> after = {};
 };

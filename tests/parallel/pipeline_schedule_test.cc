@@ -20,14 +20,10 @@ struct PassSeconds {
 
   double of(PassKind kind) const {
     switch (kind) {
-      case PassKind::kForward:
-        return forward;
-      case PassKind::kBackward:
-        return inputs + weights;
-      case PassKind::kInputs:
-        return inputs;
-      case PassKind::kWeights:
-        return weights;
+      case PassKind::kForward: return forward;
+      case PassKind::kBackward: return inputs + weights;
+      case PassKind::kInputs: return inputs;
+      case PassKind::kWeights: return weights;
     }
     return 0;
   }
@@ -73,9 +69,14 @@ const PassSeconds kCosts[] = {{1, 1, 1}, {10, 12, 8}, {10, 9, 11}, {3, 5, 2}};
 
 TEST(PipelineSchedule, HoldsEachPassOnce) {
   using enum PipelineKind;
-  for (const auto& [kind, ranks, chunks, micro] :
-       {std::tuple{kGpipe, 4, 1, 6}, {k1F1B, 4, 1, 6}, {k1F1B, 4, 1, 2}, {k1F1B, 4, 3, 8},
-        {kZbH1, 4, 1, 8}, {kZbH1, 4, 1, 2}, {kDualPipe, 4, 1, 8}, {kDualPipe, 8, 1, 22}}) {
+  for (const auto& [kind, ranks, chunks, micro] : {std::tuple{kGpipe, 4, 1, 6},
+                                                   {k1F1B, 4, 1, 6},
+                                                   {k1F1B, 4, 1, 2},
+                                                   {k1F1B, 4, 3, 8},
+                                                   {kZbH1, 4, 1, 8},
+                                                   {kZbH1, 4, 1, 2},
+                                                   {kDualPipe, 4, 1, 8},
+                                                   {kDualPipe, 8, 1, 22}}) {
     std::map<std::tuple<std::int64_t, std::int64_t>, std::array<int, 4>> counts;
     for (const auto& passes : schedule_of(kind, ranks, chunks, micro).passes)
       for (const PipelinePass& pass : passes)
@@ -119,16 +120,16 @@ TEST(PipelineSchedule, DualPipeIdlesNoMoreThanPublished) {
   for (const std::int64_t p : {2, 4, 8}) {
     for (const std::int64_t m : {2 * p, 2 * p + 2, 4 * p}) {
       for (const PassSeconds& cost : kCosts) {
-        const double idle =
-            simulated_seconds(schedule_of(PipelineKind::kDualPipe, p, 1, m), cost) -
-            static_cast<double>(m) * cost.sum();
+        const double idle = simulated_seconds(schedule_of(PipelineKind::kDualPipe, p, 1, m), cost) -
+                            static_cast<double>(m) * cost.sum();
         const double steps = static_cast<double>(p) / 2 - 1;
         const double backward = cost.inputs + cost.weights;
         EXPECT_LE(idle, steps * (cost.forward + 2 * backward - 3 * cost.weights) + 1e-9);
         const double rest = cost.forward + std::max(0.0, cost.inputs - cost.weights);
         EXPECT_GE(idle, steps * rest - 1e-9) << p << " " << m;
-        if (cost.forward >= cost.weights && cost.forward == cost.inputs)
+        if (cost.forward == cost.weights && cost.forward == cost.inputs) {
           EXPECT_NEAR(idle, steps * rest, 1e-9) << p << " " << m;
+        }
       }
     }
   }
