@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/simulator/chrome_trace.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "base/formats/json.h"
 
@@ -24,12 +28,6 @@ base::Json title(const char* what, std::size_t process, std::uint32_t thread,
       .set("args", base::Json::object().set("name", name));
 }
 
-std::string name_of(const StepTask& task) {
-  std::string name(kStepPartNames[static_cast<std::size_t>(task.part)]);
-  if (task.micro_batch >= 0) name += " " + std::to_string(task.micro_batch);
-  return name;
-}
-
 // The bytes per second on each link, where they change.
 std::vector<std::map<double, double>> rates_of_links(const EventSimulator& simulator) {
   std::vector<std::map<double, double>> steps(simulator.graph().links().size());
@@ -48,64 +46,108 @@ std::vector<std::map<double, double>> rates_of_links(const EventSimulator& simul
   return steps;
 }
 
+// What a trace calls things.
+struct TraceNames {
+  std::vector<std::string> devices, streams, links;
+  std::function<std::string(std::size_t task)> task;
+  std::function<std::string_view(std::size_t task)> category;
+};
+
+class TraceWriter {
+ public:
+  void write(const base::Json& event) {
+    text_ += (text_.empty() ? "{\"traceEvents\": [\n" : ",\n") + event.dump();
+  }
+  std::string finish() { return std::move(text_) + "\n]}\n"; }
+
+  void tasks(const EventSimulator& simulator, const TraceNames& names) {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> lanes;
+    for (std::size_t device = 0; device < names.devices.size(); ++device)
+      write(title("process_name", device, 0, names.devices[device]));
+    for (std::size_t i = 0; i < simulator.graph().size(); ++i) {
+      const SimulatedTask& task = simulator.graph().tasks()[i];
+      const TaskSpan& span = simulator.timeline().spans[i];
+      if (span.end_s <= span.start_s) continue;
+      if (lanes.emplace(task.device, task.stream).second)
+        write(title("thread_name", task.device, task.stream, names.streams[task.stream]));
+      base::Json one = event("X", task.device, names.task(i));
+      one.set("tid", static_cast<std::uint64_t>(task.stream))
+          .set("cat", names.category(i))
+          .set("ts", span.start_s * kMicroseconds)
+          .set("dur", (span.end_s - span.start_s) * kMicroseconds);
+      if (task.work.bytes > 0) one.set("args", base::Json::object().set("bytes", task.work.bytes));
+      write(one);
+    }
+  }
+
+  void counter(std::size_t process, std::string_view name, double time, const char* unit,
+               double value) {
+    write(event("C", process, name)
+              .set("ts", time * kMicroseconds)
+              .set("args", base::Json::object().set(unit, value)));
+  }
+
+  void links(const EventSimulator& simulator, const TraceNames& names) {
+    const std::size_t process = names.devices.size();
+    write(title("process_name", process, 0, "links"));
+    const auto rates = rates_of_links(simulator);
+    for (std::size_t link = 0; link < rates.size(); ++link) {
+      double rate = 0;
+      for (const auto& [time, step] : rates[link]) {
+        rate += step;
+        counter(process, names.links[link], time, "bytes_per_second", std::max(0.0, rate));
+      }
+    }
+  }
+
+ private:
+  std::string text_;
+};
+
 }  // namespace
 
 std::string chrome_trace(const StepSimulation& simulation, const StepReport& report) {
   const StepProgram& program = simulation.program();
-  const EventSimulator& simulator = simulation.simulator();
-  std::string text = "{\"traceEvents\": [\n";
-  bool first = true;
-  const auto write = [&](const base::Json& one) {
-    text += (first ? "" : ",\n") + one.dump();
-    first = false;
+  TraceNames names;
+  for (const StepDevice& device : program.devices) {
+    names.devices.push_back("replica " + std::to_string(device.replica) + ", pipeline rank " +
+                            std::to_string(device.rank));
+  }
+  names.streams.assign(kStepStreamNames.begin(), kStepStreamNames.end());
+  names.links = program.link_names;
+  names.category = [&](std::size_t task) {
+    return kStepPartNames[static_cast<std::size_t>(program.tasks[task].part)];
   };
-  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> named;
-  for (std::size_t device = 0; device < program.devices.size(); ++device) {
-    const StepDevice& one = program.devices[device];
-    write(title(
-        "process_name", device, 0,
-        "replica " + std::to_string(one.replica) + ", pipeline rank " + std::to_string(one.rank)));
-  }
-  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
-    const SimulatedTask& task = simulator.graph().tasks()[i];
-    const TaskSpan& span = simulator.timeline().spans[i];
-    if (span.end_s <= span.start_s) continue;
-    if (!named[{task.device, task.stream}]) {
-      named[{task.device, task.stream}] = true;
-      write(
-          title("thread_name", task.device, task.stream,
-                kStepStreamNames[std::min<std::size_t>(task.stream, kStepStreamNames.size() - 1)]));
-    }
-    base::Json arguments =
-        base::Json::object().set("stage", static_cast<std::int64_t>(program.tasks[i].stage));
-    if (task.work.bytes > 0) arguments.set("bytes", task.work.bytes);
-    write(event("X", task.device, name_of(program.tasks[i]))
-              .set("tid", static_cast<std::uint64_t>(task.stream))
-              .set("cat", kStepPartNames[static_cast<std::size_t>(program.tasks[i].part)])
-              .set("ts", span.start_s * kMicroseconds)
-              .set("dur", (span.end_s - span.start_s) * kMicroseconds)
-              .set("args", std::move(arguments)));
-  }
+  names.task = [&](std::size_t task) {
+    std::string name(names.category(task));
+    const StepTask& what = program.tasks[task];
+    if (what.micro_batch >= 0) name += " " + std::to_string(what.micro_batch);
+    if (what.stage >= 0) name += " of stage " + std::to_string(what.stage);
+    return name;
+  };
+  TraceWriter writer;
+  writer.tasks(simulation.simulator(), names);
   for (std::size_t device = 0; device < report.devices.size(); ++device) {
-    for (const MemorySample& sample : report.devices[device].memory) {
-      write(event("C", device, "memory")
-                .set("ts", sample.time_s * kMicroseconds)
-                .set("args", base::Json::object().set("bytes", sample.bytes)));
-    }
+    for (const MemorySample& sample : report.devices[device].memory)
+      writer.counter(device, "memory", sample.time_s, "bytes", sample.bytes);
   }
-  const std::size_t links = program.devices.size();
-  write(title("process_name", links, 0, "links"));
-  const auto rates = rates_of_links(simulator);
-  for (std::size_t link = 0; link < rates.size(); ++link) {
-    double rate = 0;
-    for (const auto& [time, step] : rates[link]) {
-      rate += step;
-      write(event("C", links, program.link_names[link])
-                .set("ts", time * kMicroseconds)
-                .set("args", base::Json::object().set("bytes_per_second", std::max(0.0, rate))));
-    }
-  }
-  return text + "\n]}\n";
+  writer.links(simulation.simulator(), names);
+  return writer.finish();
+}
+
+std::string chrome_trace(const PlanSimulation& simulation) {
+  TraceNames names;
+  names.devices = {"each rank"};
+  names.streams = simulation.stream_names;
+  names.links = simulation.link_names;
+  names.task = [&](std::size_t task) { return simulation.tasks[task].name; };
+  names.category = [&](std::size_t task) {
+    return simulation.tasks[task].communicates ? "communication" : "computation";
+  };
+  TraceWriter writer;
+  writer.tasks(simulation.simulator, names);
+  writer.links(simulation.simulator, names);
+  return writer.finish();
 }
 
 }  // namespace egret::parallel

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/stop.h"
 #include "parallel/transformer/training_memory.h"
 
 namespace egret::parallel {
@@ -48,7 +49,7 @@ bool StepBuilder::launches_cost() const {
                                          system_.accelerator.host_seconds_per_collective > 0);
 }
 
-StepProgram StepBuilder::build() {
+base::Result<StepProgram> StepBuilder::build() {
   for (std::int64_t replica = 0; replica < replicas_; ++replica) {
     for (std::int64_t rank = 0; rank < schedule_.ranks; ++rank) {
       StepDevice& device = program_.devices.emplace_back();
@@ -58,7 +59,7 @@ StepProgram StepBuilder::build() {
   }
   add_links();
   for (std::uint32_t device = 0; device < progress_.size(); ++device) {
-    add_passes(device);
+    EGRET_RETURN_IF_ERROR(add_passes(device));
     set_fixed_memory(device);
   }
   deliver_messages();
@@ -99,17 +100,19 @@ void StepBuilder::set_fixed_memory(std::uint32_t number_of_device) {
       options_.offload == Offload::kOptimizer ? 0 : state.optimizer / (zero_ >= 1 ? directions : 1);
 }
 
-void StepBuilder::add_passes(std::uint32_t device) {
+base::Status StepBuilder::add_passes(std::uint32_t device) {
   Progress& progress = progress_[device];
   const auto rank = static_cast<std::size_t>(program_.devices[device].rank);
   for (const PipelinePass& pass : schedule_.passes[rank])
     progress.backward_left[pass.stage] += makes_weight_gradients(pass.kind) ? 1 : 0;
   for (const PipelinePass& pass : schedule_.passes[rank]) {
+    if (base::stop_requested()) return base::limit_hit("interrupted; the simulation is incomplete");
     if (options_.forward_only && pass.kind != PassKind::kForward) continue;
     if (setup_.frozen && pass.kind == PassKind::kWeights) continue;
     add_pass(device, pass);
   }
   if (exchanges_gradients() && !exchanges_early()) exchange_stages(device);
+  return base::ok();
 }
 
 // A pass computes its pieces one after another. The first waits for a message and, where sends

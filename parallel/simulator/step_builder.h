@@ -17,7 +17,8 @@ class StepBuilder {
   StepBuilder(const System& system, const TrainingSetup& setup, const StepOptions& options,
               const PipelineSchedule& schedule);
 
-  StepProgram build();
+  // Errors: limit, on base::stop_requested().
+  base::Result<StepProgram> build();
 
  private:
   enum Message : unsigned char { kActivation, kGradient };
@@ -55,7 +56,7 @@ class StepBuilder {
   void set_fixed_memory(std::uint32_t device);
 
   // The passes of a device (step_builder.cc).
-  void add_passes(std::uint32_t device);
+  base::Status add_passes(std::uint32_t device);
   void add_pass(std::uint32_t device, const PipelinePass& pass);
   Computed add_compute(std::uint32_t device, const KernelTime& time, std::vector<TaskId> after,
                        StepTask what);

@@ -97,7 +97,7 @@ struct StepProgram {
 
 // SETUP and OPTIONS are checked. Errors: usage, where the schedule does not suit the numbers;
 // limit, beyond kMostStepTasks.
-inline constexpr std::size_t kMostStepTasks = 3'000'000;
+inline constexpr std::size_t kMostStepTasks = 1'500'000;
 base::Result<StepProgram> make_step_program(const System& system, const TrainingSetup& setup,
                                             const StepOptions& options);
 

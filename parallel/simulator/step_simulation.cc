@@ -61,7 +61,8 @@ bool is_pass(StepPart part) { return part == StepPart::kForward || part == StepP
 StepSimulation::StepSimulation(const System& system, const TrainingSetup& setup,
                                const StepOptions& options, StepProgram program,
                                EventSimulator simulator)
-    : peak_flops_per_second_(peak_of(system.accelerator, setup.precision)),
+    : system_name_(system.name),
+      peak_flops_per_second_(peak_of(system.accelerator, setup.precision)),
       setup_(setup),
       options_(options),
       program_(std::move(program)),

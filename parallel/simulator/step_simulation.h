@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -64,6 +65,8 @@ class StepSimulation {
   static base::Result<StepSimulation> make(const System& system, const TrainingSetup& setup,
                                            const StepOptions& options);
 
+  const std::string& system_name() const { return system_name_; }
+  const TrainingSetup& setup() const { return setup_; }
   const StepProgram& program() const { return program_; }
   const EventSimulator& simulator() const { return simulator_; }
   EventSimulator& simulator() { return simulator_; }
@@ -81,6 +84,7 @@ class StepSimulation {
   StepSimulation(const System& system, const TrainingSetup& setup, const StepOptions& options,
                  StepProgram program, EventSimulator simulator);
 
+  std::string system_name_;
   double peak_flops_per_second_;
   TrainingSetup setup_;
   StepOptions options_;

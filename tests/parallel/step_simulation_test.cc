@@ -254,7 +254,7 @@ TEST(StepSimulation, RefusesWhatCannotBe) {
   EXPECT_THAT(message({.jitter = 0.1}), HasSubstr("--trials"));
   EXPECT_THAT(message({.forward_only = true, .zero = 1}), HasSubstr("--forward-only"));
   setup.global_batch = 1 << 24;
-  EXPECT_THAT(message(), HasSubstr("more than 3000000 tasks"));
+  EXPECT_THAT(message(), HasSubstr("more than 1500000 tasks"));
   setup.global_batch = 6;
   setup.schedule = PipelineKind::kDualPipe;
   EXPECT_THAT(message(), HasSubstr("twice as many"));
