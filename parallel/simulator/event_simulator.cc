@@ -2,244 +2,396 @@
 #include "parallel/simulator/event_simulator.h"
 
 #include <algorithm>
-#include <map>
-#include <queue>
+#include <cmath>
+#include <limits>
+#include <string>
 
 #include "base/check.h"
+#include "base/stop.h"
+#include "parallel/simulator/simulation_state.h"
 
 namespace egret::parallel {
 namespace {
 
-enum class Phase : unsigned char { kWaiting, kWorking, kSending, kTail, kEnded };
+constexpr std::int64_t kEventsBetweenPolls = 4096;
 
-struct TaskState {
-  std::size_t missing = 1;  // dependencies, the task before it on its stream, and the host
-  Phase phase = Phase::kWaiting;
-  double host_start = 0;
-  double left = 0;  // seconds of work, or bytes
-  double rate = 1;
-  double since = 0;           // when `left` held
-  std::uint32_t version = 0;  // events of earlier versions are void
-};
-
-struct Event {
-  double time;
-  std::uint64_t order;  // of creation, for equal times
-  TaskId task;
-  std::uint32_t version;
-  bool start;
-
-  bool operator>(const Event& other) const {
-    return time != other.time ? time > other.time : order > other.order;
-  }
-};
-
-struct DeviceState {
-  std::vector<TaskId> program;
-  std::size_t next = 0;
-  double host_free = 0;
-  std::vector<TaskId> computing;   // tasks in Phase::kWorking that compute
-  std::int64_t communicating = 0;  // started tasks of other kinds
-};
-
-class Run {
- public:
-  Run(const std::vector<SimulatedTask>& tasks, const std::vector<double>& links, double slowdown)
-      : tasks_(tasks),
-        links_(links),
-        slowdown_(slowdown),
-        states_(tasks.size()),
-        followers_(tasks.size()) {
-    timeline_.spans.resize(tasks.size());
-    std::map<std::pair<std::size_t, std::size_t>, TaskId> last;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      const SimulatedTask& task = tasks[i];
-      if (task.device >= devices_.size()) devices_.resize(task.device + 1);
-      devices_[task.device].program.emplace_back(i);
-      for (const TaskId before : task.after) wait_for(TaskId(i), before);
-      TaskId& before = last[{task.device, task.stream}];
-      if (before.valid()) wait_for(TaskId(i), before);
-      before = TaskId(i);
-    }
-  }
-
-  base::Result<Timeline> run() {
-    for (std::size_t device = 0; device < devices_.size(); ++device) issue(device, 0);
-    while (!events_.empty()) {
-      const Event event = events_.top();
-      events_.pop();
-      TaskState& state = states_[event.task.index()];
-      if (event.version != state.version) continue;
-      ++timeline_.events;
-      if (event.start) {
-        begin(event.task, event.time);
-      } else {
-        advance(event.task, event.time);
-      }
-    }
-    for (std::size_t i = 0; i < states_.size(); ++i) {
-      if (states_[i].phase != Phase::kEnded)
-        return base::internal_error("simulated tasks wait for each other: " + tasks_[i].name);
-    }
-    return std::move(timeline_);
-  }
-
- private:
-  void wait_for(TaskId task, TaskId before) {
-    EGRET_CHECK(before.index() < tasks_.size(), "a dependency names no task");
-    ++states_[task.index()].missing;
-    followers_[before.index()].push_back(task);
-  }
-
-  void push(double time, TaskId task, bool start) {
-    events_.push({time, order_++, task, states_[task.index()].version, start});
-  }
-
-  // The host goes on until it has to wait.
-  void issue(std::size_t device, double now) {
-    DeviceState& state = devices_[device];
-    while (state.next < state.program.size()) {
-      const TaskId id = state.program[state.next++];
-      const SimulatedTask& task = tasks_[id.index()];
-      states_[id.index()].host_start = state.host_free;
-      state.host_free += task.host_s;
-      satisfy(id, now);
-      if (task.host_waits) return;
-    }
-  }
-
-  void satisfy(TaskId id, double now) {
-    TaskState& state = states_[id.index()];
-    if (--state.missing == 0) push(std::max(now, state.host_start), id, true);
-  }
-
-  void begin(TaskId id, double now) {
-    const SimulatedTask& task = tasks_[id.index()];
-    TaskState& state = states_[id.index()];
-    timeline_.spans[id.index()].start_s = now;
-    state.phase = Phase::kWorking;
-    state.left = task.seconds;
-    state.since = now;
-    DeviceState& device = devices_[task.device];
-    if (task.computes) {
-      state.rate = device.communicating > 0 ? 1 / (1 + slowdown_) : 1;
-      device.computing.push_back(id);
-    } else {
-      ++device.communicating;
-      set_compute_rates(device, now);
-    }
-    reschedule(id, now);
-  }
-
-  void advance(TaskId id, double now) {
-    const SimulatedTask& task = tasks_[id.index()];
-    TaskState& state = states_[id.index()];
-    if (state.phase == Phase::kWorking) {
-      if (task.computes) std::erase(devices_[task.device].computing, id);
-      if (task.bytes > 0) {
-        state.phase = Phase::kSending;
-        state.left = task.bytes;
-        state.since = now;
-        ++state.version;
-        flows_.push_back(id);
-        set_flow_rates(now);
-        return;
-      }
-      state.phase = Phase::kTail;
-    } else if (state.phase == Phase::kSending) {
-      state.phase = Phase::kTail;
-      std::erase(flows_, id);
-      set_flow_rates(now);
-    } else {
-      end(id, now);
-      return;
-    }
-    const double least = state.host_start + task.tail_s;
-    if (least > now) {
-      push(least, id, false);
-    } else {
-      end(id, now);
-    }
-  }
-
-  void end(TaskId id, double now) {
-    const SimulatedTask& task = tasks_[id.index()];
-    states_[id.index()].phase = Phase::kEnded;
-    timeline_.spans[id.index()].end_s = now;
-    timeline_.end_s = std::max(timeline_.end_s, now);
-    DeviceState& device = devices_[task.device];
-    if (!task.computes) {
-      --device.communicating;
-      set_compute_rates(device, now);
-    }
-    if (task.host_waits) {
-      device.host_free = std::max(device.host_free, now);
-      issue(task.device, now);
-    }
-    for (const TaskId follower : followers_[id.index()]) satisfy(follower, now);
-  }
-
-  // A new end for a task whose rate changed.
-  void reschedule(TaskId id, double now) {
-    TaskState& state = states_[id.index()];
-    ++state.version;
-    push(now + state.left / state.rate, id, false);
-  }
-
-  void set_rate(TaskId id, double rate, double now) {
-    TaskState& state = states_[id.index()];
-    if (rate == state.rate && state.version > 0 && state.since < now) return;
-    state.left = std::max(0.0, state.left - (now - state.since) * state.rate);
-    state.since = now;
-    state.rate = rate;
-    reschedule(id, now);
-  }
-
-  void set_compute_rates(const DeviceState& device, double now) {
-    if (slowdown_ == 0) return;
-    const double rate = device.communicating > 0 ? 1 / (1 + slowdown_) : 1;
-    for (const TaskId id : device.computing) {
-      if (states_[id.index()].rate != rate) set_rate(id, rate, now);
-    }
-  }
-
-  void set_flow_rates(double now) {
-    std::vector<FairFlow> flows;
-    flows.reserve(flows_.size());
-    for (const TaskId id : flows_)
-      flows.push_back({&tasks_[id.index()].links, tasks_[id.index()].most_bytes_per_second});
-    const std::vector<double> rates = max_min_rates(links_, flows);
-    for (std::size_t i = 0; i < flows_.size(); ++i) set_rate(flows_[i], rates[i], now);
-  }
-
-  const std::vector<SimulatedTask>& tasks_;
-  const std::vector<double>& links_;
-  double slowdown_;
-  std::vector<TaskState> states_;
-  std::vector<std::vector<TaskId>> followers_;
-  std::vector<DeviceState> devices_;
-  std::vector<TaskId> flows_;  // in Phase::kSending
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::uint64_t order_ = 0;
-  Timeline timeline_;
-};
+// Rated work takes time, so that rates set at one time cause no events at that time.
+double end_of(double since, double left, double rate) {
+  const double end = since + left / rate;
+  return end > since ? end : std::nextafter(since, std::numeric_limits<double>::infinity());
+}
 
 }  // namespace
 
-LinkId EventSimulator::add_link(double bytes_per_second) {
-  links_.push_back(bytes_per_second);
-  return LinkId(links_.size() - 1);
+EventSimulator::State::State(TaskGraph the_graph, TaskGraphIndex the_index, double slowdown)
+    : graph(std::move(the_graph)),
+      index(std::move(the_index)),
+      slowdown_(slowdown),
+      rates_(graph.links()),
+      tasks_(graph.size()),
+      links_(graph.links().size()),
+      devices_(index.computing_lanes.size()) {
+  timeline.spans.resize(graph.size());
 }
 
-TaskId EventSimulator::add(SimulatedTask task) {
-  tasks_.push_back(std::move(task));
-  return TaskId(tasks_.size() - 1);
+bool EventSimulator::State::has_rate(std::uint32_t i) const {
+  const SimulatedTask& one = task(i);
+  return slowdown_ > 0 && one.effect == TaskEffect::kComputes && one.work.seconds > 0 &&
+         !index.communicating_lanes[one.device].empty();
 }
 
-void EventSimulator::add_dependency(TaskId task, TaskId on) {
-  tasks_[task.index()].after.push_back(on);
+EventSimulator::State::LinkState& EventSimulator::State::link(std::uint32_t i) {
+  LinkState& state = links_[i];
+  if (state.run != run_) {
+    state.run = run_;
+    state.former = 0;
+    state.active.clear();
+    state.next_event = -1;
+  }
+  return state;
 }
 
-base::Result<Timeline> EventSimulator::run() const { return Run(tasks_, links_, slowdown_).run(); }
+EventSimulator::State::DeviceState& EventSimulator::State::device(std::uint32_t i) {
+  DeviceState& state = devices_[i];
+  if (state.run != run_) {
+    state.run = run_;
+    state.former = state.communicating = 0;
+    state.computing.clear();
+    state.next_event = -1;
+  }
+  return state;
+}
+
+void EventSimulator::State::begin_run() {
+  ++run_;
+  events_ = 0;
+  may_undo_ = false;
+  queue_.clear();
+  simulated.clear();
+  touched_links_.clear();
+  touched_devices_.clear();
+}
+
+base::Status EventSimulator::State::run() {
+  begin_run();
+  full_ = true;
+  changes_.clear();
+  for (const std::uint32_t i : index.sorted) {
+    TaskState& state = tasks_[i];
+    state.run = run_;
+    state.phase = Phase::kWaiting;
+    state.missing = static_cast<std::uint32_t>(index.before[i].size());
+    state.span.segments.clear();
+    ++state.version;
+    simulated.push_back(i);
+  }
+  for (const std::uint32_t i : index.sorted) {
+    if (index.before[i].empty()) begin(i, 0);
+  }
+  EGRET_RETURN_IF_ERROR(loop());
+  keep_results();
+  return base::ok();
+}
+
+void EventSimulator::State::change(TaskId id, const TaskWork& work) {
+  TaskWork& present = graph.task(id).work;
+  EGRET_CHECK((work.bytes > 0) == (present.bytes > 0), "a change makes or removes a flow");
+  if (present == work) return;
+  changes_.emplace_back(id.index(), present);
+  present = work;
+}
+
+base::Status EventSimulator::State::update() {
+  begin_run();
+  full_ = false;
+  for (const auto& [i, former] : changes_) push(timeline.spans[i].start_s, EventKind::kChanged, i);
+  undoable_ = std::move(changes_);
+  changes_.clear();
+  EGRET_RETURN_IF_ERROR(loop());
+  keep_results();
+  may_undo_ = true;
+  return base::ok();
+}
+
+void EventSimulator::State::undo() {
+  EGRET_CHECK(may_undo_, "no update() to take back");
+  may_undo_ = false;
+  keep_results();  // swaps
+  for (auto change = undoable_.rbegin(); change != undoable_.rend(); ++change)
+    graph.task(TaskId(change->first)).work = change->second;
+}
+
+void EventSimulator::State::keep_results() {
+  for (const std::uint32_t i : simulated) std::swap(timeline.spans[i], tasks_[i].span);
+  timeline.end_s = 0;
+  for (const std::uint32_t i : index.last_of_lane)
+    timeline.end_s = std::max(timeline.end_s, timeline.spans[i].end_s);
+  timeline.events = events_;
+}
+
+base::Status EventSimulator::State::loop() {
+  double now = 0;
+  while (true) {
+    if (queue_.empty() || queue_.next_time() > now) {
+      settle(now);
+      if (queue_.empty()) break;
+      now = queue_.next_time();
+    }
+    const SimulatedEvent event = queue_.pop();
+    if (++events_ % kEventsBetweenPolls == 0 && base::stop_requested())
+      return base::limit_hit("interrupted; the simulation is incomplete");
+    handle(event);
+  }
+  for (const std::uint32_t i : simulated)
+    EGRET_CHECK(tasks_[i].phase == Phase::kEnded, "a simulated task did not end");
+  return base::ok();
+}
+
+void EventSimulator::State::handle(const SimulatedEvent& event) {
+  const std::uint32_t i = event.subject;
+  switch (event.kind) {
+    case EventKind::kChanged:
+      if (!is_simulated(i)) simulate_anew(i, event.time);
+      return;
+    case EventKind::kStart: return check_start(i, event.time);
+    case EventKind::kKeptEnd: return kept_end(i, event.time);
+    case EventKind::kProceed:
+      if (event.version == tasks_[i].version) proceed(i, event.time);
+      return;
+    case EventKind::kFormerEnd: return former_end(i);
+    case EventKind::kFormerSend:
+      tasks_[i].was_on_links = true;
+      for (const LinkId l : task(i).links) {
+        ++link(l.index()).former;
+        touch_link(l.index());
+      }
+      return;
+    case EventKind::kFormerStart:
+      tasks_[i].was_on_device = true;
+      ++device(task(i).device).former;
+      return touch_device(task(i).device);
+    case EventKind::kLink: return touch_link(i);
+    case EventKind::kDevice: return touch_device(i);
+  }
+}
+
+void EventSimulator::State::push(double time, EventKind kind, std::uint32_t i) {
+  queue_.push({time, index.order[i], kind, i, tasks_[i].version});
+}
+
+void EventSimulator::State::satisfy(std::uint32_t i, double now) {
+  if (--tasks_[i].missing == 0) begin(i, now);
+}
+
+void EventSimulator::State::begin(std::uint32_t i, double now) {
+  TaskState& state = tasks_[i];
+  state.span.start_s = now;
+  if (task(i).effect == TaskEffect::kCommunicates && slowdown_ > 0) {
+    ++device(task(i).device).communicating;
+    touch_device(task(i).device);
+  }
+  if (has_rate(i)) {
+    state.phase = Phase::kComputing;
+    state.left = task(i).work.seconds;
+    enter(i, now);
+    return;
+  }
+  state.phase = Phase::kLatency;
+  push(now + task(i).work.seconds, EventKind::kProceed, i);
+}
+
+void EventSimulator::State::proceed(std::uint32_t i, double now) {
+  TaskState& state = tasks_[i];
+  if (state.phase != Phase::kLatency || !has_flow(i)) return end(i, now);
+  state.phase = Phase::kSending;
+  state.span.send_s = now;
+  state.left = task(i).work.bytes;
+  enter(i, now);
+}
+
+void EventSimulator::State::enter(std::uint32_t i, double now) {
+  TaskState& state = tasks_[i];
+  state.since = now;
+  state.rate = 0;
+  if (state.phase == Phase::kComputing) {
+    device(task(i).device).computing.push_back(i);
+    return touch_device(task(i).device);
+  }
+  for (const LinkId l : task(i).links) {
+    link(l.index()).active.push_back(i);
+    touch_link(l.index());
+  }
+  if (task(i).links.empty()) {
+    const double limit = task(i).work.most_bytes_per_second;
+    set_rate(i, limit > 0 ? limit : std::numeric_limits<double>::infinity(), now);
+  }
+}
+
+void EventSimulator::State::leave(std::uint32_t i) {
+  if (tasks_[i].phase == Phase::kComputing) std::erase(device(task(i).device).computing, i);
+  if (tasks_[i].phase != Phase::kSending) return;
+  for (const LinkId l : task(i).links) {
+    std::erase(link(l.index()).active, i);
+    touch_link(l.index());
+  }
+}
+
+void EventSimulator::State::set_rate(std::uint32_t i, double rate, double now) {
+  TaskState& state = tasks_[i];
+  if (rate == state.rate) return;
+  state.left = std::max(0.0, state.left - (now - state.since) * state.rate);
+  state.since = now;
+  state.rate = rate;
+  state.span.segments.push_back({now, state.left, rate});
+  ++state.version;
+  push(end_of(now, state.left, rate), EventKind::kProceed, i);
+}
+
+void EventSimulator::State::end(std::uint32_t i, double now) {
+  TaskState& state = tasks_[i];
+  leave(i);
+  state.phase = Phase::kEnded;
+  if (!has_flow(i)) state.span.send_s = now;
+  state.span.end_s = now;
+  if (task(i).effect == TaskEffect::kCommunicates && slowdown_ > 0) {
+    --device(task(i).device).communicating;
+    touch_device(task(i).device);
+  }
+  const double former = full_ ? 0 : timeline.spans[i].end_s;
+  for (const std::uint32_t next : index.followers[i]) {
+    if (is_simulated(next)) {
+      satisfy(next, now);
+    } else if (now < former && timeline.spans[next].start_s == former) {
+      simulate_anew(next, now);
+    }
+  }
+}
+
+bool EventSimulator::State::ended(std::uint32_t i, double now) const {
+  if (is_simulated(i)) return tasks_[i].phase == Phase::kEnded;
+  if (timeline.spans[i].end_s < now) return true;
+  return tasks_[i].watched == run_ && tasks_[i].passed;
+}
+
+void EventSimulator::State::simulate_anew(std::uint32_t i, double now) {
+  TaskState& state = tasks_[i];
+  state.run = run_;
+  simulated.push_back(i);
+  state.phase = Phase::kWaiting;
+  state.span.segments.clear();
+  ++state.version;
+  follow_former(i, now);
+  state.missing = 0;
+  for (const std::uint32_t on : index.before[i]) {
+    if (ended(on, now)) continue;
+    ++state.missing;
+    TaskState& other = tasks_[on];
+    if (is_simulated(on) || other.watched == run_) continue;
+    other.watched = run_;
+    other.passed = false;
+    push(timeline.spans[on].end_s, EventKind::kKeptEnd, on);
+  }
+  if (state.missing == 0) begin(i, now);
+}
+
+void EventSimulator::State::simulate_rest(std::uint32_t i, double now) {
+  TaskState& state = tasks_[i];
+  const TaskSpan& former = timeline.spans[i];
+  state.run = run_;
+  simulated.push_back(i);
+  state.phase = task(i).effect == TaskEffect::kComputes ? Phase::kComputing : Phase::kSending;
+  state.span.start_s = former.start_s;
+  state.span.send_s = former.send_s;
+  state.span.segments.clear();
+  ++state.version;
+  follow_former(i, now);
+  if (task(i).effect == TaskEffect::kCommunicates && slowdown_ > 0) {
+    ++device(task(i).device).communicating;
+    touch_device(task(i).device);
+  }
+  const bool computes = state.phase == Phase::kComputing;
+  state.left = computes ? task(i).work.seconds : task(i).work.bytes;
+  enter(i, computes ? former.start_s : former.send_s);
+  for (const RateSegment& segment : former.segments) {
+    if (segment.since >= now) break;
+    state.span.segments.push_back(segment);
+    state.since = segment.since;
+    state.left = segment.left;
+    state.rate = segment.rate;
+  }
+  if (state.rate > 0) push(end_of(state.since, state.left, state.rate), EventKind::kProceed, i);
+}
+
+// Its former activity makes links and its device differ.
+void EventSimulator::State::follow_former(std::uint32_t i, double now) {
+  TaskState& state = tasks_[i];
+  const TaskSpan& former = timeline.spans[i];
+  state.was_on_links = state.was_on_device = false;
+  push(former.end_s, EventKind::kFormerEnd, i);
+  const auto from = [&](double start, EventKind kind) {
+    if (start > now) {
+      push(start, kind, i);
+    } else {
+      handle({now, 0, kind, i, 0});
+    }
+  };
+  if (has_flow(i)) from(former.send_s, EventKind::kFormerSend);
+  if (task(i).effect == TaskEffect::kCommunicates && slowdown_ > 0 &&
+      former.start_s < former.end_s) {
+    from(former.start_s, EventKind::kFormerStart);
+  }
+}
+
+void EventSimulator::State::check_start(std::uint32_t i, double now) {
+  if (is_simulated(i)) return;
+  const auto differs = [&](std::uint32_t on) {
+    return is_simulated(on) && tasks_[on].phase != Phase::kEnded;
+  };
+  const auto before = index.before[i];
+  if (std::any_of(before.begin(), before.end(), differs)) simulate_anew(i, now);
+}
+
+void EventSimulator::State::kept_end(std::uint32_t i, double now) {
+  if (is_simulated(i)) return;
+  tasks_[i].passed = true;
+  for (const std::uint32_t next : index.followers[i]) {
+    if (is_simulated(next)) satisfy(next, now);
+  }
+}
+
+void EventSimulator::State::former_end(std::uint32_t i) {
+  TaskState& state = tasks_[i];
+  if (state.was_on_links) {
+    for (const LinkId l : task(i).links) --link(l.index()).former;
+  }
+  if (state.was_on_device) --device(task(i).device).former;
+  state.was_on_links = state.was_on_device = false;
+  if (state.phase == Phase::kEnded) return;
+  for (const std::uint32_t next : index.followers[i]) {
+    if (is_simulated(next) || tasks_[next].checked == run_) continue;
+    tasks_[next].checked = run_;
+    push(timeline.spans[next].start_s, EventKind::kStart, next);
+  }
+}
+
+EventSimulator::EventSimulator(std::unique_ptr<State> state) : state_(std::move(state)) {}
+EventSimulator::EventSimulator(EventSimulator&&) noexcept = default;
+EventSimulator& EventSimulator::operator=(EventSimulator&&) noexcept = default;
+EventSimulator::~EventSimulator() = default;
+
+base::Result<EventSimulator> EventSimulator::make(TaskGraph graph, double overlap_slowdown) {
+  EGRET_ASSIGN_OR_RETURN(TaskGraphIndex index, TaskGraphIndex::make(graph));
+  return EventSimulator(
+      std::make_unique<State>(std::move(graph), std::move(index), overlap_slowdown));
+}
+
+const TaskGraph& EventSimulator::graph() const { return state_->graph; }
+const TaskGraphIndex& EventSimulator::index() const { return state_->index; }
+const Timeline& EventSimulator::timeline() const { return state_->timeline; }
+base::Status EventSimulator::run() { return state_->run(); }
+void EventSimulator::change(TaskId task, const TaskWork& work) { state_->change(task, work); }
+base::Status EventSimulator::update() { return state_->update(); }
+std::size_t EventSimulator::simulated_tasks() const { return state_->simulated.size(); }
+void EventSimulator::undo() { state_->undo(); }
 
 }  // namespace egret::parallel

@@ -1,87 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// Discrete events: devices with streams, hosts that issue work, and links that flows share.
+// Discrete events over a task graph: the spans of all tasks, in full or after a local change.
 //
-// - A device has a program: its tasks, in the order in which its host issues them. The host issues
-//   task after task; one with host_waits holds it until that task has ended.
-// - A task starts when the host has issued it, the tasks in `after` have ended, and the task before
-//   it on the same stream has ended.
-// - A task takes `seconds`, then sends `bytes` over its links. Flows share links by max-min
-//   fairness: no flow can get more without taking from one that has no more.
-// - A task that computes takes longer by the factor 1 + overlap_slowdown while another stream of
-//   its device is active.
+// All events of one time are handled before the rates of flows and computations at that time are
+// set, in a topological order of the tasks. So the result is independent of the order of events of
+// equal times, and a delta run computes the same numbers as a full one, bit for bit.
 //
-// Invariants of a timeline: tasks of one stream do not overlap; no link carries more than its rate;
-// each task ends after those that it waits for.
+// Monotonicity. Where no two tasks on different lanes share a link, and overlap_slowdown is 0,
+// each end is a maximum of sums of durations, and no faster link or shorter task makes any task end
+// later. With shared links or a slowdown, this does not hold for any fair simulator: a task that
+// ends earlier can start a flow that takes bandwidth from a more urgent one.
+//
+// Invariants of a timeline: tasks of one lane do not overlap; no link carries more than its rate; a
+// task starts when the last task that it waits for ends.
 #pragma once
 
-#include <cstdint>
-#include <string>
+#include <memory>
 #include <vector>
 
-#include "base/id.h"
-#include "base/status.h"
+#include "parallel/simulator/task_graph.h"
 
 namespace egret::parallel {
 
-using TaskId = base::Id<struct SimulatedTaskTag>;
-using LinkId = base::Id<struct SimulatedLinkTag>;
+// A flow, or a computation beside communication: from `since`, `left` (bytes or seconds) go at
+// `rate` until the next segment, or the end.
+struct RateSegment {
+  double since, left, rate;
 
-struct SimulatedTask {
-  std::string name;
-  std::size_t device = 0;
-  std::size_t stream = 0;
-  bool computes = false;
-  double seconds = 0;  // before bytes are sent
-  double host_s = 0;   // to issue it
-  double tail_s = 0;   // it ends this long after the host began to issue it, or later
-  bool host_waits = false;
-  double bytes = 0;
-  double most_bytes_per_second = 0;  // of its flow; 0: only the links bound it
-  std::vector<LinkId> links;
-  std::vector<TaskId> after;
+  friend bool operator==(const RateSegment&, const RateSegment&) = default;
 };
 
 struct TaskSpan {
   double start_s = 0;
+  double send_s = 0;  // the start of the flow; end_s without one
   double end_s = 0;
+  std::vector<RateSegment> segments;  // empty for tasks at a constant rate
+
+  friend bool operator==(const TaskSpan&, const TaskSpan&) = default;
 };
 
 struct Timeline {
   std::vector<TaskSpan> spans;  // by task
   double end_s = 0;
-  std::int64_t events = 0;
+  std::int64_t events = 0;  // of the run that made it
 };
 
 class EventSimulator {
  public:
-  explicit EventSimulator(double overlap_slowdown = 0) : slowdown_(overlap_slowdown) {}
-
-  LinkId add_link(double bytes_per_second);
-  // Appends to the program of its device. `after` may name tasks that are added later.
-  TaskId add(SimulatedTask task);
-  // For dependencies that are known only later.
-  void add_dependency(TaskId task, TaskId on);
-
-  std::size_t size() const { return tasks_.size(); }
-  const SimulatedTask& task(TaskId id) const { return tasks_[id.index()]; }
-
-  // O((tasks + dependencies) log tasks + flows' starts and ends x active flows).
   // Errors: internal, where tasks wait for each other.
-  base::Result<Timeline> run() const;
+  static base::Result<EventSimulator> make(TaskGraph graph, double overlap_slowdown = 0);
+  EventSimulator(EventSimulator&&) noexcept;
+  EventSimulator& operator=(EventSimulator&&) noexcept;
+  ~EventSimulator();
+
+  const TaskGraph& graph() const;
+  const TaskGraphIndex& index() const;
+  const Timeline& timeline() const;  // of the last run
+
+  // Simulates everything. O((tasks + dependencies) log tasks + starts and ends of flows x flows
+  // that share links with them). Errors: limit, on base::stop_requested().
+  base::Status run();
+
+  // The next update() takes this into account. WORK has a flow if and only if the old one has.
+  void change(TaskId task, const TaskWork& work);
+  // After run(): simulates what the changes since the last run affect. A task is simulated again if
+  // its start differs, or if it shares a link or a device with one whose activity differs, from the
+  // time of the difference on. Errors: limit, on base::stop_requested(); then run() is due.
+  base::Status update();
+  // Tasks that the last run simulated.
+  std::size_t simulated_tasks() const;
+  // Takes the last update() and its changes back. At most once after each.
+  void undo();
 
  private:
-  double slowdown_;
-  std::vector<double> links_;
-  std::vector<SimulatedTask> tasks_;
-};
+  class State;
+  explicit EventSimulator(std::unique_ptr<State> state);
 
-// Max-min fair rates of flows: links' capacities, each flow's links and its own limit (0: none).
-// O(links x flows) in the worst case.
-struct FairFlow {
-  const std::vector<LinkId>* links;
-  double limit;
+  std::unique_ptr<State> state_;
 };
-std::vector<double> max_min_rates(const std::vector<double>& capacities,
-                                  const std::vector<FairFlow>& flows);
 
 }  // namespace egret::parallel

@@ -1,64 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progressive filling (Bertsekas and Gallager, "Data Networks", section 6.5): all rates rise
-// together; a flow stops at its limit, or when one of its links is full.
+#include "parallel/simulator/max_min_rates.h"
+
 #include <algorithm>
 #include <limits>
-
-#include "parallel/simulator/event_simulator.h"
+#include <numeric>
 
 namespace egret::parallel {
 
-std::vector<double> max_min_rates(const std::vector<double>& capacities,
-                                  const std::vector<FairFlow>& flows) {
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  std::vector<double> rates(flows.size(), kInfinite);
-  std::vector<char> fixed(flows.size(), 0);
-  std::vector<double> left(capacities.size());
-  std::vector<std::int64_t> users(capacities.size(), 0);
-  std::vector<std::size_t> used;
+namespace {
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+}
+
+MaxMinRates::MaxMinRates(const std::vector<double>& capacities)
+    : capacities_(capacities),
+      left_(capacities.size()),
+      users_(capacities.size(), 0),
+      full_(capacities.size(), 0) {}
+
+const std::vector<double>& MaxMinRates::operator()(std::span<const FairFlow> flows) {
+  rates_.assign(flows.size(), kInfinite);
+  used_.clear();
   for (const FairFlow& flow : flows) {
-    for (const LinkId link : *flow.links) {
-      if (users[link.index()]++ == 0) used.push_back(link.index());
-      left[link.index()] = capacities[link.index()];
+    for (const LinkId link : flow.links) {
+      if (users_[link.index()]++ > 0) continue;
+      used_.push_back(link.index());
+      left_[link.index()] = capacities_[link.index()];
     }
   }
-  for (std::size_t remaining = flows.size(); remaining > 0;) {
+  rising_.resize(flows.size());
+  std::iota(rising_.begin(), rising_.end(), 0);
+  while (!rising_.empty()) {
     double level = kInfinite;
-    for (const std::size_t link : used) {
-      if (users[link] > 0) level = std::min(level, left[link] / static_cast<double>(users[link]));
+    for (const std::uint32_t link : used_) {
+      if (users_[link] > 0) level = std::min(level, left_[link] / users_[link]);
     }
-    // Flows that reach their own limit first keep it; otherwise the tightest link stops its flows.
     double limit = kInfinite;
-    for (std::size_t f = 0; f < flows.size(); ++f) {
-      if (fixed[f] == 0 && flows[f].limit > 0) limit = std::min(limit, flows[f].limit);
+    for (const std::uint32_t f : rising_) {
+      if (flows[f].limit > 0) limit = std::min(limit, flows[f].limit);
     }
     const bool by_limit = limit <= level;
-    const double rate = by_limit ? limit : level;
-    std::vector<char> full(capacities.size(), 0);
-    if (!by_limit) {
-      for (const std::size_t link : used) {
-        full[link] = static_cast<char>(users[link] > 0 &&
-                                       left[link] / static_cast<double>(users[link]) <= level);
-      }
+    const double rate = std::min(limit, level);
+    for (const std::uint32_t link : used_) {
+      full_[link] = static_cast<unsigned char>(!by_limit && users_[link] > 0 &&
+                                               left_[link] / users_[link] <= level);
     }
-    for (std::size_t f = 0; f < flows.size(); ++f) {
-      if (fixed[f] != 0) continue;
-      const auto is_full = [&](LinkId link) { return full[link.index()] != 0; };
-      const bool stops =
-          by_limit ? flows[f].limit > 0 && flows[f].limit <= rate
-                   : level == kInfinite ||
-                         std::any_of(flows[f].links->begin(), flows[f].links->end(), is_full);
-      if (!stops) continue;
-      fixed[f] = 1;
-      rates[f] = rate;
-      --remaining;
-      for (const LinkId link : *flows[f].links) {
-        --users[link.index()];
-        left[link.index()] = std::max(0.0, left[link.index()] - rate);
+    const auto stops = [&](std::uint32_t f) {
+      if (rate == kInfinite) return true;
+      if (by_limit) return flows[f].limit > 0 && flows[f].limit <= rate;
+      return std::any_of(flows[f].links.begin(), flows[f].links.end(),
+                         [&](LinkId link) { return full_[link.index()] != 0; });
+    };
+    std::erase_if(rising_, [&](std::uint32_t f) {
+      if (!stops(f)) return false;
+      rates_[f] = rate;
+      for (const LinkId link : flows[f].links) {
+        --users_[link.index()];
+        left_[link.index()] = std::max(0.0, left_[link.index()] - rate);
       }
-    }
+      return true;
+    });
   }
-  return rates;
+  return rates_;
 }
 
 }  // namespace egret::parallel

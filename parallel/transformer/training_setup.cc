@@ -11,7 +11,7 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
   const auto size = base::range(1, 1e9);
   static const base::OptionTable<S> rows{
       "simulate",
-      {{"layers", &S::layers, "Layers of the transformer", size},
+      {{"model-layers", &S::layers, "Layers of the transformer", size},
        {"hidden", &S::hidden, "Hidden size", size},
        {"heads", &S::heads, "Attention heads", size},
        {"kv-heads", &S::kv_heads, "Heads of keys and values; 0: as many as heads",
@@ -19,7 +19,7 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
        {"ffn", &S::ffn, "Hidden size of the feed-forward layer; 0: four times --hidden",
         base::range(0, 1e9)},
        {"gated", &S::gated, "The feed-forward layer has a gate (SwiGLU)"},
-       {"sequence", &S::sequence, "Tokens of a sequence", size},
+       {"sequence-length", &S::sequence, "Tokens of a sequence", size},
        {"vocabulary", &S::vocabulary, "Entries of the vocabulary, padded", size},
        {"untied", &S::untied, "The output layer has weights of its own"},
        {"no-dropout", &S::no_dropout, "Train without dropout"},
@@ -33,7 +33,7 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
         "Chunks of layers of each pipeline rank; above 1 the schedule is interleaved", size},
        {"micro-batch", &S::micro_batch, "Sequences of a micro-batch", size},
        {"global-batch", &S::global_batch, "Sequences of a step", size},
-       {"schedule", &S::schedule, "Schedule of the pipeline", base::one_of({"1f1b", "gpipe"})},
+       {"schedule", &S::schedule, "Schedule of the pipeline", base::one_of({"1f1b", "gpipe", "zb-h1", "dualpipe"})},
        {"recompute", &S::recompute, "Recomputation of activations",
         base::one_of({"none", "selective", "full"})},
        {"sequence-parallel", &S::sequence_parallel,
@@ -67,13 +67,13 @@ base::Status TrainingSetup::check() const {
       {divides(tensor, ffn_size()), "--ffn must be a multiple of --tp"},
       {divides(groups, heads), "--heads must be a multiple of --kv-heads"},
       {divides(context * (sequence_parallel ? tensor : 1), sequence),
-       "--sequence must be a multiple of --cp, and of --cp x --tp with --sequence-parallel"},
-      {layers >= chunks(), "--layers must be at least --pp x --vpp"},
+       "--sequence-length must be a multiple of --cp, and of --cp x --tp with --sequence-parallel"},
+      {layers >= chunks(), "--model-layers must be at least --pp x --vpp"},
       {divides(data * micro_batch, global_batch),
        "--global-batch must be a multiple of --dp x --micro-batch"},
       {virtual_stages == 1 || pipeline > 1, "--vpp needs --pp above 1"},
       {virtual_stages == 1 || schedule == PipelineKind::k1F1B,
-       "--vpp cannot be combined with --schedule gpipe"},
+       "--vpp needs --schedule 1f1b"},
       {virtual_stages == 1 || (global_batch >= data * micro_batch &&
                                divides(pipeline, global_batch / data / micro_batch)),
        "with --vpp, the number of micro-batches must be a multiple of --pp"}};

@@ -13,7 +13,7 @@
 namespace egret::parallel {
 
 enum class Recompute : unsigned char { kNone, kSelective, kFull };
-enum class PipelineKind : unsigned char { k1F1B, kGpipe };
+enum class PipelineKind : unsigned char { k1F1B, kGpipe, kZbH1, kDualPipe };
 
 struct TrainingSetup {
   std::int64_t layers = 24;
