@@ -33,7 +33,8 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
         "Chunks of layers of each pipeline rank; above 1 the schedule is interleaved", size},
        {"micro-batch", &S::micro_batch, "Sequences of a micro-batch", size},
        {"global-batch", &S::global_batch, "Sequences of a step", size},
-       {"schedule", &S::schedule, "Schedule of the pipeline", base::one_of({"1f1b", "gpipe", "zb-h1", "dualpipe"})},
+       {"schedule", &S::schedule, "Schedule of the pipeline",
+        base::one_of({"1f1b", "gpipe", "zb-h1", "dualpipe"})},
        {"recompute", &S::recompute, "Recomputation of activations",
         base::one_of({"none", "selective", "full"})},
        {"sequence-parallel", &S::sequence_parallel,
@@ -72,8 +73,7 @@ base::Status TrainingSetup::check() const {
       {divides(data * micro_batch, global_batch),
        "--global-batch must be a multiple of --dp x --micro-batch"},
       {virtual_stages == 1 || pipeline > 1, "--vpp needs --pp above 1"},
-      {virtual_stages == 1 || schedule == PipelineKind::k1F1B,
-       "--vpp needs --schedule 1f1b"},
+      {virtual_stages == 1 || schedule == PipelineKind::k1F1B, "--vpp needs --schedule 1f1b"},
       {virtual_stages == 1 || (global_batch >= data * micro_batch &&
                                divides(pipeline, global_batch / data / micro_batch)),
        "with --vpp, the number of micro-batches must be a multiple of --pp"}};

@@ -9,9 +9,9 @@
 #include <numeric>
 
 #include "backends/cpu/kernels/kernel_table.h"
-#include "backends/cpu/kernels/region_inputs.h"
 #include "backends/cpu/loops/parallel_loop.h"
 #include "backends/cpu/loops/pointwise_program.h"
+#include "backends/cpu/regions/region_inputs.h"
 
 namespace egret::backends::cpu {
 namespace {

@@ -12,10 +12,10 @@
 #include <optional>
 
 #include "backends/cpu/kernels/kernel_table.h"
-#include "backends/cpu/kernels/lazy_region.h"
 #include "backends/cpu/kernels/reduction_region.h"
 #include "backends/cpu/loops/parallel_loop.h"
 #include "backends/cpu/loops/vector_math.h"
+#include "backends/cpu/regions/lazy_region.h"
 
 namespace egret::backends::cpu {
 namespace {

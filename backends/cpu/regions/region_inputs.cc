@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/region_inputs.h"
+#include "backends/cpu/regions/region_inputs.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "backends/cpu/kernels/region_inputs.h"
+#include "backends/cpu/regions/region_inputs.h"
 
 namespace egret::backends::cpu {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/lazy_region.h"
+#include "backends/cpu/regions/lazy_region.h"
 
 #include <algorithm>
 
