@@ -29,9 +29,13 @@ EventSimulator::State::State(TaskGraph the_graph, TaskGraphIndex the_index, doub
       slowdown_(slowdown),
       rates_(graph.links()),
       tasks_(graph.size()),
+      lane_(graph.size(), -1),
+      lane_ends_(index.last_of_lane.size(), 0),
       links_(graph.links().size()),
       devices_(index.computing_lanes.size()) {
   timeline.spans.resize(graph.size());
+  for (std::size_t lane = 0; lane < index.last_of_lane.size(); ++lane)
+    lane_[index.last_of_lane[lane]] = static_cast<std::int32_t>(lane);
 }
 
 bool EventSimulator::State::has_rate(std::uint32_t i) const {
@@ -122,10 +126,12 @@ void EventSimulator::State::undo() {
 }
 
 void EventSimulator::State::keep_results() {
-  for (const std::uint32_t i : simulated) std::swap(timeline.spans[i], tasks_[i].span);
+  for (const std::uint32_t i : simulated) {
+    std::swap(timeline.spans[i], tasks_[i].span);
+    if (lane_[i] >= 0) lane_ends_[static_cast<std::size_t>(lane_[i])] = timeline.spans[i].end_s;
+  }
   timeline.end_s = 0;
-  for (const std::uint32_t i : index.last_of_lane)
-    timeline.end_s = std::max(timeline.end_s, timeline.spans[i].end_s);
+  for (const double end : lane_ends_) timeline.end_s = std::max(timeline.end_s, end);
   timeline.events = events_;
 }
 

@@ -114,6 +114,8 @@ class EventSimulator::State {
   EventQueue queue_;
   MaxMinRates rates_;
   std::vector<TaskState> tasks_;
+  std::vector<std::int32_t> lane_;  // by task: the lane that it is the last of, or -1
+  std::vector<double> lane_ends_;   // beside each other, since each update looks at all
   std::vector<LinkState> links_;
   std::vector<DeviceState> devices_;
   std::vector<std::uint32_t> touched_links_, touched_devices_;
