@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends/codegen/contractions/contraction_tiles.h"
+#include "backends/codegen/contractions/pairs.h"
 #include "backends/codegen/text/kernel_failure.h"
 #include "backends/codegen/text/packing.h"
 #include "backends/codegen/text/schedule.h"
@@ -55,7 +56,9 @@ struct KernelSource {
   // 512x512 50 times.
   bool is_product = false;
   bool is_tiled = false;  // a contraction in tiles (contractions/)
-  bool slides = false;    // in tiles over a sliding factor (contractions/window_writer.h)
+  int other_tiles = 0;    // that could be chosen for it (ContractionOptions::tiles)
+  Pairs pairs = Pairs::kNone;
+  bool slides = false;  // in tiles over a sliding factor (contractions/window_writer.h)
 
   // CUDA:  extern "C" __global__ void __launch_bounds__(THREADS)
   //            NAME(const T* in0, .., T* out, int* failure)
@@ -67,6 +70,7 @@ struct ContractionOptions {
   bool tiled = true;             // else as loops
   double least_products = 4096;  // fewer are not tiled, and thin ones are not
   HostProcessor processor = HostProcessor::this_one();
+  int tiles = 0;  // those of the model, or the number of other ones, best first by the model
 };
 
 // `inputs` are the types of the denotation's inputs; all sizes are known, and the output has

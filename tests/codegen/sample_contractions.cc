@@ -20,12 +20,14 @@ using ir::Value;
 
 class Sampler {
  public:
-  explicit Sampler(std::uint64_t seed) : random_(seed) {
+  Sampler(std::uint64_t seed, bool pairs) : random_(seed), pairs_(pairs) {
     static constexpr DType kTypes[] = {DType::kF32, DType::kF32, DType::kF32,  DType::kF32,
                                        DType::kF64, DType::kF64, DType::kBF16, DType::kF16,
                                        DType::kI32, DType::kI64, DType::kI8,   DType::kU8,
                                        DType::kI16, DType::kU32, DType::kU64};
-    type_ = one_of(kTypes);
+    static constexpr DType kTypesOfPairs[] = {DType::kF32, DType::kBF16, DType::kI32, DType::kU32,
+                                              DType::kI8};
+    type_ = pairs ? one_of(kTypesOfPairs) : one_of(kTypes);
   }
 
   ir::Graph depthwise_graph() {
@@ -60,8 +62,25 @@ class Sampler {
     return one_of(kSizes);
   }
 
+  // Of values that fit bf16 or 16 bits.
+  Value narrow_input(const Shape& shape) {
+    static constexpr DType kIntegers[] = {DType::kI8, DType::kU8, DType::kI16};
+    const DType stored = is_float(type_) ? DType::kBF16 : one_of(kIntegers);
+    Value x = b_.input("x" + std::to_string(inputs_++), ir::TensorType(stored, shape));
+    const bool differs = stored != type_;
+    if (differs) x = b_.add("cast", {x}, {{"to", std::string(to_string(type_))}});
+    if (type_ == DType::kBF16 && random_.chance(0.3)) x = b_.add("relu", {x});
+    if (type_ == DType::kI32 && stored == DType::kU8 && random_.chance(0.5)) {
+      const Value zero =
+          b_.input("x" + std::to_string(inputs_++), ir::TensorType(stored, Shape{1}));
+      x = b_.add("sub", {x, b_.add("cast", {zero}, {{"to", std::string("i32")}})});
+    }
+    return x;
+  }
+
   // An input of the type, perhaps stored in another type, or behind what prologues are made of.
   Value input(const Shape& shape) {
+    if (pairs_) return narrow_input(shape);
     const bool narrow = random_.chance(0.2);
     static constexpr DType kStored[] = {DType::kBF16, DType::kI8, DType::kU8, DType::kF32};
     const DType stored = narrow ? one_of(kStored) : type_;
@@ -229,6 +248,7 @@ class Sampler {
   }
 
   base::Random random_;
+  bool pairs_;
   DType type_;
   ir::GraphBuilder b_;
   int inputs_ = 0;
@@ -236,8 +256,10 @@ class Sampler {
 
 }  // namespace
 
-ir::Graph random_contraction(std::uint64_t seed) { return Sampler(seed).graph(); }
+ir::Graph random_contraction(std::uint64_t seed) { return Sampler(seed, false).graph(); }
 
-ir::Graph random_depthwise(std::uint64_t seed) { return Sampler(seed).depthwise_graph(); }
+ir::Graph random_narrow(std::uint64_t seed) { return Sampler(seed, true).graph(); }
+
+ir::Graph random_depthwise(std::uint64_t seed) { return Sampler(seed, false).depthwise_graph(); }
 
 }  // namespace egret::backends::codegen

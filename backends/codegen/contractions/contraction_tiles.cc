@@ -76,6 +76,10 @@ HostProcessor vectors_of_this_one() {
 HostProcessor HostProcessor::this_one() {
   HostProcessor processor = vectors_of_this_one();
   processor.threads = available_threads();
+#if defined(__x86_64__) || defined(__i386__)
+  processor.has_bf16_pairs = processor.vector_bytes == 64 && __builtin_cpu_supports("avx512bf16");
+  processor.has_int16_pairs = processor.vector_bytes == 64 && __builtin_cpu_supports("avx512vnni");
+#endif
   return processor;
 }
 

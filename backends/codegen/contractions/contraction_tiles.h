@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "backends/codegen/contractions/contraction_form.h"
 
@@ -15,10 +16,11 @@ namespace egret::backends::codegen {
 struct HostProcessor {
   int vector_bytes = 16;
   int registers = 16;
-  std::int64_t left_panel = 20 << 10;    // a tile's rows, in the first level
-  std::int64_t right_block = 384 << 10;  // a block of columns, in the second level
-  std::int64_t sums = 512 << 10;         // sums that wait for more terms
-  int threads = 1;                       // that share the blocks
+  std::int64_t left_panel = 20 << 10;                    // a tile's rows, in the first level
+  std::int64_t right_block = 384 << 10;                  // a block of columns, in the second level
+  std::int64_t sums = 512 << 10;                         // sums that wait for more terms
+  int threads = 1;                                       // that share the blocks
+  bool has_bf16_pairs = false, has_int16_pairs = false;  // (pairs.h)
 
   static HostProcessor this_one();
 };
@@ -36,6 +38,7 @@ struct ContractionTiles {
   bool pack_left = true, pack_right = true;
 
   int width() const { return lanes * vectors; }  // columns of a panel
+  bool operator==(const ContractionTiles&) const = default;
 };
 
 // What a form allows.
@@ -47,5 +50,11 @@ struct InPlace {
 // `element` bytes of a term and of a sum. Deterministic.
 ContractionTiles contraction_tiles(const ContractionForm& form, const HostProcessor& processor,
                                    int element, const InPlace& in_place);
+
+// Other tiles, by the cycles that a simple model expects, least first: other shapes of the tile of
+// sums, smaller and larger blocks, operands copied or not. For measurements. Deterministic.
+std::vector<ContractionTiles> other_contraction_tiles(const ContractionForm& form,
+                                                      const HostProcessor& processor, int element,
+                                                      const InPlace& in_place);
 
 }  // namespace egret::backends::codegen

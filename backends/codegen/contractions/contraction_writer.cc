@@ -10,11 +10,14 @@
 namespace egret::backends::codegen {
 
 ContractionWriter::ContractionWriter(const ContractionForm& form,
-                                     std::span<const ir::TensorType> inputs, ir::DType output)
+                                     std::span<const ir::TensorType> inputs, ir::DType output,
+                                     const HostProcessor& processor)
     : form_(form), inputs_(inputs.begin(), inputs.end()), output_(output) {
   const bool in_double = computes_in_double(inputs, output);
   type_ = term_type(form.type, in_double);
   element_ = type_ == "double" || type_ == "u64" ? 8 : 4;
+  pairs_ = pairs_of(form, inputs, processor, type_);
+  term_ = pairs_ == Pairs::kNone ? type_ : "unsigned short";
   // Real arithmetic must not change its type by the read that stands for the sum.
   const ir::DType real = in_double ? ir::DType::kF64 : ir::DType::kF32;
   inputs_.emplace_back(form.type == ir::DType::kF64 ? real : form.type, ir::Shape{1});
@@ -122,40 +125,62 @@ std::string ContractionWriter::address(const Part& part, const std::string& own,
 // ---- The micro-kernel
 
 // Sums of `rows` rows and of a panel's columns: c[r][n] (+)= sum k. left[r, k] * right[k, n]. Each
-// sum has a name, hence a register.
+// sum has a name, hence a register. Pairs of terms count as one term of 4 bytes.
 std::string ContractionWriter::micro_kernel(int rows) const {
+  const bool pairs = pairs_ != Pairs::kNone;
+  const std::string term = pairs ? "int" : type_;
   const std::string left_row = text_of(tiles_.pack_left ? 1 : left_.own_stride);
   const std::string left_depth = text_of(tiles_.pack_left ? rows : left_.depth_stride);
   const auto sum = [](int r, int v) { return "c" + text_of(r) + "_" + text_of(v); };
   const auto at = [&](int r, int v) {
     return "*(vec*)(c + " + text_of(r * tiles_.width() + v * tiles_.lanes) + ")";
   };
-  std::string text = "static void KERNEL_tile" + text_of(rows) + "(i64 terms, const " + type_ +
-                     "* left, const " + type_ + "* right, i64 right_depth, " + type_ +
-                     "* c, bool more) {\n  typedef " + type_ + " vec __attribute__((vector_size(" +
-                     text_of(tiles_.lanes * element_) + "), aligned(" + text_of(element_) +
-                     "), may_alias));\n  vec ";
+  const std::string attribute = " __attribute__((vector_size(" + text_of(tiles_.lanes * element_) +
+                                "), aligned(" + text_of(element_) + "), may_alias));\n";
+  std::string text = "static void KERNEL_tile" + text_of(rows) + "(i64 terms, const " + term +
+                     "* left, const " + term + "* right, i64 right_depth, " + type_ +
+                     "* c, bool more) {\n  typedef " + type_ + " vec" + attribute + "  typedef " +
+                     term + " term" + attribute + "  vec ";
   std::string load, add, store;
   for (int r = 0; r < rows; ++r) {
     const std::string scalar = "left[" + text_of(r) + " * " + left_row + "]";
+    if (pairs) add += "    { const term a = term{} + " + scalar + ";\n";
     for (int v = 0; v < tiles_.vectors; ++v) {
       text += (r + v == 0 ? "" : ", ") + sum(r, v) + " = {}";
       load += "    " + sum(r, v) + " = " + at(r, v) + ";\n";
-      add += "    " + sum(r, v) + " += " + scalar + " * b" + text_of(v) + ";\n";
       store += "  " + at(r, v) + " = " + sum(r, v) + ";\n";
+      if (pairs) {
+        add += std::string("    EGRET_ADD_") + (pairs_ == Pairs::kBF16 ? "BF16" : "INT16") + "(" +
+               sum(r, v) + ", b" + text_of(v) + ", a);\n";
+      } else {
+        add += "    " + sum(r, v) + " += " + scalar + " * b" + text_of(v) + ";\n";
+      }
     }
+    if (pairs) add += "    }\n";
   }
   text += ";\n  if (more) {\n" + load + "  }\n  for (i64 k = 0; k < terms; ++k) {\n";
   for (int v = 0; v < tiles_.vectors; ++v) {
     const std::string name = text_of(v);
-    text +=
-        "    const vec b" + name + " = *(const vec*)(right + " + text_of(v * tiles_.lanes) + ");\n";
+    text += "    const term b" + name + " = *(const term*)(right + " + text_of(v * tiles_.lanes) +
+            ");\n";
   }
   return text + add + "    left += " + left_depth + ", right += right_depth;\n  }\n" + store +
          "}\n";
 }
 
 // ---- Packing
+
+std::string ContractionWriter::place(const std::string& k, const std::string& width,
+                                     const std::string& i) const {
+  if (pairs_ == Pairs::kNone) return k + " * " + width + " + " + i;
+  return "(" + k + " >> 1) * 2 * " + width + " + (" + i + ") * 2 + (" + k + " & 1)";
+}
+
+// The value as a panel holds it. Factors in pairs of bf16 have 16 significant bits.
+std::string ContractionWriter::term(const std::string& value) const {
+  return pairs_ == Pairs::kBF16 ? "(unsigned short)(bits_of(" + value + ") >> 16)"
+                                : "(" + term_ + ")" + value;
+}
 
 // A table of runs of columns that are neighbours in this part's innermost variable and in a panel.
 std::string ContractionWriter::segments(const Part& part) const {
@@ -232,9 +257,10 @@ std::string ContractionWriter::pack_right_segments() {
     names[symbols[i]] = "rfirst" + text_of(symbols[i]) + "[s]";
   std::string text = "{\n";
   for (const std::string& line : batch.lines) text += line + "\n";
-  text += depth.header + "\nfor (int s = 0; s < rsegments; ++s) {\n" + type_ +
-          "* const to = right_panels + (rpanel[s] * terms + k) * " + width + " + rlane[s];\n" +
-          segment_bounds(names);
+  const std::string to = pairs_ == Pairs::kNone ? "to[i]" : "to[2 * i]";
+  text += depth.header + "\nfor (int s = 0; s < rsegments; ++s) {\n" + term_ +
+          "* const to = right_panels + rpanel[s] * held * " + width + " + " +
+          place("k", width, "rlane[s]") + ";\n" + segment_bounds(names);
   for (const bool full : {true, false}) {
     Loop outer{.header = "{",
                .symbols = {names.begin(), names.end()},
@@ -247,18 +273,19 @@ std::string ContractionWriter::pack_right_segments() {
     text += full ? "if (first == 0 && last == " + width + ") {\n" : "} else {\n";
     const Loop loops[] = {std::move(outer), std::move(inner)};
     text += right_.writer->within_loops(
-        loops, [&](const std::string& value) { return "to[i] = (" + type_ + ")" + value + ";"; });
+        loops, [&](const std::string& value) { return to + " = " + term(value) + ";"; });
   }
   // What lies outside of the bounds.
   if (!form_.right.bounds.empty()) {
-    text += "for (int i = 0; i < least<int>(first, rcount[s]); ++i) to[i] = 0;\n";
-    text += "for (int i = most<int>(first, most<int>(last, 0)); i < rcount[s]; ++i) to[i] = 0;\n";
+    text += "for (int i = 0; i < least<int>(first, rcount[s]); ++i) " + to + " = 0;\n";
+    text +=
+        "for (int i = most<int>(first, most<int>(last, 0)); i < rcount[s]; ++i) " + to + " = 0;\n";
   }
   text += "}\n}\n}\n}\n";
   if (form_.columns % tiles_.width() == 0) return text;
   return text + "for (i64 k = 0; k < terms; ++k) for (i64 i = n1 - n0; i < panels * " + width +
-         "; ++i) right_panels[((panels - 1) * terms + k) * " + width + " + i % " + width +
-         "] = 0;\n";
+         "; ++i) right_panels[(panels - 1) * held * " + width + " + " +
+         place("k", width, "i % " + width) + "] = 0;\n";
 }
 
 // Panels of one column variable. `panels` is the header of a loop over p, `count` the number of
@@ -268,7 +295,7 @@ std::string ContractionWriter::pack_right_panels(const std::string& panels,
   const std::string width = text_of(tiles_.width());
   const double runs = share * static_cast<double>(ceil_div(form_.rows, tiles_.row_block));
   Loop panel{.header = panels,
-             .lines = {type_ + "* const to = right_panels + p * terms * " + width + ";"}};
+             .lines = {term_ + "* const to = right_panels + p * held * " + width + ";"}};
   Loop lane{.header = "for (int i = 0; i < " + count + "; ++i) {",
             .times = static_cast<double>(form_.columns)};
   if (!form_.right.columns.empty())
@@ -280,7 +307,7 @@ std::string ContractionWriter::pack_right_panels(const std::string& panels,
     loops.insert(loops.end(), {depth_loop(right_), panel, lane});
   }
   return right_.writer->within_loops(loops, [&](const std::string& value) {
-    return "to[k * " + width + " + i] = (" + type_ + ")" + value + ";";
+    return "to[" + place("k", width, "i") + "] = " + term(value) + ";";
   });
 }
 
@@ -293,7 +320,8 @@ std::string ContractionWriter::pack_right() {
   if (form_.columns % tiles_.width() == 0) return text;
   text += "if (const int rest = (int)(n1 - n0) % " + width + ") {\n";
   text += "for (i64 k = 0; k < terms; ++k) for (int i = rest; i < " + width +
-          "; ++i) right_panels[(full * terms + k) * " + width + " + i] = 0;\n";
+          "; ++i) right_panels[full * held * " + width + " + " + place("k", width, "i") +
+          "] = 0;\n";
   return text + pack_right_panels("if (const int p = full; true) {", "rest", 0) + "}\n";
 }
 
@@ -316,11 +344,11 @@ std::string ContractionWriter::pack_left() {
     inside +=
         (inside.empty() ? "" : " && ") + affine(form_.left.nest.guard(id).form, names) + " <= 0";
   if (!inside.empty()) {
-    loops.back().lines.push_back("left_panel[k * rows + i] = 0;");
+    loops.back().lines.push_back("left_panel[" + place("k", "rows", "i") + "] = 0;");
     loops.push_back({.header = "if (" + inside + ") {", .guarded = true});
   }
   return left_.writer->within_loops(loops, [&](const std::string& value) {
-    return "left_panel[k * rows + i] = (" + type_ + ")" + value + ";";
+    return "left_panel[" + place("k", "rows", "i") + "] = " + term(value) + ";";
   });
 }
 
@@ -328,8 +356,11 @@ std::string ContractionWriter::pack_left() {
 
 std::string ContractionWriter::multiply() {
   const std::string width = text_of(tiles_.width());
-  std::string text = "const " + type_ + "* const left = ";
-  text += tiles_.pack_left ? "left_panel;\n" : address(left_, "m", "k0") + ";\n";
+  const bool pairs = pairs_ != Pairs::kNone;
+  const std::string term = pairs ? "int" : type_;
+  std::string text = "const " + term + "* const left = ";
+  text +=
+      tiles_.pack_left ? "(const " + term + "*)left_panel;\n" : address(left_, "m", "k0") + ";\n";
   text += "for (int p = 0; p < panels; ++p) {\n";
   text += "const i64 n = n0 + p * " + width + ";\n";
   text += "const int count = (int)least<i64>(" + width + ", n1 - n);\n";
@@ -338,7 +369,8 @@ std::string ContractionWriter::multiply() {
     text += " + ((m - m0) / " + text_of(tiles_.tile_rows) + " * panels + p) * " +
             text_of(tiles_.tile_rows * tiles_.width());
   }
-  text += ";\nconst " + type_ + "* right = right_panels + p * terms * " + width + ";\n";
+  text += ";\nconst " + term + "* right = (const " + term + "*)(right_panels + p * held * " +
+          width + ");\n";
   text += "i64 right_depth = " + width + ";\n";
   if (!tiles_.pack_right) {
     text += "if (count == " + width + ") right = " + address(right_, "n", "k0") +
@@ -346,7 +378,8 @@ std::string ContractionWriter::multiply() {
   }
   const std::string more = waits() ? "k0 > 0" : "false";
   const auto call = [&](int rows) {
-    return "KERNEL_tile" + text_of(rows) + "(terms, left, right, right_depth, c, " + more + ");\n";
+    return "KERNEL_tile" + text_of(rows) + "(" + (pairs ? "held / 2" : "terms") +
+           ", left, right, right_depth, c, " + more + ");\n";
   };
   const int rest = static_cast<int>(form_.rows % tiles_.tile_rows);
   if (rest > 0) text += "if (rows == " + text_of(rest) + ") " + call(rest) + "else ";
@@ -400,25 +433,29 @@ std::string ContractionWriter::epilogue() {
 
 ContractionText ContractionWriter::text(const ContractionTiles& tiles) {
   tiles_ = tiles;
+  const bool pairs = pairs_ != Pairs::kNone;
+  // No pair lies in two blocks.
+  if (pairs && waits()) tiles_.depth_block += tiles_.depth_block % 2;
   ContractionText result;
   const int rest = static_cast<int>(form_.rows % tiles.tile_rows);
   if (rest > 0) result.functions += micro_kernel(rest);
   result.functions += micro_kernel(tiles.tile_rows);
 
   // Panels and sums, each from a multiple of 64 bytes on.
-  const auto place = [&](std::int64_t elements) {
+  const auto memory = [&](const std::string& type, std::int64_t elements) {
     const std::int64_t at = result.memory;
     result.memory += ceil_div(elements * element_, 64) * 64;
-    return "(" + type_ + "*)(work + " + text_of(at) + ");\n";
+    return "(" + type + "*)(work + " + text_of(at) + ");\n";
   };
   const std::int64_t columns = ceil_div(tiles.column_block, tiles.width()) * tiles.width();
   const std::int64_t rows = ceil_div(tiles.row_block, tiles.tile_rows) * tiles.tile_rows;
   std::string& body = result.body;
   body = "  unsigned char* work = egret_work;\n  EGRET_HOLD_ADDRESS(work);\n";
-  body += "  " + type_ + "* const right_panels = " + place(columns * tiles.depth_block);
-  body += "  " + type_ + "* const left_panel = " + place(tiles.tile_rows * tiles.depth_block);
-  body += "  " + type_ +
-          "* const sums = " + place(waits() ? rows * columns : tiles.tile_rows * tiles.width());
+  const std::int64_t deep = tiles_.depth_block;
+  body += "  " + term_ + "* const right_panels = " + memory(term_, columns * deep);
+  body += "  " + term_ + "* const left_panel = " + memory(term_, tiles.tile_rows * deep);
+  body += "  " + type_ + "* const sums = " +
+          memory(type_, waits() ? rows * columns : tiles.tile_rows * tiles.width());
 
   const std::int64_t column_blocks = ceil_div(form_.columns, tiles.column_block);
   const std::int64_t row_blocks = ceil_div(form_.rows, tiles.row_block);
@@ -438,14 +475,27 @@ ContractionText ContractionWriter::text(const ContractionTiles& tiles) {
           text_of(tiles.width()) + ";\n";
   if (has_segments(right_)) body += segments(right_);
   if (has_segments(epilogue_)) body += segments(epilogue_);
-  body += "for (i64 k0 = 0; k0 < " + text_of(form_.depth) +
-          "; k0 += " + text_of(tiles.depth_block) + ") {\n";
-  body += "const i64 terms = least<i64>(" + text_of(tiles.depth_block) + ", " +
-          text_of(form_.depth) + " - k0);\n";
+  body += "for (i64 k0 = 0; k0 < " + text_of(form_.depth) + "; k0 += " + text_of(deep) + ") {\n";
+  body +=
+      "const i64 terms = least<i64>(" + text_of(deep) + ", " + text_of(form_.depth) + " - k0);\n";
+  body += std::string("const i64 held = ") + (pairs ? "(terms + 1) / 2 * 2" : "terms") + ";\n";
   body += pack_right();
+  // The second of the last pair.
+  const bool odd = pairs && form_.depth % 2 != 0;
+  if (odd) {
+    body += "if (held > terms) for (i64 i = 0; i < panels * " + text_of(tiles.width()) +
+            "; ++i) right_panels[i / " + text_of(tiles.width()) + " * held * " +
+            text_of(tiles.width()) + " + " +
+            place("terms", text_of(tiles.width()), "i % " + text_of(tiles.width())) + "] = 0;\n";
+  }
   body += "for (i64 m = m0; m < m1; m += " + text_of(tiles.tile_rows) + ") {\n";
   body += "const int rows = (int)least<i64>(" + text_of(tiles.tile_rows) + ", m1 - m);\n";
-  body += pack_left() + multiply() + epilogue();
+  body += pack_left();
+  if (odd) {
+    body += "if (held > terms) for (int i = 0; i < rows; ++i) left_panel[" +
+            place("terms", "rows", "i") + "] = 0;\n";
+  }
+  body += multiply() + epilogue();
   body += "}\n}\n}\n}\n";
   // A term takes a share of a vector's operation.
   result.operations = form_.products() / tiles.lanes + left_.writer->operations() +

@@ -18,6 +18,7 @@
 #include "backends/codegen/contractions/contraction_form.h"
 #include "backends/codegen/contractions/contraction_text.h"
 #include "backends/codegen/contractions/contraction_tiles.h"
+#include "backends/codegen/contractions/pairs.h"
 #include "backends/codegen/text/writer.h"
 
 namespace egret::backends::codegen {
@@ -25,9 +26,14 @@ namespace egret::backends::codegen {
 class ContractionWriter {
  public:
   ContractionWriter(const ContractionForm& form, std::span<const ir::TensorType> inputs,
-                    ir::DType output);
+                    ir::DType output, const HostProcessor& processor);
 
-  InPlace in_place() const { return {left_.plain, right_.plain, left_.own_stride}; }
+  // Pairs are copied.
+  InPlace in_place() const {
+    return pairs_ == Pairs::kNone ? InPlace{left_.plain, right_.plain, left_.own_stride}
+                                  : InPlace{};
+  }
+  Pairs pairs() const { return pairs_; }
   // Whether packing the columns would transpose them.
   bool transposes_columns() const { return reads_along_depth(right_, form_.right.columns); }
   // Bytes of a term.
@@ -75,6 +81,9 @@ class ContractionWriter {
     return part.form->columns.size() > 1 ||
            (!part.form->columns.empty() && !part.form->bounds.empty());
   }
+  // Of term k and column or row i, in a panel of `width` of them.
+  std::string place(const std::string& k, const std::string& width, const std::string& i) const;
+  std::string term(const std::string& value) const;
   bool waits() const { return tiles_.depth_block < form_.depth; }
 
   const ContractionForm& form_;
@@ -82,7 +91,9 @@ class ContractionWriter {
   ir::DType output_;
   ContractionTiles tiles_;
   Schedule schedule_;
-  std::string type_;  // of terms and sums
+  Pairs pairs_ = Pairs::kNone;
+  std::string type_;  // of sums
+  std::string term_;  // of terms in panels
   int element_ = 4;
   Part left_, right_, epilogue_;
 };

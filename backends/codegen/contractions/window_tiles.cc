@@ -8,7 +8,6 @@
 namespace egret::backends::codegen {
 namespace {
 
-constexpr std::int64_t kMostStatements = 700;  // of a micro-kernel's tile
 constexpr int kHeldWeights = 9;
 
 }  // namespace

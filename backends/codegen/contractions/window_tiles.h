@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "backends/codegen/contractions/contraction_form.h"
 #include "backends/codegen/contractions/contraction_tiles.h"
@@ -13,6 +14,7 @@
 namespace egret::backends::codegen {
 
 constexpr std::int64_t kAddressBytes = 8;
+constexpr std::int64_t kMostStatements = 700;  // of a micro-kernel's tile
 
 // Sums in registers: `tile_rows` lines of `vectors` vectors.
 struct WindowTiles {
@@ -21,12 +23,18 @@ struct WindowTiles {
   // The micro-kernel reads lines where they lie, through a table of addresses. Else it reads
   // copies.
   bool in_place = false;
+  bool operator==(const WindowTiles&) const = default;
 };
 
 // `element` bytes of a term and of a sum. `in_place` where the form allows it. nullopt if the
 // window has too many terms for a text without loops over them. Deterministic.
 std::optional<WindowTiles> window_tiles(const ContractionForm& form, const WindowForm& window,
                                         const HostProcessor& processor, int element, bool in_place);
+
+// Other tiles for measurements, those first that a simple model expects to be fastest.
+std::vector<WindowTiles> other_window_tiles(const ContractionForm& form, const WindowForm& window,
+                                            const HostProcessor& processor, int element,
+                                            bool in_place);
 
 // Copied lines, in elements. The positions of a line with a stride lie phase by phase, so that
 // neighbouring columns read neighbours. With lanes in the batch, each position is a vector.

@@ -49,6 +49,24 @@ EGRET_INLINE Vector some_lanes(const T* from) {
 #endif
   return to;
 }
+// Adds the products of pairs of neighbours to sums of 4 bytes. Both operands are vectors of int that
+// hold two elements each.
+#if defined(__AVX512BF16__) && defined(__AVX512VL__)
+#define EGRET_ADD_BF16(sum, a, b) asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b))
+#else
+#define EGRET_ADD_BF16(sum, a, b)                                                      \
+  for (unsigned lane = 0; lane < sizeof(sum) / 4; ++lane)                              \
+    sum[lane] += real_of_bf16((unsigned short)(a)[lane]) * real_of_bf16((unsigned short)(b)[lane]) + \
+                 real_of_bf16((unsigned)(a)[lane] >> 16) * real_of_bf16((unsigned)(b)[lane] >> 16)
+#endif
+#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
+#define EGRET_ADD_INT16(sum, a, b) asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b))
+#else
+#define EGRET_ADD_INT16(sum, a, b)                        \
+  for (unsigned lane = 0; lane < sizeof(sum) / 4; ++lane) \
+    sum[lane] += (unsigned)((short)(a)[lane] * (short)(b)[lane]) + \
+                 (unsigned)(((a)[lane] >> 16) * ((b)[lane] >> 16))
+#endif
 // The address of thread-local memory is looked up once.
 #define EGRET_HOLD_ADDRESS(pointer) asm("" : "+r"(pointer))
 )";
