@@ -13,9 +13,9 @@
 #include "base/random.h"
 #include "base/stop.h"
 #include "base/timer.h"
+#include "driver/prices/movement_costs.h"
 #include "driver/select/kernel_choice.h"
 #include "driver/select/memory_fit.h"
-#include "driver/select/movement_costs.h"
 #include "ir/ops/opaque.h"
 
 namespace egret::driver {

@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "driver/select/graph_queries.h"
+#include "driver/prices/graph_queries.h"
+#include "driver/prices/node_query.h"
 #include "driver/select/kernel_pieces.h"
-#include "driver/select/node_query.h"
 #include "ir/analysis/elementwise.h"
 #include "ir/graph/body.h"
 

@@ -17,8 +17,8 @@
 #include "cost/profiled.h"
 #include "driver/measure/interference.h"
 #include "driver/measure/machine_fingerprint.h"
-#include "driver/select/cost_choice.h"
-#include "driver/select/node_query.h"
+#include "driver/prices/cost_choice.h"
+#include "driver/prices/node_query.h"
 #include "driver/select/selection.h"
 #include "rules/tensors/saturated_graph.h"
 

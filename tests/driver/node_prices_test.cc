@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "driver/select/movement_costs.h"
+#include "driver/prices/movement_costs.h"
 #include "ir/graph/builder.h"
 
 namespace egret::driver {

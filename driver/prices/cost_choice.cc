@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/select/cost_choice.h"
+#include "driver/prices/cost_choice.h"
 
 #include <algorithm>
 #include <utility>

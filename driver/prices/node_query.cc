@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/select/node_query.h"
+#include "driver/prices/node_query.h"
 
 namespace egret::driver {
 namespace {

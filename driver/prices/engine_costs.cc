@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/select/engine_costs.h"
+#include "driver/prices/engine_costs.h"
 
 #include <algorithm>
 #include <memory>
@@ -10,7 +10,7 @@
 #include "base/stop.h"
 #include "base/timer.h"
 #include "driver/measure/race.h"
-#include "driver/select/graph_queries.h"
+#include "driver/prices/graph_queries.h"
 #include "ir/core/draw.h"
 #include "ir/evaluate/input_draws.h"
 #include "ir/graph/builder.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/select/forbidden_operators.h"
+#include "driver/prices/forbidden_operators.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "driver/select/node_query.h"
+#include "driver/prices/node_query.h"
 #include "ir/graph/body.h"
 #include "ir/graph/onnx_form.h"
 

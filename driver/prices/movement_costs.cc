@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/select/movement_costs.h"
+#include "driver/prices/movement_costs.h"
 
 #include <algorithm>
 
-#include "driver/select/graph_queries.h"
+#include "driver/prices/graph_queries.h"
 #include "ir/nest/work.h"
 
 namespace egret::driver {

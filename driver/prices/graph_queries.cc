@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/select/graph_queries.h"
+#include "driver/prices/graph_queries.h"
 
 #include <algorithm>
 
