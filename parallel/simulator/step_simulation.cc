@@ -114,6 +114,8 @@ base::Result<Distribution> StepSimulation::sample(base::ProgressSink* sink) {
   }
   std::vector<double> seconds, slowdown(program_.devices.size());
   for (std::int64_t trial = 0; trial < options_.trials; ++trial) {
+    if (base::stop_requested())
+      return base::limit_hit("interrupted; the distribution is incomplete");
     if (progress.due()) {
       progress.report({{base::kItems, trial}},
                       static_cast<double>(trial) / static_cast<double>(options_.trials));
