@@ -24,8 +24,8 @@ def read(path):
 
 
 def vtrain(row, **more):
-    setup = {"layers": row["# layers"], "hidden": row["hidden size"], "heads": row["attention heads"],
-             "sequence": row["sequence length"], "tp": row["tensor parallelism"], "dp": row["data parallelism"],
+    setup = {"model-layers": row["# layers"], "hidden": row["hidden size"], "heads": row["attention heads"],
+             "sequence-length": row["sequence length"], "tp": row["tensor parallelism"], "dp": row["data parallelism"],
              "pp": row["pipeline parallelism"], "micro-batch": row["micro batch"], "global-batch": row["global batch"]}
     setup = {key: int(value) for key, value in setup.items()}
     # Megatron-DeepSpeed exchanges gradients of 16 bits.
@@ -49,8 +49,8 @@ def vtrain_nodes():
 
 
 def megatron_setup(row, sequence_parallel, recompute):
-    return {"layers": int(row["layers"]), "hidden": int(row["hidden"]), "heads": int(row["heads"]),
-            "sequence": 2048, "vocabulary": 51200, "tp": int(row["tp"]), "pp": int(row["pp"]),
+    return {"model-layers": int(row["layers"]), "hidden": int(row["hidden"]), "heads": int(row["heads"]),
+            "sequence-length": 2048, "vocabulary": 51200, "tp": int(row["tp"]), "pp": int(row["pp"]),
             "vpp": int(row["interleave"]), "micro-batch": int(row["micro_batch"]),
             "global-batch": int(row["global_batch"]), "sequence-parallel": sequence_parallel, "recompute": recompute,
             "overlap-transfers": int(row["interleave"]) > 1}
@@ -77,7 +77,7 @@ def megatron_memory():
 
 
 def sailor(column):
-    opt = {"layers": 24, "hidden": 1024, "heads": 16, "sequence": 2048, "vocabulary": 50272, "no-dropout": True,
+    opt = {"model-layers": 24, "hidden": 1024, "heads": 16, "sequence-length": 2048, "vocabulary": 50272, "no-dropout": True,
            "recompute": "selective", "gradient-bytes": 2, "optimizer-bytes": 0, "logit-bytes": 18}
     cases = []
     for row in read(OTHERS / "sailor_validation.csv"):
@@ -89,9 +89,9 @@ def sailor(column):
 
 
 LLAMA = {
-    "llama31_405b": {"layers": 126, "hidden": 16384, "heads": 128, "kv-heads": 8, "ffn": 53248, "vocabulary": 128256,
+    "llama31_405b": {"model-layers": 126, "hidden": 16384, "heads": 128, "kv-heads": 8, "ffn": 53248, "vocabulary": 128256,
                      "untied": True, "distributed-optimizer": True, "overlap-gradients": True},
-    "llama2_70b_lora": {"layers": 80, "hidden": 8192, "heads": 64, "kv-heads": 8, "ffn": 28672, "vocabulary": 32000,
+    "llama2_70b_lora": {"model-layers": 80, "hidden": 8192, "heads": 64, "kv-heads": 8, "ffn": 28672, "vocabulary": 32000,
                         "untied": True, "frozen": True},
 }
 CHIPS = {"DGXH100": "dgx-h100", "H100": "dgx-h100", "DGXB200": "dgx-b200", "GB200": "gb200-nvl72"}

@@ -58,10 +58,10 @@ def exchanges_s(case, document):
     inside, between, node = LINKS[case.machine]
     tp, pp, dp = (line.get(key, 1) for key in ("tp", "pp", "dp"))
     dp *= line.get("cp", 1)
-    tokens_bytes = 2 * line["micro-batch"] * line["sequence"] * line["hidden"] / line.get("cp", 1)
-    times = (6 if line.get("recompute") == "full" else 4) * line["layers"] / pp * micro_batches(line)
+    tokens_bytes = 2 * line["micro-batch"] * line["sequence-length"] * line["hidden"] / line.get("cp", 1)
+    times = (6 if line.get("recompute") == "full" else 4) * line["model-layers"] / pp * micro_batches(line)
     tensor = times * ring_s(inside if tp <= node else between * node, tp, tokens_bytes, 2)
-    tokens = line["global-batch"] * line["sequence"]
+    tokens = line["global-batch"] * line["sequence-length"]
     parameters = 0 if line.get("frozen") else document["model_flops"] / 6 / tokens / tp / pp
     data = ring_s(inside if tp * dp <= node else between, dp, line.get("gradient-bytes", 4) * parameters, 2)
     return tensor + data
