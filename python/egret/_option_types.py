@@ -274,10 +274,16 @@ class SimulateOptions(TypedDict, total=False):
     overlap_gradients: bool
     # Send activations between stages during computation
     overlap_transfers: bool
+    # Exchange tensor-parallel blocks beside the products that need or make them
+    overlap_tensor: bool
     # Element type of the products
-    train_precision: Literal["f32", "f16", "bf16", "fp8", "fp4"]
+    train_precision: Literal["f32", "tf32", "f16", "bf16", "fp8", "fp4"]
     # Bytes of an accumulated gradient
     gradient_bytes: int
+    # Bytes of the optimizer's state of a parameter
+    optimizer_bytes: int
+    # Bytes of a logit, kept for the backward pass
+    logit_bytes: int
     # Only forward passes, as in inference
     forward_only: bool
     # What data-parallel ranks divide: 1 the optimizer's state, 2 also gradients, 3 also weights
