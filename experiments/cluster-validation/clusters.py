@@ -103,7 +103,8 @@ def mlperf():
         tp, pp, cp = (int(row[key]) for key in ("tp", "pp", "cp"))
         devices = int(row["nodes"]) * int(row["gpus_per_node"])
         batch = int(row["global_batch"])
-        setup = dict(LLAMA[row["benchmark"]], sequence=8192, tp=tp, pp=pp, cp=cp, dp=devices // (tp * pp * cp))
+        setup = dict(LLAMA[row["benchmark"]], tp=tp, pp=pp, cp=cp, dp=devices // (tp * pp * cp),
+                     **{"sequence-length": 8192})
         setup.update({"gated": True, "no-dropout": True, "flash-attention": True, "micro-batch": 1,
                       "global-batch": batch, "sequence-parallel": tp > 1, "overlap-transfers": True,
                       "train-precision": "fp8", "overlap-tensor": pp > 1, "vpp": 8 if pp > 1 else 1})
