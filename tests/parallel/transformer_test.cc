@@ -74,7 +74,7 @@ TEST(TrainingSetup, RejectsSizesThatDoNotDivide) {
   EXPECT_THAT(error([](TrainingSetup& s) { s.heads = 100; }), HasSubstr("--heads"));
   EXPECT_THAT(error([](TrainingSetup& s) { s.tensor = 7; }), HasSubstr("--tp"));
   EXPECT_THAT(error([](TrainingSetup& s) { s.data = 3; }), HasSubstr("--global-batch"));
-  EXPECT_THAT(error([](TrainingSetup& s) { s.pipeline = 128; }), HasSubstr("--layers"));
+  EXPECT_THAT(error([](TrainingSetup& s) { s.pipeline = 128; }), HasSubstr("--model-layers"));
   EXPECT_THAT(error([](TrainingSetup& s) { s.virtual_stages = 2, s.pipeline = 1; }),
               HasSubstr("--vpp"));
   EXPECT_FALSE(estimate_step(free_links(),
