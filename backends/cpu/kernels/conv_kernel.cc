@@ -391,10 +391,7 @@ class ConvMaker {
   }
 
   // Whether the graph itself rounds the operands.
-  bool is_asked() const {
-    return !builder_.lowerings.empty() &&
-           builder_.lowerings[group_.anchor().index()].form != OperandForm::kF32;
-  }
+  bool is_asked() const { return builder_.given_form(group_.anchor()) != OperandForm::kF32; }
 
   // Whether all readers want the value rounded; an accumulated sum must be f32.
   bool may_write_rounded() const {

@@ -337,8 +337,7 @@ base::Status make_matmul_kernel(PlanBuilder& builder, const Group& group) {
                          post_operations(builder.graph(), group));
   Lowering how = lowering_of(builder, group.anchor());
   if (how.form != OperandForm::kF32) {
-    const bool asked = !builder.lowerings.empty() &&
-                       builder.lowerings[group.anchor().index()].form != OperandForm::kF32;
+    const bool asked = builder.given_form(group.anchor()) != OperandForm::kF32;
     base::Status made = MatmulMaker(builder, group, operations, std::move(how)).make();
     // The product alone is computed as the graph says, if its epilogue is what no kernel takes.
     if (made.ok() || (asked && group.nodes.size() > 1)) return made;

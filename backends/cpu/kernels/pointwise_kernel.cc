@@ -69,10 +69,6 @@ class PointwiseStep : public Step {
     }
   }
 
-  static std::int64_t register_bytes(const PointwiseProgram& program, int threads) {
-    return std::int64_t{program.registers} * kBlockElements * 4 * threads;
-  }
-
   // Each part has its own registers: values of a block never leave the first-level cache or the
   // thread.
   base::Status run(const Addresses& addresses) override {
@@ -93,16 +89,14 @@ class PointwiseStep : public Step {
   }
 
  private:
-  static constexpr int kMaxRegisters = 256;
-
   // Constants are filled once per part. The result register points into the output, so that the
   // last instruction writes there directly; booleans are computed as floats and narrowed
   // afterwards.
   void run_part(const Addresses& addresses, int part, std::int64_t begin, std::int64_t end) const {
     float* const base =
         addresses.at(registers_) + std::int64_t{part} * program_.registers * kBlockElements;
-    float* own[kMaxRegisters];
-    float* registers[kMaxRegisters];
+    float* own[kMostRegisters];
+    float* registers[kMostRegisters];
     for (int r = 0; r < program_.registers; ++r)
       own[r] = registers[r] = base + std::int64_t{r} * kBlockElements;
     for (std::size_t i = 0; i < program_.constants.size(); ++i)
@@ -173,9 +167,6 @@ class PointwiseStep : public Step {
   int threads_;
   std::int64_t inner_ = 1, rows_ = 1, outer_ = 1;
   std::int64_t rows_per_block_ = 1, pieces_per_row_ = 1, row_blocks_ = 1;
-
- public:
-  static constexpr int max_registers() { return kMaxRegisters; }
 };
 
 }  // namespace
@@ -186,7 +177,7 @@ base::Status make_pointwise_kernel(PlanBuilder& builder, const Group& group) {
   const ir::Shape shape = type.shape();
   if (type.elements() == 0) return base::unsupported("an empty tensor");
   EGRET_ASSIGN_OR_RETURN(PointwiseProgram program, compile_pointwise(builder.graph(), group.nodes));
-  if (program.registers > PointwiseStep::max_registers())
+  if (program.registers > kMostRegisters)
     return base::unsupported("a region of more values than a block holds");
 
   Layout layout = choose_layout(builder, program, shape);
@@ -214,8 +205,7 @@ base::Status make_pointwise_kernel(PlanBuilder& builder, const Group& group) {
 
   std::vector<Operand> touched;
   for (const RegionInput& input : inputs) touched.push_back(input.operand);
-  const Operand registers =
-      builder.bytes(PointwiseStep::register_bytes(program, builder.threads()));
+  const Operand registers = builder.bytes(register_bytes(program, builder.threads()));
   touched.push_back(registers);
   touched.push_back(output);
   const std::string implementation =

@@ -97,7 +97,7 @@ bool takes_lowering(const ir::Graph& graph, ir::NodeId id, OperandForm form) {
 
 Lowering lowering_of(const PlanBuilder& builder, ir::NodeId id) {
   const ir::Graph& graph = builder.graph();
-  if (!builder.lowerings.empty() && builder.lowerings[id.index()].form != OperandForm::kF32) {
+  if (builder.given_form(id) != OperandForm::kF32) {
     const Lowering& lowering = builder.lowerings[id.index()];
     // Only the weights of such a product are rounded, by its own kernel.
     const bool of_rows = lowering.form == OperandForm::kBF16 && is_row_product(graph, id) &&

@@ -73,6 +73,10 @@ class PlanBuilder {
   // How contractions read their operands, by node (PreparedGraph::lowerings), and the forms in
   // which values are written (rounding.h); set once, empty: all in f32.
   std::vector<Lowering> lowerings{};
+  // The form to which the graph itself rounds a contraction's operands.
+  OperandForm given_form(ir::NodeId contraction) const {
+    return lowerings.empty() ? OperandForm::kF32 : lowerings[contraction.index()].form;
+  }
   std::vector<Lowering> written_as{};
 
   // Groups are built in order, between begin() and end(); reads are counted from `groups`.

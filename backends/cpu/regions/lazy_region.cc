@@ -39,8 +39,7 @@ base::Result<LazyRegion> LazyRegion::make(PlanBuilder& builder, std::span<const 
     region.in_place_.push_back(follows_memory(input, region.loops_));
     input.direct = input.operand.type.dtype == ir::DType::kF32 && input.strides.back() == 1;
   }
-  const std::int64_t registers = std::int64_t{region.program_.registers} * builder.threads();
-  region.registers_ = builder.bytes(registers * kBlockElements * 4);
+  region.registers_ = builder.bytes(register_bytes(region.program_, builder.threads()));
   return region;
 }
 

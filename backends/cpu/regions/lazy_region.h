@@ -14,8 +14,6 @@ namespace egret::backends::cpu {
 
 class LazyRegion {
  public:
-  static constexpr int kMostRegisters = 256;
-
   // `nodes` ascending, all pointwise, the last is the root, of type f32. Adds reorders of inputs
   // where strides cannot express them. Unsupported if the region has too many values, or a layout
   // that its readers cannot follow (blocks of channels).
