@@ -16,6 +16,16 @@ bool makes_weight_gradients(PassKind kind) {
   return kind == PassKind::kBackward || kind == PassKind::kWeights;
 }
 
+const KernelTime& time_of(const StagePiece& piece, PassKind kind) {
+  switch (kind) {
+    case PassKind::kForward: return piece.forward;
+    case PassKind::kBackward: return piece.backward;
+    case PassKind::kInputs: return piece.inputs;
+    case PassKind::kWeights: return piece.weights;
+  }
+  return piece.forward;
+}
+
 StepTask task_of(const PipelinePass& pass, StepPart part) {
   return {part, static_cast<std::int32_t>(pass.micro_batch), static_cast<std::int32_t>(pass.stage),
           -1};
@@ -136,7 +146,7 @@ void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
       gathered = gather_weights(device, piece, task_of(pass, StepPart::kWeights));
       after.push_back(gathered);
     }
-    last = add_compute(device, piece.of(pass.kind), std::move(after), what);
+    last = add_compute(device, time_of(piece, pass.kind), std::move(after), what);
     after.clear();
     if (k == 0) first = last;
     if (gathered.valid()) {
@@ -145,7 +155,7 @@ void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
     }
     progress.computed.push_back(last.last);
     for (std::size_t kind = 0; kind < 3; ++kind)
-      program_.devices[device].kernel_s[kind] += piece.of(pass.kind).by_kind_s[kind];
+      program_.devices[device].kernel_s[kind] += time_of(piece, pass.kind).by_kind_s[kind];
     if (exchanges_early() && makes_weight_gradients(pass.kind))
       exchange_piece(device, pass, index, last.last);
   }

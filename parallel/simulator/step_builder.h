@@ -7,8 +7,9 @@
 #include <tuple>
 #include <vector>
 
-#include "parallel/simulator/stage_costs.h"
+#include "parallel/simulator/pipeline_schedule.h"
 #include "parallel/simulator/step_program.h"
+#include "parallel/transformer/stage_costs.h"
 
 namespace egret::parallel {
 

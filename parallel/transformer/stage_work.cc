@@ -1,38 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/transformer/stage_work.h"
 
-#include "parallel/transformer/training_memory.h"
+#include "parallel/transformer/stage_costs.h"
 #include "parallel/transformer/transformer_kernels.h"
 
 namespace egret::parallel {
 
 std::vector<ChunkWork> chunk_work(const System& system, const TrainingSetup& setup) {
+  std::vector<ChunkWork> result;
   const std::vector<std::int64_t> layers = setup.layers_of_chunks();
-  const std::int64_t ranks = setup.devices() / setup.pipeline;
-  std::vector<ChunkWork> result(layers.size());
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const std::int64_t stage = static_cast<std::int64_t>(i) % setup.pipeline;
-    const System seen = system.seen_by(stage * ranks, ranks);
-    ChunkWork& chunk = result[i];
-    const auto count = static_cast<double>(layers[i]);
-    const bool first = i == 0;
-    const bool last = i + 1 == layers.size();
-    chunk.layers = layers[i];
-    const KernelTime forward = layer_forward(seen, setup).time().times(layers[i]);
-    const KernelTime backward = layer_backward(seen, setup).time().times(layers[i]);
-    if (first) chunk.forward = embedding_forward(seen, setup).time();
-    if (last) chunk.backward = head_backward(seen, setup).time();
-    chunk.forward = chunk.forward.then(forward);
-    chunk.backward = chunk.backward.then(backward);
-    if (last) chunk.forward = chunk.forward.then(head_forward(seen, setup).time());
-    if (first) chunk.backward = chunk.backward.then(embedding_backward(seen, setup).time());
-    const bool own_output = last && (setup.untied || !first);
-    chunk.parameters = count * setup.layer_parameters() +
-                       ((first ? 1 : 0) + (own_output ? 1 : 0)) * setup.embedding_parameters();
-    chunk.kept_bytes = count * layer_activation_bytes(setup) +
-                       (first ? embedding_activation_bytes(setup) : 0) +
-                       (last ? head_activation_bytes(setup) : 0);
-    chunk.workspace_bytes = whole_layer_activation_bytes(setup) - layer_activation_bytes(setup);
+  for (const StageCosts& costs : stage_costs(system, setup, /*by_layer=*/false)) {
+    const StagePiece& piece = costs.pieces.front();
+    result.push_back({.layers = layers[result.size()],
+                      .forward = piece.forward,
+                      .backward = piece.backward,
+                      .parameters = costs.parameters,
+                      .kept_bytes = costs.kept_bytes,
+                      .workspace_bytes = costs.workspace_bytes});
   }
   return result;
 }

@@ -72,6 +72,19 @@ std::vector<Case> cases() {
   return result;
 }
 
+TEST(StepSimulation, StagesAreAsFastAsTheirSlowestDevices) {
+  const System fast = a100();
+  AcceleratorPool slow{fast.accelerator, 0};  // all further ones
+  for (double& peak : slow.accelerator.peak_flops_per_second) peak /= 2;
+  System mixed = fast, slow_only = fast;
+  mixed.pools = {{fast.accelerator, 2}, slow};
+  slow_only.pools = {slow};
+  slow_only.accelerator = slow.accelerator;
+  const TrainingSetup setup = gpt(2, 2, 1);  // the second stage is slow
+  EXPECT_LT(simulate(fast, setup).seconds, simulate(mixed, setup).seconds);
+  EXPECT_LT(simulate(mixed, setup).seconds, simulate(slow_only, setup).seconds);
+}
+
 TEST(StepSimulation, AccountsForEachMomentOfEachDevice) {
   std::size_t number = 0;
   for (const auto& [setup, options] : cases()) {

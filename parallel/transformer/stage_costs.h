@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "parallel/simulator/pipeline_schedule.h"
 #include "parallel/system/system.h"
 #include "parallel/transformer/kernel_list.h"
 #include "parallel/transformer/training_setup.h"
@@ -16,8 +15,6 @@ struct StagePiece {
   KernelTime forward, backward, inputs, weights;
   double parameters = 0;
   double kept_bytes = 0;  // from the forward to the backward pass, for one micro-batch
-
-  const KernelTime& of(PassKind kind) const;
 };
 
 struct StageCosts {
@@ -29,7 +26,9 @@ struct StageCosts {
 };
 
 // By stage. With by_layer, each layer is a piece; the embedding and the output layer belong to the
-// first and the last one. Otherwise a stage is one piece.
+// first and the last one. Otherwise a stage is one piece. Stage s belongs to pipeline rank
+// s % setup.pipeline, whose ranks are setup.tensor x setup.context x setup.data neighbours; the
+// slowest of their accelerators counts.
 std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& setup,
                                     bool by_layer);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/simulator/stage_costs.h"
+#include "parallel/transformer/stage_costs.h"
 
 #include <algorithm>
 
@@ -48,42 +48,41 @@ void append(StagePiece& piece, const Block& block, std::int64_t count) {
 
 }  // namespace
 
-const KernelTime& StagePiece::of(PassKind kind) const {
-  switch (kind) {
-    case PassKind::kForward: return forward;
-    case PassKind::kBackward: return backward;
-    case PassKind::kInputs: return inputs;
-    case PassKind::kWeights: return weights;
-  }
-  return forward;
-}
-
 std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& setup,
                                     bool by_layer) {
-  const auto block = [&](const KernelList& forward, const KernelList& backward, double parameters,
-                         double kept) {
-    return Block{forward.time(), Backward(backward, system, setup.precision), parameters, kept};
-  };
   const double embedded = setup.embedding_parameters();
-  const Block layer = block(layer_forward(system, setup), layer_backward(system, setup),
-                            setup.layer_parameters(), layer_activation_bytes(setup));
-  const Block embedding = block(embedding_forward(system, setup), embedding_backward(system, setup),
-                                embedded, embedding_activation_bytes(setup));
   const std::int64_t stages = setup.chunks();
+  const std::int64_t ranks = setup.devices() / setup.pipeline;
   const bool own_output = setup.untied || stages > 1;
-  const Block head = block(head_forward(system, setup), head_backward(system, setup),
-                           own_output ? embedded : 0, head_activation_bytes(setup));
   std::vector<StageCosts> result;
   const std::vector<std::int64_t> layers = setup.layers_of_chunks();
   for (std::size_t s = 0; s < layers.size(); ++s) {
     const bool first = s == 0, last = s + 1 == layers.size();
+    const std::int64_t rank = static_cast<std::int64_t>(s) % setup.pipeline;
+    const System seen = system.seen_by(rank * ranks, ranks);
+    const auto block = [&](const KernelList& forward, const KernelList& backward, double parameters,
+                           double kept) {
+      return Block{forward.time(), Backward(backward, seen, setup.precision), parameters, kept};
+    };
+    const Block layer = block(layer_forward(seen, setup), layer_backward(seen, setup),
+                              setup.layer_parameters(), layer_activation_bytes(setup));
     StageCosts costs;
     const std::int64_t pieces = by_layer ? layers[s] : 1;
     for (std::int64_t piece = 0; piece < pieces; ++piece) {
       StagePiece& one = costs.pieces.emplace_back();
-      if (first && piece == 0) append(one, embedding, 1);
+      if (first && piece == 0) {
+        append(one,
+               block(embedding_forward(seen, setup), embedding_backward(seen, setup), embedded,
+                     embedding_activation_bytes(setup)),
+               1);
+      }
       append(one, layer, layers[s] / pieces);
-      if (last && piece + 1 == pieces) append(one, head, 1);
+      if (last && piece + 1 == pieces) {
+        append(one,
+               block(head_forward(seen, setup), head_backward(seen, setup),
+                     own_output ? embedded : 0, head_activation_bytes(setup)),
+               1);
+      }
       costs.parameters += one.parameters;
       costs.kept_bytes += one.kept_bytes;
     }
