@@ -122,6 +122,13 @@ std::string certainty_text(const Report::Rules& rules) {
   return text + (rules.not_proven.size() > kNamed ? ", and more" : "");
 }
 
+std::string extraction_text(const Report::Extraction& e) {
+  const std::string text = e.extractor + ", " + e.status;
+  if (e.status == "optimal") return text;
+  if (e.bound_s <= 0) return text + " (no bound proven)";
+  return text + " (nothing in the e-graph costs less than " + base::format_seconds(e.bound_s) + ")";
+}
+
 double gap(const Report::Extraction& e) { return e.cost_s > 0 ? 1 - e.bound_s / e.cost_s : 0; }
 
 void add_sizes(base::TextTable& table, const Report::Sizes& s) {
@@ -312,11 +319,7 @@ const base::ReportTable<Report::Growth>& Report::Growth::table() {
 const base::ReportTable<Report::Extraction>& Report::Extraction::table() {
   using E = Extraction;
   static const base::ReportTable<E> rows{
-      {{"extractor", "the extractor", &E::extractor, "extraction",
-        [](const E& e) {
-          return e.extractor + ", " + e.status +
-                 (e.status == "optimal" ? "" : " (no bound proven)");
-        }},
+      {{"extractor", "the extractor", &E::extractor, "extraction", extraction_text},
        {"cost", "cost of the cheapest candidate, in seconds", &E::cost_s},
        {"bound", "no equal graph costs less, in seconds", &E::bound_s},
        {"gap", "1 - bound / cost", [](const E& e) { return Json(gap(e)); }},

@@ -56,5 +56,20 @@ TEST(OptimizeReport, SumsUpForPeople) {
   EXPECT_NE(text.find("not made (--no-check)"), std::string::npos) << text;
 }
 
+TEST(OptimizeReport, SaysHowFarExtractionIsFromTheOptimum) {
+  const auto summary = [](const std::string& status, double bound_s) {
+    OptimizeReport report;
+    report.extraction.extractor = "auto";
+    report.extraction.status = status;
+    report.extraction.bound_s = bound_s;
+    return report.summary();
+  };
+  EXPECT_NE(summary("optimal", 2e-3).find("auto, optimal\n"), std::string::npos);
+  EXPECT_NE(summary("feasible", 0).find("auto, feasible (no bound proven)"), std::string::npos);
+  EXPECT_NE(summary("feasible", 1e-3).find("nothing in the e-graph costs less than 1.00 ms"),
+            std::string::npos)
+      << summary("feasible", 1e-3);
+}
+
 }  // namespace
 }  // namespace egret::driver
