@@ -56,7 +56,7 @@ base::Result<Cluster> cluster_called(const std::string& name, const std::string&
   }
   for (const SystemPreset& preset : system_presets()) {
     if (machine) break;
-    names.emplace_back(preset.name);
+    if (std::ranges::find(names, preset.name) == names.end()) names.emplace_back(preset.name);
     if (preset.name != name) continue;
     EGRET_ASSIGN_OR_RETURN(const System system, parse_system(preset.toml, preset.name));
     return cluster_of(system, mesh);

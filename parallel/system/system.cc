@@ -45,7 +45,7 @@ base::Result<System> system_called(const std::string& name) {
   if (name.find_first_of("./") == std::string::npos) {
     return base::usage_error("unknown machine '" + name +
                              "' (the name of a machine file ends in .toml)" +
-                             base::did_you_mean(name, names));
+                             base::known_names(name, names));
   }
   EGRET_ASSIGN_OR_RETURN(const std::string toml, base::read_file(name, kMostSystemBytes));
   return parse_system(toml, name);
