@@ -28,8 +28,10 @@ using Call = int (*)(const void* const* in, void* out, int* failure, int backwar
 
 // A sanitized test sanitizes the kernels too.
 #if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
 constexpr const char* kFlags = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=all";
 #else
+constexpr bool kSanitized = false;
 constexpr const char* kFlags = "-O0";
 #endif
 
@@ -39,8 +41,7 @@ constexpr const char* kFlags = "-O0";
 class Exact {
  public:
   Exact(std::size_t bytes, Target target, bool at_end) : bytes_(bytes) {
-#if !defined(__SANITIZE_ADDRESS__)
-    if (target == Target::kHost) {
+    if (target == Target::kHost && !kSanitized) {
       const std::size_t pages = (bytes + kPage - 1) / kPage * kPage;
       void* mapped = ::mmap(nullptr, pages + 2 * kPage, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -50,7 +51,6 @@ class Exact {
       ::mprotect(mapped_.data() + kPage + pages, kPage, PROT_NONE);
       begin_ = mapped_.data() + kPage + (at_end ? pages - bytes : 0);
     }
-#endif
     if (mapped_.empty()) {
       memory_.reset(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
       begin_ = memory_.get();
