@@ -234,7 +234,9 @@ void fill_tensor_header(onnx::TensorProto& proto, const Tensor& tensor, std::str
 
 void fill_tensor_proto(onnx::TensorProto& proto, const Tensor& tensor, std::string_view name) {
   fill_tensor_header(proto, tensor, name);
-  proto.set_raw_data(tensor.data().data(), tensor.data().size());
+  // set_raw_data(pointer, size) would copy twice.
+  proto.mutable_raw_data()->assign(reinterpret_cast<const char*>(tensor.data().data()),
+                                   tensor.data().size());
 }
 
 namespace {
