@@ -38,6 +38,7 @@ struct OptimizeOptions {
   std::string backend = "cpu";
   std::string engine;                     // where candidates are raced and checked; empty: backend
   std::string engine_python = "python3";  // EngineOptions::python
+  std::string oracle = "auto";            // an engine, "none", or "auto" (driver/oracle.h)
   std::string kernels_from = "backend";   // who divides the result into kernels; or "egraph"
   std::string precision = "f32";  // of plans that are measured and checked (backends/precision.h)
   double error_budget = 0;        // relative, of the outputs; 0: none is allowed

@@ -43,6 +43,10 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
        {"backend", &O::backend, backends::kBackendHelp},
        {"engine", &O::engine, std::string(kEngineHelp)},
        {"engine-python", &O::engine_python, std::string(kEnginePythonHelp)},
+       {"oracle", &O::oracle,
+        "Engine that runs the given and the written file and compares their outputs, since the own "
+        "check cannot see mistakes of the import: a name as in --engine, or none. auto: "
+        "onnxruntime, if the Python has it, but not with --quick or --no-check"},
        {"kernels-from", &O::kernels_from,
         "Who divides the graph into kernels: the backend, after the graph is chosen, or the "
         "extraction, together with it",

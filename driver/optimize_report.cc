@@ -175,6 +175,16 @@ std::string check_text(const Report& r) {
   return r.status == "unchanged" ? "not made" : "not made (--no-check)";
 }
 
+std::string oracle_text(const Report::Oracle& o) {
+  if (!o.made) return o.note;
+  std::string text = o.engine + ": largest error " + base::format_short(o.max_error) + ", bound " +
+                     base::format_short(o.bound) + ", passed";
+  for (std::size_t i = 0; i < o.sizes.size(); ++i) text += (i == 0 ? ", at " : "; ") + o.sizes[i];
+  for (std::size_t i = 0; i < o.unknown_outputs.size(); ++i)
+    text += (i == 0 ? ", without output " : ", ") + o.unknown_outputs[i];
+  return text;
+}
+
 std::string result_text(const Report& r) {
   if (r.status == "improved") return "improved";
   if (r.status == "rewritten") {
@@ -368,6 +378,33 @@ const base::ReportTable<Report::Check>& Report::Check::table() {
   return rows;
 }
 
+// The output that comes nearest to its bound stands for all.
+void Report::Oracle::add(const CheckReport& sample) {
+  const bool nearer = sample.max_error * bound >= max_error * sample.bound;
+  if (!nearer && bound > 0) return;
+  max_error = sample.max_error;
+  bound = sample.bound;
+}
+
+const base::ReportTable<Report::Oracle>& Report::Oracle::table() {
+  using O = Oracle;
+  const auto if_made = [](double O::*member) {
+    return [member](const O& o) { return o.made ? Json(o.*member) : Json(); };
+  };
+  static const base::ReportTable<O> rows{
+      {{"made", "whether the written file was compared with the given one", &O::made},
+       {"engine", "the engine that ran both (--oracle), with its version", &O::engine},
+       {"max_error", "largest difference of an output there, of the one nearest to its bound",
+        if_made(&O::max_error)},
+       {"bound", "the difference that rounding explains", if_made(&O::bound)},
+       {"sizes", "the open sizes at which both ran", &O::sizes},
+       {"unknown_outputs", "outputs that were not compared, since their sizes depend on data",
+        &O::unknown_outputs},
+       {"note", "why they were not compared; empty: they were, or no engine was asked for",
+        &O::note}}};
+  return rows;
+}
+
 Json Report::to_json() const {
   Json json = base::versioned_json();
   json.set("status", status);
@@ -396,6 +433,11 @@ Json Report::to_json() const {
     Check::table().add_to(outputs, check);
     json.set("check", std::move(outputs));
   }
+  if (oracle.made || !oracle.note.empty()) {
+    Json outputs = Json::object();
+    Oracle::table().add_to(outputs, oracle);
+    json.set("oracle", std::move(outputs));
+  }
   Json phases = Json::object();
   for (const auto& [name, spent] : seconds_by_phase) phases.set(name, spent);
   json.set("machine", machine);
@@ -413,7 +455,9 @@ base::TextTable Report::closing_table() const {
   if (!sizes.at.empty()) add_sizes(table, sizes);
   if (!binding.sizes.empty()) Binding::table().add_to(table, binding);
   if (precision.budget > 0) Precision::table().add_to(table, precision);
-  table.row({"check", check_text(*this)});
+  const std::string other = oracle_text(oracle);
+  table.row({"check", (other.empty() ? "" : "own interpreter: ") + check_text(*this)});
+  if (!other.empty()) table.row({"", other});
   table.row({"result", result_text(*this)});
   std::string phases;
   for (const auto& [name, spent] : seconds_by_phase)
@@ -436,7 +480,8 @@ std::string Report::documentation() {
          section("Saturation or search", Growth::table().documentation()) +
          section("`extraction`", Extraction::table().documentation()) +
          section("`precision`, with `--error-budget`", Precision::table().documentation()) +
-         section("`check`", Check::table().documentation());
+         section("`check`", Check::table().documentation()) +
+         section("`oracle`, with an engine at hand", Oracle::table().documentation());
 }
 
 }  // namespace egret::driver

@@ -165,6 +165,19 @@ struct OptimizeReport {
     static const base::ReportTable<Check>& table();
   };
 
+  // The written file against the given one, in an engine (driver/oracle.h).
+  struct Oracle {
+    bool made = false;
+    std::string engine;  // with its version
+    double max_error = 0;
+    double bound = 0;
+    std::vector<std::string> sizes{};            // "batch=1", where sizes are open
+    std::vector<std::string> unknown_outputs{};  // not compared
+    std::string note;                            // why none was made, if the user should know
+    void add(const CheckReport& sample);
+    static const base::ReportTable<Oracle>& table();
+  };
+
   // "improved": measured, and faster than the original beyond noise; "rewritten": another graph,
   // as fast as the original or not measured; "unchanged": the original.
   std::string status;
@@ -180,6 +193,7 @@ struct OptimizeReport {
   Extraction extraction;
   Precision precision;
   Check check;
+  Oracle oracle;
   double seconds = 0;
   std::vector<std::pair<std::string, double>> seconds_by_phase;
   std::map<std::string, std::string> manifest;  // what the result depends on; goes into the file

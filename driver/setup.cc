@@ -131,6 +131,8 @@ base::Status check_budget(const OptimizeOptions& options) {
 
 base::Result<Setup> prepare(const OptimizeOptions& options) {
   EGRET_RETURN_IF_ERROR(check_budget(options));
+  if (options.oracle != "auto" && options.oracle != "none")
+    EGRET_RETURN_IF_ERROR(check_engine_name(options.oracle));
   EGRET_ASSIGN_OR_RETURN(auto rules, rules_of(options));
   EGRET_ASSIGN_OR_RETURN(const Method method, method_of(options));
   EGRET_ASSIGN_OR_RETURN(auto forbidden, ForbiddenOperators::named(options.forbid));

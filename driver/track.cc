@@ -2,30 +2,16 @@
 #include "driver/track.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
 
 #include "backends/timing/measure.h"
+#include "driver/engine_signature.h"
 #include "driver/load_in_engine.h"
 #include "driver/measure/batch_plan.h"
 #include "ir/evaluate/given_inputs.h"
 #include "ir/evaluate/input_draws.h"
-#include "ir/graph/open_sizes.h"
 #include "ir/ops/opaque.h"
 
 namespace egret::driver {
-namespace {
-
-// Those sizes that inputs have; others depend on data.
-ir::SymbolValues of_inputs(const ir::Graph& graph, const ir::SymbolValues& sizes) {
-  ir::SymbolValues found;
-  for (const std::string& name : ir::open_sizes(graph)) {
-    if (const auto size = sizes.find(name); size != sizes.end()) found.insert(*size);
-  }
-  return found;
-}
-
-}  // namespace
 
 Track::Track(const ir::Graph& program, const ir::Graph& original, const Setup& setup,
              const OptimizeOptions& options, const rules::OpenSizes* open)
@@ -35,47 +21,19 @@ Track::Track(const ir::Graph& program, const ir::Graph& original, const Setup& s
       open_(open),
       undefined_(original.inputs().size() != program.inputs().size()) {
   if (!in_engine()) return;
-  const frontends::OnnxModelInfo* info = options.written_like.get();
-  const bool foreign = info != nullptr && !info->foreign_inputs.empty();
-  const ir::SymbolValues sizes = of_inputs(program, examples());
-  const auto has_tensor_type = [&](const std::string& name) {
-    return info == nullptr || !info->untyped_values.contains(name);
-  };
-  const auto is_known = [&](ir::NodeId id) {
-    return std::ranges::all_of(ir::symbols_of(program.node(id).type.dims),
-                               [&](const std::string& name) { return sizes.contains(name); });
-  };
-  whole_ = !foreign && std::ranges::all_of(program.inputs(), [&](ir::NodeId id) {
-    return is_known(id) && has_tensor_type(program.node(id).name);
-  });
-  knows_outputs_ = std::ranges::all_of(program.outputs(), [&](const ir::Graph::Output& output) {
-    return is_known(output.node) && has_tensor_type(output.name);
-  });
   // The program's inputs are the first ones of the original.
   draws_ = ir::input_draws(original);
   draws_.resize(program.inputs().size());
+  const EngineSignature seen =
+      engine_signature(program, options.written_like.get(), draws_, examples());
+  whole_ = seen.takes_inputs;
+  knows_outputs_ = seen.unknown_outputs.empty();
 }
 
 // The inputs of the program, and its outputs if they are to be fetched.
 ir::Graph Track::signature(const ir::SymbolValues& sizes) const {
-  ir::Graph signature;
-  const ir::SymbolValues known = of_inputs(program_, sizes);
-  std::map<std::string, ir::Draw> draws;
-  for (std::size_t i = 0; i < program_.inputs().size(); ++i) {
-    const ir::Node& input = program_.node(program_.inputs()[i]);
-    signature.append({.kind = ir::NodeKind::kInput,
-                      .type = rules::at_sizes(input.type, known),
-                      .name = input.name});
-    draws[input.name] = draws_[i];
-  }
-  ir::add_draws(signature, draws);
-  if (!knows_outputs_) return signature;
-  for (const ir::Graph::Output& output : program_.outputs()) {
-    ir::Node value{.kind = ir::NodeKind::kConstant,
-                   .type = rules::at_sizes(program_.node(output.node).type, known)};
-    signature.add_output(output.name, signature.append(std::move(value)));
-  }
-  return signature;
+  return engine_signature(program_, options_.written_like.get(), draws_, sizes, knows_outputs_)
+      .graph;
 }
 
 base::Result<Track::Plan> Track::plan_of(const ir::Graph& graph,

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "driver/models/read_model.h"
 #include "driver/optimize.h"
+#include "driver/oracle.h"
 #include "frontends/onnx.h"
 
 namespace egret::driver {
@@ -20,6 +21,13 @@ namespace egret::driver {
 base::Result<frontends::ExportedModel> written_model(const OptimizeResult& result,
                                                      const frontends::ImportedModel& read,
                                                      const ModelSource* as_given,
+                                                     std::string_view egret_version,
+                                                     const std::string& external_data_path);
+
+// The same, compared with the given file by the oracle that the options ask for. The report says
+// what came of it. Errors also: mismatch where the two differ.
+base::Result<frontends::ExportedModel> checked_model(OptimizeResult& result,
+                                                     const OracleQuestion& question,
                                                      std::string_view egret_version,
                                                      const std::string& external_data_path);
 

@@ -81,7 +81,8 @@ class EngineProcess {
   }
 
   // The answer to a request, of which "ok" is true. Errors: unsupported with the engine's reason
-  // where it is false; unavailable for an answer that is none.
+  // where it is false, mismatch where "differs" is true besides; unavailable for an answer that is
+  // none.
   Result<Json> ask(const Json& request, double seconds) {
     // The process may be a shell, which says nothing of the engine.
     const std::string who = "engine " + name_;
@@ -99,8 +100,11 @@ class EngineProcess {
     }
     if (fine->as_bool().value()) return *std::move(answer);
     const Json* reason = answer->find("error");
-    return base::unsupported("engine " + name_ + ": " +
-                             (reason != nullptr ? reason->scalar_text() : "no reason given"));
+    const std::string text =
+        "engine " + name_ + ": " + (reason != nullptr ? reason->scalar_text() : "no reason given");
+    const Json* differs = answer->find("differs");
+    const bool is_other = differs != nullptr && differs->is_bool() && differs->as_bool().value();
+    return is_other ? base::mismatch(text) : base::unsupported(text);
   }
 
  private:
@@ -277,6 +281,16 @@ std::vector<std::string> engine_names() {
   return names;
 }
 
+Status check_engine_name(std::string_view name) {
+  if (name.starts_with(kExec)) return base::ok();
+  const auto* const row = std::ranges::find(kRunners, name, &RunnerRow::name);
+  if (row != std::end(kRunners)) return base::ok();
+  std::string known;
+  for (const std::string& each : engine_names()) known += each + ", ";
+  return base::usage_error("unknown engine '" + std::string(name) + "'; known are " + known +
+                           "and exec:COMMAND" + base::did_you_mean(name, engine_names()));
+}
+
 const base::OptionTable<EngineChoice>& EngineChoice::table() {
   using E = EngineChoice;
   static const base::OptionTable<E> rows{
@@ -292,18 +306,14 @@ Result<std::unique_ptr<Engine>> Engine::start(std::string_view name, const Engin
   if (name.starts_with(kExec)) {
     command = {"/bin/sh", "-c", std::string(name.substr(kExec.size()))};
   } else {
+    EGRET_RETURN_IF_ERROR(check_engine_name(name));
     const auto* const row = std::ranges::find(kRunners, name, &RunnerRow::name);
-    if (row == std::end(kRunners)) {
-      std::string known;
-      for (const std::string& each : engine_names()) known += each + ", ";
-      return base::usage_error("unknown engine '" + std::string(name) + "'; known are " + known +
-                               "and exec:COMMAND" + base::did_you_mean(name, engine_names()));
-    }
     command = {options.python, "-u", "-c", std::string(engine_runner()), std::string(name)};
     remedy = "; it needs " + std::string(row->package) +
              " in the Python that --engine-python names (" + options.python + ")";
   }
   auto engine = std::unique_ptr<Engine>(new Engine(std::string(name), std::move(command), options));
+  engine->keeps_process_ = options.keep_process;
   auto process = EngineProcess::start(engine->name_, engine->command_);
   auto answer = process.ok() ? (*process)->ask(Json::object().set("op", "version"), kStartSeconds)
                              : Result<Json>(process.status());
@@ -311,6 +321,7 @@ Result<std::unique_ptr<Engine>> Engine::start(std::string_view name, const Engin
   const Json* version = answer->find("version");
   engine->version_ =
       engine->name_ + " " + (version != nullptr ? version->scalar_text() : "of unknown version");
+  if (options.keep_process) engine->kept_ = *std::move(process);
   return engine;
 }
 
@@ -338,11 +349,12 @@ Result<std::shared_ptr<EngineProcess>> Engine::process_with(const Json& load) co
 
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::plan_of(File file, const ir::Graph& graph,
                                                                   int threads) const {
-  const Json load = Json::object()
-                        .set("op", "load")
-                        .set("model", file.path)
-                        .set("threads", threads > 0 ? threads : backends::available_threads())
-                        .set("profile", file.profiled != nullptr);
+  Json load = Json::object()
+                  .set("op", "load")
+                  .set("model", file.path)
+                  .set("threads", threads > 0 ? threads : backends::available_threads())
+                  .set("profile", file.profiled != nullptr);
+  if (!options_.optimizes) load.set("optimize", false);
   EGRET_ASSIGN_OR_RETURN(auto process, process_with(load));
   return std::unique_ptr<backends::ExecutablePlan>(
       std::make_unique<EnginePlan>(graph, std::move(process), std::move(file.folder),

@@ -26,10 +26,14 @@ struct EngineOptions {
   std::string python = "python3";
   double load_seconds = 600;  // limit of loading a model
   double run_seconds = 600;   // limit of one run
+  bool optimizes = true;      // whether the engine may rewrite the models that it loads
+  bool keep_process = false;  // Engine::keep_process(), from the start
 };
 
 // Names of engines with a runner: "onnxruntime", "openvino", ...
 std::vector<std::string> engine_names();
+// Errors: usage_error for an unknown name, with a suggestion. exec:COMMAND is always one.
+base::Status check_engine_name(std::string_view name);
 // Help of options that set them.
 inline constexpr std::string_view kEngineHelp =
     "Engine that runs the models: onnxruntime, openvino or torch of a Python, tensorrt by its "

@@ -34,6 +34,8 @@ def dtype_of(name):
 
 
 class OnnxRuntime:
+    optimizes = True
+
     def __init__(self):
         import onnxruntime
 
@@ -45,6 +47,8 @@ class OnnxRuntime:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
+        if not self.optimizes:
+            options.graph_optimization_level = self.package.GraphOptimizationLevel.ORT_DISABLE_ALL
         # Threads spin within a run, and not beyond it: another engine runs next.
         options.add_session_config_entry("session.force_spinning_stop", "1")
         if profile:
@@ -312,14 +316,18 @@ def read(tensor):
     return array.reshape(tensor["shape"])
 
 
+class OtherType(Exception):
+    """An output is not of the type that Egret expects."""
+
+
 def write(tensor, array):
     expected = dtype_of(tensor["type"])
     if isinstance(array, list):  # numbers without a type or shape of their own
         array = np.array(array, dtype=expected).reshape(tensor["shape"])
     if array.dtype != expected:
-        raise TypeError(f"output {tensor['name']} is {array.dtype}, not {expected}")
+        raise OtherType(f"output {tensor['name']} is {array.dtype}, not {expected}")
     if list(array.shape) != tensor["shape"]:
-        raise TypeError(f"output {tensor['name']} has shape {list(array.shape)}, not {tensor['shape']}")
+        raise OtherType(f"output {tensor['name']} has shape {list(array.shape)}, not {tensor['shape']}")
     np.ascontiguousarray(array).tofile(tensor["file"])
 
 
@@ -328,6 +336,7 @@ def answer(engine, request):
     if operation == "version":
         return {"version": engine.version}
     if operation == "load":
+        engine.optimizes = request.get("optimize", True)
         engine.load(request["model"], request["threads"], request.get("profile", False))
         return {}
     if operation == "inputs":
@@ -356,6 +365,8 @@ def main():
         try:
             engine = engine or ENGINES[sys.argv[1]]()
             reply = {"ok": True, **answer(engine, json.loads(line))}
+        except OtherType as error:
+            reply = {"ok": False, "error": str(error), "differs": True}
         except Exception as error:  # an engine may raise anything
             reply = {"ok": False, "error": f"{type(error).__name__}: {error}"}
         answers.write(json.dumps(reply) + "\n")

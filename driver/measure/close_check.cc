@@ -34,16 +34,11 @@ std::optional<double> close_difference(const ir::Tensor& a, const ir::Tensor& b,
 
 // Nothing where an output is not finite, or differs by more than usual rounding: the thorough check
 // then decides.
-base::Result<std::optional<CheckReport>> compare_closely(const ir::Graph& original,
-                                                         backends::ExecutablePlan& before,
-                                                         backends::ExecutablePlan& after,
-                                                         const CheckOptions& how) {
+std::optional<CheckReport> agree_closely(const ir::Graph& original,
+                                         const std::vector<ir::Tensor>& expected,
+                                         const std::vector<ir::Tensor>& got,
+                                         const CheckOptions& how) {
   constexpr double kUnits = 128;  // of rounding, in proportion to an output's largest element
-  base::Random random(how.seed);
-  std::vector<ir::Tensor> inputs = ir::random_inputs(original, random);
-  ir::put_given(original, how.given, inputs);
-  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> expected, before.run(inputs));
-  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> got, after.run(inputs));
   CheckReport report;
   report.passed = true;
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -54,7 +49,7 @@ base::Result<std::optional<CheckReport>> compare_closely(const ir::Graph& origin
     const bool few_digits = dtype == ir::DType::kF16 || dtype == ir::DType::kBF16;
     const double tolerance = (few_digits ? 4 : kUnits) * roundoff;
     const auto difference = close_difference(expected[i], got[i], tolerance);
-    if (!difference) return std::optional<CheckReport>();
+    if (!difference) return std::nullopt;
     double largest = 0;
     for (std::int64_t k = 0; k < expected[i].elements(); ++k)
       largest = std::max(largest, std::abs(expected[i].f64_at(k)));
@@ -67,7 +62,19 @@ base::Result<std::optional<CheckReport>> compare_closely(const ir::Graph& origin
       report.bound = tolerance * largest;
     }
   }
-  return std::optional(std::move(report));
+  return report;
+}
+
+base::Result<std::optional<CheckReport>> compare_closely(const ir::Graph& original,
+                                                         backends::ExecutablePlan& before,
+                                                         backends::ExecutablePlan& after,
+                                                         const CheckOptions& how) {
+  base::Random random(how.seed);
+  std::vector<ir::Tensor> inputs = ir::random_inputs(original, random);
+  ir::put_given(original, how.given, inputs);
+  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> expected, before.run(inputs));
+  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> got, after.run(inputs));
+  return agree_closely(original, expected, got, how);
 }
 
 }  // namespace egret::driver

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "backends/backend.h"
 #include "base/status.h"
@@ -19,5 +20,11 @@ base::Result<std::optional<CheckReport>> compare_closely(const ir::Graph& origin
                                                          backends::ExecutablePlan& before,
                                                          backends::ExecutablePlan& after,
                                                          const CheckOptions& how);
+
+// The same for outputs at hand. `original` gives their names.
+std::optional<CheckReport> agree_closely(const ir::Graph& original,
+                                         const std::vector<ir::Tensor>& expected,
+                                         const std::vector<ir::Tensor>& got,
+                                         const CheckOptions& how);
 
 }  // namespace egret::driver

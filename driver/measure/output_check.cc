@@ -8,6 +8,7 @@
 #include "base/formats/units.h"
 #include "base/hash.h"
 #include "base/random.h"
+#include "driver/measure/output_errors.h"
 #include "ir/evaluate/input_draws.h"
 #include "ir/evaluate/interpreter.h"
 #include "ir/nest/work.h"
@@ -78,107 +79,6 @@ constexpr int kMostIdleRuns = 4;
 
 // An output whose rounding errors may be as large as a tenth of itself shows nothing.
 constexpr double kConclusive = 0.1;
-// The largest finite difference of two tensors.
-double spread(const ir::Tensor& a, const ir::Tensor& b) {
-  double largest = 0;
-  for (std::int64_t i = 0; i < a.elements(); ++i) {
-    const double difference = std::abs(a.f64_at(i) - b.f64_at(i));
-    if (std::isfinite(difference)) largest = std::max(largest, difference);
-  }
-  return largest;
-}
-
-double magnitude(const ir::Tensor& a) {
-  double largest = 0;
-  for (std::int64_t i = 0; i < a.elements(); ++i) {
-    if (std::isfinite(a.f64_at(i))) largest = std::max(largest, std::abs(a.f64_at(i)));
-  }
-  return largest;
-}
-
-// Infinities must be the same infinity; NaN goes with NaN.
-double distance(double expected, double got) {
-  if (std::isnan(expected) || std::isnan(got)) {
-    return std::isnan(expected) && std::isnan(got) ? 0 : std::numeric_limits<double>::infinity();
-  }
-  return expected == got ? 0 : std::abs(expected - got);
-}
-
-// Where no element of an output is finite, the model overflows before it. A kernel may then
-// subtract infinities (Winograd's convolutions do), so NaN and an infinity are not told apart.
-void compare_reals(const ir::Tensor& expected, const ir::Tensor& got, OutputError& error) {
-  const auto elements = std::views::iota(std::int64_t{0}, expected.elements());
-  const bool shows_nothing = std::ranges::none_of(
-      elements, [&](std::int64_t i) { return std::isfinite(expected.f64_at(i)); });
-  for (const std::int64_t i : elements) {
-    if (shows_nothing && !std::isfinite(got.f64_at(i))) continue;
-    const double difference = distance(expected.f64_at(i), got.f64_at(i));
-    error.max_error = std::max(error.max_error, difference);
-    if (difference > error.bound) ++error.wrong;
-  }
-}
-
-// The elements of an output that are beyond the bound and not explained.
-class Unexplained {
- public:
-  Unexplained(const ir::Tensor& expected, const ir::Tensor& got, double bound)
-      : expected_(expected), got_(got), bound_(bound) {
-    for (std::int64_t i = 0; i < expected.elements(); ++i) {
-      if (difference(i) > bound_) elements_.push_back(i);
-    }
-  }
-
-  bool any() const { return !elements_.empty(); }
-
-  // Drops those that rounding moves as far in this run; with `anywhere`, as far as it moves any
-  // element. Returns how many.
-  std::int64_t explain_by(const ir::Tensor& moved, bool anywhere) {
-    const double largest = anywhere ? spread(expected_, moved) : 0;
-    return static_cast<std::int64_t>(std::erase_if(elements_, [&](std::int64_t i) {
-      const double move = std::max(largest, distance(expected_.f64_at(i), moved.f64_at(i)));
-      return std::isfinite(move) && difference(i) <= bound_ + move;
-    }));
-  }
-
-  // The largest difference of these and of all elements within the bound.
-  double largest() const {
-    double largest = 0;
-    for (std::int64_t i = 0; i < expected_.elements(); ++i) {
-      if (difference(i) <= bound_) largest = std::max(largest, difference(i));
-    }
-    for (const std::int64_t i : elements_) largest = std::max(largest, difference(i));
-    return largest;
-  }
-
- private:
-  double difference(std::int64_t i) const { return distance(expected_.f64_at(i), got_.f64_at(i)); }
-
-  const ir::Tensor& expected_;
-  const ir::Tensor& got_;
-  double bound_;
-  std::vector<std::int64_t> elements_;
-};
-
-using Runs = std::vector<std::vector<ir::Tensor>>;  // by run, then by output
-
-// An integer output (an index of a maximum, say) is either right or wrong. An element that changes
-// in a disturbed run is left out: rounding alone can change it.
-void compare_integers(const ir::Tensor& expected, const Runs& disturbed, std::size_t output,
-                      const ir::Tensor& got, OutputError& error) {
-  for (std::int64_t i = 0; i < expected.elements(); ++i) {
-    if (expected.i64_at(i) == got.i64_at(i)) continue;
-    const bool unstable = std::ranges::any_of(
-        disturbed, [&](const auto& run) { return run[output].i64_at(i) != expected.i64_at(i); });
-    if (unstable) {
-      ++error.unstable;
-      continue;
-    }
-    ++error.wrong;
-    error.max_error = std::max(error.max_error, std::abs(static_cast<double>(expected.i64_at(i)) -
-                                                         static_cast<double>(got.i64_at(i))));
-  }
-}
-
 // Not finite, where it should be.
 bool overflows(const ir::Tensor& expected, const ir::Tensor& got, std::int64_t i) {
   return std::isfinite(expected.f64_at(i)) && !std::isfinite(got.f64_at(i));
@@ -197,22 +97,6 @@ std::string overflow_text(const CheckReport& report) {
   }
   return "'" + found->output + "' is not finite in " + base::counted(found->overflowed, "element") +
          original;
-}
-
-// Of one more sample.
-void add_up(OutputError& sum, const OutputError& error) {
-  sum.max_error = std::max(sum.max_error, error.max_error);
-  sum.bound = std::max(sum.bound, error.bound);
-  sum.elements += error.elements;
-  sum.wrong += error.wrong;
-  sum.unstable += error.unstable;
-  sum.overflowed += error.overflowed;
-  sum.original_overflowed += error.original_overflowed;
-}
-
-double badness(const OutputError& error) {
-  if (error.max_error == 0) return 0;
-  return error.bound > 0 ? error.max_error / error.bound : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
@@ -357,13 +241,15 @@ base::Status OutputCheck::add_sample(const ir::Graph& reference, std::vector<ir:
   return base::ok();
 }
 
-base::Status OutputCheck::leave_out_unstable(const Sample& sample, std::span<const ir::Tensor> got,
+base::Status OutputCheck::leave_out_unstable(const Sample& sample,
+                                             std::span<const ir::Tensor> expected,
+                                             std::span<const ir::Tensor> got,
                                              std::vector<OutputError>& errors) const {
   std::vector<std::pair<std::size_t, Unexplained>> open;
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (errors[i].wrong == 0 || !ir::is_float(outputs_[i].type.dtype)) continue;
     if (!sample.conclusive[i]) continue;  // what the original does in f32 is the bound there
-    open.emplace_back(i, Unexplained(sample.expected[i], got[i], errors[i].bound));
+    open.emplace_back(i, Unexplained(sample.expected[i], expected[i], got[i], errors[i].bound));
   }
   const auto any_open = [&] {
     return std::ranges::any_of(open, [](const auto& each) { return each.second.any(); });
@@ -467,21 +353,15 @@ base::Result<CheckReport> OutputCheck::check(const Run& run, const Run& run_orig
         error.bound = std::max(report.outputs[i].bound, bound_of(sample, i));
         compare_reals(expected, got[i], error);
       } else {
-        compare_integers(expected, sample.disturbed, i, got[i], error);
+        compare_integers(expected, sample.disturbed, i, expected, got[i], error);
       }
     }
     EGRET_RETURN_IF_ERROR(allow_errors_of_original(sample, run_original, got, errors));
-    EGRET_RETURN_IF_ERROR(leave_out_unstable(sample, got, errors));
+    EGRET_RETURN_IF_ERROR(leave_out_unstable(sample, sample.expected, got, errors));
     EGRET_RETURN_IF_ERROR(find_overflows(sample, got, errors));
-    for (std::size_t i = 0; i < got.size(); ++i) add_up(report.outputs[i], errors[i]);
+    for (std::size_t i = 0; i < got.size(); ++i) report.outputs[i].add(errors[i]);
   }
-  report.passed =
-      std::ranges::all_of(report.outputs, [](const OutputError& e) { return e.wrong == 0; });
-  if (!report.outputs.empty()) {
-    const auto worst = std::ranges::max_element(report.outputs, {}, badness);
-    report.max_error = worst->max_error;
-    report.bound = worst->bound;
-  }
+  report.settle();
   return report;
 }
 

@@ -60,6 +60,8 @@ struct OutputError {
   // where the original itself is not finite once it computes in f32.
   std::int64_t overflowed = 0;
   std::int64_t original_overflowed = 0;
+
+  void add(const OutputError& sample);  // one more sample of the same output
 };
 
 struct CheckReport {
@@ -68,6 +70,9 @@ struct CheckReport {
   double max_error = 0;  // of the output that comes nearest to (or furthest beyond) its bound
   double bound = 0;
   std::vector<OutputError> outputs;
+
+  // Sets the verdict and the worst output from `outputs`.
+  void settle();
 };
 
 // "largest error 1e-7, bound 2e-6, passed", how much is left out, what makes the check say little,
@@ -95,6 +100,14 @@ class OutputCheck {
   using Run = std::function<base::Result<std::vector<ir::Tensor>>(std::span<const ir::Tensor>)>;
   base::Result<CheckReport> check(const Run& run, const Run& run_original = {}) const;
 
+  // Compares two runs of the same engine or backend with each other, by sample and output. The
+  // reference only says how far rounding moves each output, so that it need not be right: its
+  // values are not expected of either. Each run may be as far from the exact value as the bound, so
+  // they may differ by twice of it. Left out are elements that are not finite in the original run
+  // where the reference is: it overflowed there.
+  base::Result<CheckReport> agreement(std::span<const std::vector<ir::Tensor>> original,
+                                      std::span<const std::vector<ir::Tensor>> result) const;
+
  private:
   struct Sample {
     std::vector<ir::Tensor> inputs;
@@ -113,7 +126,8 @@ class OutputCheck {
                                        const CheckOptions& options);
   double bound_of(const Sample& sample, std::size_t output) const;
   bool is_conclusive(const Sample& sample, std::size_t output) const;
-  base::Status leave_out_unstable(const Sample& sample, std::span<const ir::Tensor> got,
+  base::Status leave_out_unstable(const Sample& sample, std::span<const ir::Tensor> expected,
+                                  std::span<const ir::Tensor> got,
                                   std::vector<OutputError>& errors) const;
   base::Status allow_errors_of_original(const Sample& sample, const Run& run_original,
                                         std::span<const ir::Tensor> got,

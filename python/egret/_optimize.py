@@ -142,8 +142,7 @@ def optimize(
         chosen["rules"] = rules
     elif rules is not None:
         rule_set = rules_for(rules, model)
-    if chosen.get("engine"):
-        chosen.setdefault("engine_python", sys.executable)  # it has the user's packages
+    chosen.setdefault("engine_python", sys.executable)  # it has the user's packages
     own: dict[str, Any] = {"extractor": None, "cost": None}
     for name, value in (("extractor", extractor), ("cost", cost)):
         if callable(value):

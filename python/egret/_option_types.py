@@ -40,6 +40,10 @@ class OptimizeOptions(TypedDict, total=False):
     engine: str
     # Python that has the engine's package: a path, or a name in PATH
     engine_python: str
+    # Engine that runs the given and the written file and compares their outputs, since the own
+    # check cannot see mistakes of the import: a name as in --engine, or none. auto:
+    # onnxruntime, if the Python has it, but not with --quick or --no-check
+    oracle: str
     # Who divides the graph into kernels: the backend, after the graph is chosen, or the
     # extraction, together with it
     kernels_from: Literal["backend", "egraph"]

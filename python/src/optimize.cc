@@ -94,9 +94,13 @@ base::Result<Optimized> optimized(const driver::ModelSource& source, const Argum
   EGRET_ASSIGN_OR_RETURN(driver::OptimizeResult result,
                          driver::optimize(model.graph, how, progress, open ? &*open : nullptr));
   Optimized all;
-  EGRET_ASSIGN_OR_RETURN(all.model,
-                         driver::written_model(result, model, how.model_file.get(), EGRET_VERSION,
-                                               arguments.output.external_data));
+  const driver::OracleQuestion question{.original = source,
+                                        .read = model,
+                                        .options = how,
+                                        .open = open ? &*open : nullptr,
+                                        .progress = progress};
+  EGRET_ASSIGN_OR_RETURN(all.model, driver::checked_model(result, question, EGRET_VERSION,
+                                                          arguments.output.external_data));
   if (!arguments.output.report.empty())
     result.report.kernels = driver::kernels_of(model.graph, result, how, open ? &*open : nullptr);
   all.name = std::filesystem::path(source.path).filename().string();

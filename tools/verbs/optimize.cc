@@ -99,9 +99,13 @@ class Optimize final : public Command {
         driver::optimize(model.graph, options_, console.progress(), open ? &*open : nullptr));
     if (!result.report.predicted.warning.empty()) console.warning(result.report.predicted.warning);
     if (keeps_earlier_file(console, output_.output)) return ExitCode::kLimit;
+    const driver::OracleQuestion question{.original = source,
+                                          .read = model,
+                                          .options = options_,
+                                          .open = open ? &*open : nullptr,
+                                          .progress = console.progress()};
     EGRET_ASSIGN_OR_RETURN(frontends::ExportedModel exported,
-                           driver::written_model(result, model, options_.model_file.get(),
-                                                 build_info().version, external));
+                           driver::checked_model(result, question, build_info().version, external));
     if (!exported.raised_for.empty())
       console.note("the opset is raised for " + exported.raised_for);
     EGRET_RETURN_IF_ERROR(write_model(console, output_.output, exported));

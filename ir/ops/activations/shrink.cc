@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "ir/graph/builder.h"
 #include "ir/graph/operator.h"
 
 namespace egret::ir::ops {
+
+namespace {
+
+base::Result<std::vector<Value>> import(OnnxNode& node) {
+  const Value x = node.input(0);
+  const double bias = node.real("bias", 0);
+  const double lambd = node.real("lambd", 0.5);
+  if (!is_float(node.type(x).dtype) && (bias != std::trunc(bias) || lambd != std::trunc(lambd)))
+    return base::unsupported("Shrink of integers by reals");
+  return only_output(node.builder().add("shrink", {x}, {{"bias", bias}, {"lambd", lambd}}));
+}
+
+}  // namespace
 
 Operator shrink() {
   return primitive("shrink", "x + bias below -lambd, x - bias above lambd, 0 between", {"x"})
@@ -22,7 +36,15 @@ Operator shrink() {
           return select(less(x, -bound), x + bias, select(less(bound, x), x - bias, 0));
         });
       })
-      .onnx("Shrink", 9);
+      .onnx_import("Shrink", import)
+      .onnx_export(
+          [](OnnxWriter& writer) {
+            writer.emit(
+                "Shrink", {writer.input(0)},
+                {{"bias", writer.attrs().real("bias")}, {"lambd", writer.attrs().real("lambd")}});
+            return base::ok();
+          },
+          9);
 }
 
 }  // namespace egret::ir::ops

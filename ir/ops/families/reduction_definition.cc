@@ -64,11 +64,19 @@ bool keeps_single_elements(std::string_view onnx) {
   return std::ranges::find(kNames, onnx) != std::end(kNames);
 }
 
+// Those that end in a logarithm or a root; of integers, ONNX leaves open how it is rounded.
+bool is_of_reals_alone(std::string_view onnx) {
+  static constexpr std::string_view kNames[] = {"ReduceL2", "ReduceLogSum", "ReduceLogSumExp"};
+  return std::ranges::find(kNames, onnx) != std::end(kNames);
+}
+
 // Axes are an attribute up to opset 17 (ReduceSum: 12), an input afterwards; none means all, unless
 // noop_with_empty_axes says none.
 base::Result<std::vector<Value>> import(OnnxNode& node, const std::string& name) {
   const Value x = node.input(0);
   const int rank = node.type(x).rank();
+  if (is_of_reals_alone(node.op_type()) && !is_float(node.type(x).dtype))
+    return base::unsupported(std::string(node.op_type()) + " of integers");
   Integers axes = node.integers("axes", {});
   if (node.has_input(1)) {
     const auto given = node.constant_integers(1);

@@ -303,6 +303,9 @@ base::Result<OnnxWindows> read_windows(const OnnxNode& node, Integers kernel) {
     if (same) {
       split_padding(auto_pad, same_padding(spatial[i]), i, w.pads);
     } else {
+      const Index padded = spatial[i].size + w.pads[i] + w.pads[i + axes];
+      if (padded.is_constant() && padded.constant() < spatial[i].covered)
+        return base::unsupported("ceil_mode with a window beyond the padded input");
       w.ceil_excess[i] = ceil_excess(spatial[i], w.pads[i], w.pads[i + axes]);
     }
   }

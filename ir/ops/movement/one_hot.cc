@@ -37,10 +37,16 @@ OnnxOutputs import(OnnxNode& node) {
       {{"axis", node.axis(node.integer("axis", -1), rank)}, {"depth", depth[0]}}));
 }
 
+// ONNX Runtime has few of the mixtures of types that the specification allows.
+DType type_of_depth(DType indices, DType values) {
+  if (indices == DType::kI64 && values == DType::kI32) return DType::kF32;
+  if (indices == DType::kF32 && !is_float(values)) return DType::kI64;
+  return indices;
+}
+
 base::Status write(OnnxWriter& writer) {
   const Attrs& attrs = writer.attrs();
-  // Of the indices' type: runtimes do not implement every mixture that the specification allows.
-  const DType dtype = writer.input_type(0).dtype;
+  const DType dtype = type_of_depth(writer.input_type(0).dtype, writer.input_type(1).dtype);
   std::string depth;
   if (const Index size = attrs.size("depth"); size.is_constant()) {
     depth = writer.constant(

@@ -160,6 +160,10 @@ OnnxOutputs import_squeeze(OnnxNode& node) {
   const Value x = node.input(0);
   const TensorType& type = node.type(x);
   EGRET_ASSIGN_OR_RETURN(const auto axes, axis_set(node, type.rank()));
+  // An empty list: no axis, as the text of ONNX has it; ONNX Runtime takes it for all.
+  if (axes && std::ranges::find(*axes, true) == axes->end() &&
+      std::ranges::any_of(type.dims, [](Index n) { return is_one(n) || !n.is_constant(); }))
+    return base::unsupported("Squeeze of an empty list of axes, which engines read differently");
   Integers target;
   for (int axis = 0; axis < type.rank(); ++axis) {
     const auto at = static_cast<std::size_t>(axis);

@@ -171,6 +171,8 @@ OnnxOutputs import(OnnxNode& node) {
     if (length.is_constant() && length.constant() < 1)
       return base::bad_input("an empty axis cannot be resized");
     EGRET_ASSIGN_OR_RETURN(const Target target, request.target(i, length));
+    if (target.size.is_constant() && target.size.constant() < 1)
+      return base::unsupported("a scale that leaves an axis without elements");
     const bool stays = decided(target.size == length).value_or(false);
     if (stays && (target.scale == 1 || target.scale == 0) && whole) continue;
     EGRET_ASSIGN_OR_RETURN(const Integers size, open_integers(std::span(&target.size, 1)));
