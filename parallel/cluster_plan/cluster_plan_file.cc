@@ -38,6 +38,7 @@ base::Json to_json(const PlannedStep& step) {
       .set("zero", frame.zero)
       .set("offload", kOffloads[static_cast<std::size_t>(frame.offload)])
       .set("seconds", step.seconds)
+      .set("bound_seconds", step.bound_s)
       .set("mfu", step.mfu)
       .set("fits", step.fits())
       .set("peak_bytes", step.most_bytes());

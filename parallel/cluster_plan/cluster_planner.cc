@@ -60,7 +60,7 @@ class Search {
         if (baseline.exists) consider(baseline.step);
       }
     }
-    if (incumbent() == kNever) find_any();
+    seed();
     search();
     if (pool_.empty()) return failure();
     polish();
@@ -139,32 +139,38 @@ class Search {
     return result;
   }
 
-  // A first plan that fits, where no baseline does: the frames that save memory.
-  void find_any() {
+  // First plans, of frames that are good as a rule. If none fits, of those that save memory.
+  void seed() {
     for (const Offload offload : {Offload::kNone, Offload::kOptimizer, Offload::kActivations}) {
-      auto some = frames(kDivided, [&](const PlanFrame& frame) {
-        return frame.offload == offload && frame.virtual_stages == 1 &&
-               (frame.zero == 1 || frame.zero == 3 || frame.copies() == 1) &&
+      if (offload != Offload::kNone && incumbent() < kNever) break;
+      const std::vector<Candidate> some = frames(kDivided, [&](const PlanFrame& frame) {
+        return frame.offload == offload &&
+               (frame.zero == 1 || (frame.zero == 3 && incumbent() == kNever) ||
+                frame.copies() == 1) &&
                frame.sequence_parallel == (frame.tensor > 1) &&
                prices_.least_memory(frame, 0,
                                     (task_.model.layers + frame.pipeline - 1) / frame.pipeline) <=
                    prices_.memory_of(frame, 0);
       });
       divide(some);
-      for (int round = 0; round < 4 && incumbent() == kNever && !stopped(); ++round)
+      for (int round = 0; round < 4 && !divided_.empty() && !stopped(); ++round) {
+        if (round >= 2 && incumbent() < kNever) break;
         simulate_round();
-      if (incumbent() < kNever || stopped()) break;
+      }
+      divided_.clear();
     }
-    divided_.clear();
     left_out_s_ = kNever;
   }
 
   // Divides the layers of the frames; those that may be better are kept.
   void divide(std::span<const Candidate> candidates) {
     std::vector<double> bounds(candidates.size(), kNever);
+    const double limit = incumbent();
     base::shared_pool().parallel_for(candidates.size(), 4, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end && !base::stop_requested(); ++i) {
-        if (const auto found = trials_.partition(candidates[i].frame)) bounds[i] = found->bound_s;
+        if (const auto found =
+                trials_.partition(candidates[i].frame, {}, PartitionPrice::kBound, limit))
+          bounds[i] = found->bound_s;
       }
     });
     for (std::size_t i = 0; i < candidates.size(); ++i) {

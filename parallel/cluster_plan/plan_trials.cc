@@ -43,9 +43,9 @@ bool PlanTrials::can_simulate(const PlanFrame& frame) const {
 
 std::optional<StagePartition> PlanTrials::partition(const PlanFrame& frame,
                                                     const MemoryMargins& margins,
-                                                    PartitionPrice price) const {
+                                                    PartitionPrice price, double limit_s) const {
   ++partitions_;
-  return partition_stages(prices_, frame, margins, price);
+  return partition_stages(prices_, frame, margins, price, limit_s);
 }
 
 std::optional<PlannedStep> PlanTrials::simulate(const PlanFrame& frame,

@@ -32,8 +32,10 @@ class PlanTrials {
 
   std::int64_t simulations() const { return simulations_; }
   std::int64_t partitions() const { return partitions_; }
-  std::optional<StagePartition> partition(const PlanFrame& frame, const MemoryMargins& margins = {},
-                                          PartitionPrice price = PartitionPrice::kBound) const;
+  std::optional<StagePartition> partition(
+      const PlanFrame& frame, const MemoryMargins& margins = {},
+      PartitionPrice price = PartitionPrice::kBound,
+      double limit_s = std::numeric_limits<double>::infinity()) const;
 
  private:
   const StagePrices& prices_;

@@ -50,10 +50,7 @@ class Terms {
   double constant_s() const {
     double seconds = 0;
     if (!blocking_) seconds += 2 * (p_ * v_ - 1) * send_s_;
-    if (frame_.virtual_stages > 1) {
-      const double backward = prices_.fastest_blocks(frame_).layer[0].backward.device_s;
-      seconds += (p_ - 1) * (static_cast<double>(least_) * backward + (blocking_ ? send_s_ : 0));
-    }
+    if (frame_.virtual_stages > 1 && blocking_) seconds += (p_ - 1) * send_s_;
     return seconds;
   }
 
@@ -81,17 +78,25 @@ class Terms {
       // The forward passes of GPipe all come before.
       const double later =
           frame_.schedule == PipelineKind::kGpipe && !last ? 0 : positive(m_ - p_ + r);
-      // A list of passes ends no earlier than the host has issued them.
-      const PassPrice steady = rank.backward * (m_ - 1) + rank.forward * later;
-      terms.bottleneck = steady.seconds() + (m_ - 1) * backward_sends + later * forward_sends;
+      terms.bottleneck = (m_ - 1) * b + later * f;
     }
-    if (frame_.zero >= 2) {
-      const double exchange = exchange_s(rank, index);
-      terms.bottleneck = std::max(terms.bottleneck + positive(m_ - 2) * slowdown_ * exchange,
-                                  positive(m_ - 2) * exchange);
+    if (price_ == PartitionPrice::kBound) {
+      // What the device must send beside its passes after the first backward pass, which slows them
+      // down: gradients and weights, or copies of activations.
+      const double each =
+          std::max(frame_.zero >= 2 ? exchange_s(rank, index) : 0,
+                   frame_.offload == Offload::kActivations ? copies_s(rank, index) : 0);
+      terms.bottleneck += positive(m_ - 2) * slowdown_ * each;
+      terms.bottleneck = std::max(terms.bottleneck, positive(m_ - 2) * each);
+      // Where sends block, the host is at most one pass ahead.
+      if (blocking_ || frame_.pipeline == 1) {
+        const double ahead = frame_.pipeline == 1 ? 1 : 2;
+        const double host = positive(m_ - ahead) * (rank.backward.host_s + backward_sends) +
+                            positive(m_ - p_ + r - ahead) * (rank.forward.host_s + forward_sends);
+        if (frame_.schedule == PipelineKind::k1F1B && frame_.virtual_stages == 1)
+          terms.bottleneck = std::max(terms.bottleneck, host);
+      }
     }
-    if (frame_.offload == Offload::kActivations && price_ == PartitionPrice::kBound)
-      terms.bottleneck = std::max(terms.bottleneck, positive(m_ - p_) * copies_s(rank, index));
     if (first) {
       terms.sum += prices_.end_of_step_s(frame_, rank.parameters, rank.layers.all(),
                                          rank.backward.seconds());
@@ -101,18 +106,29 @@ class Terms {
 
  private:
   // The first backward pass of rank r, of its last chunk, begins when the first micro-batch has
-  // passed all chunks forward, and the last chunks of the ranks after r backward.
+  // passed all chunks forward, and the last chunks of the ranks after r backward. After the last
+  // one of its first chunk, the first chunks of the ranks before r are left. A chunk of rank r has
+  // at least what is left when the others have the most layers.
   PartitionTerms interleaved(const RankPrice& rank, double r, double f, double forward_sends,
                              double backward_sends, bool last) const {
     const BlockPrices& block = prices_.blocks(frame_, static_cast<std::int64_t>(r));
+    const double layers = static_cast<double>(rank.layers.all());
+    const double others = v_ - 1;
+    const double smallest =
+        std::max(static_cast<double>(least_), layers - others * static_cast<double>(most_));
+    const double largest =
+        std::min(static_cast<double>(most_), layers - others * static_cast<double>(least_));
+    const double once = smallest * block.layer[0].backward.device_s;
     const double ahead = 2 * (p_ - 1 - r) + (v_ - 1) * p_ + 1;
     const double ends =
         (r == 0 ? block.embedding.forward.device_s : 0) + (last ? block.head.forward.device_s : 0);
-    const double chunk = static_cast<double>(most_) * block.layer[0].forward.device_s + ends +
-                         (blocking_ ? send_s_ : 0);
-    const PassPrice steady = rank.backward * m_;
-    return {f, steady.seconds() + m_ * backward_sends +
-                   positive(m_ * (rank.forward.device_s + forward_sends) - ahead * chunk)};
+    const double chunk =
+        largest * block.layer[0].forward.device_s + ends + (blocking_ ? send_s_ : 0);
+    // The ends belong to one chunk of the rank.
+    const double skipped =
+        std::min(ahead * chunk, ahead * (chunk - ends) + ends * std::ceil(ahead / v_));
+    return {f + once, m_ * (rank.backward.device_s + backward_sends) - once +
+                          positive(m_ * (rank.forward.device_s + forward_sends) - skipped)};
   }
 
   // Of the gradients and weights of one micro-batch, on the stream that takes longer.
@@ -317,8 +333,10 @@ BlockPrice whole_model(const StagePrices& prices, const PlanFrame& frame) {
 }  // namespace
 
 std::optional<StagePartition> partition_stages(const StagePrices& prices, const PlanFrame& frame,
-                                               const MemoryMargins& margins, PartitionPrice price) {
+                                               const MemoryMargins& margins, PartitionPrice price,
+                                               double limit_s) {
   const Terms terms(prices, frame, price);
+  const double constant_s = terms.constant_s();
   const std::int64_t layers = prices.model().layers;
   const std::int64_t least = terms.least_layers(), most = terms.most_layers();
   std::vector<Row> rows(static_cast<std::size_t>(frame.pipeline));
@@ -328,8 +346,10 @@ std::optional<StagePartition> partition_stages(const StagePrices& prices, const 
     for (std::int64_t n = least; n <= most; ++n) {
       const std::optional<RankPrice> one = prices.rank(frame, rank, n, budget);
       if (!one) break;
+      const PartitionTerms next = terms.of(*one, rank);
+      if (next.bottleneck + next.sum + constant_s >= limit_s) break;
       rows[r].prices.push_back(*one);
-      rows[r].terms.push_back(terms.of(*one, rank));
+      rows[r].terms.push_back(next);
       // Bottlenecks ascend; rounding and host-bound passes shall not break this.
       if (rows[r].terms.size() > 1) {
         double& bottleneck = rows[r].terms.back().bottleneck;
@@ -341,7 +361,9 @@ std::optional<StagePartition> partition_stages(const StagePrices& prices, const 
   const auto solved = partition.solve();
   if (!solved) return std::nullopt;
   StagePartition result;
-  result.bound_s = solved->first + terms.constant_s();
+  result.bound_s = solved->first + constant_s;
+  if (price == PartitionPrice::kBound)
+    result.bound_s = std::max(result.bound_s, group_bound_s(prices, frame));
   result.chunks.resize(static_cast<std::size_t>(frame.pipeline * frame.virtual_stages));
   for (std::size_t r = 0; r < solved->second.size(); ++r) {
     const auto index = static_cast<std::size_t>(solved->second[r] - least);
@@ -380,13 +402,12 @@ double frame_bound_s(const StagePrices& prices, const PlanFrame& frame) {
   } else {
     seconds = f + b + ((m - 1) * b + positive(m - p) * f) / p;
   }
-  seconds = std::max(seconds, group_bound_s(prices, frame));
   if (frame.pipeline == 1) {
     const double parameters = average_parameters(prices, frame);
     seconds +=
         prices.end_of_step_s(frame, parameters, prices.model().layers, model.backward.seconds());
   }
-  return seconds;
+  return std::max(seconds, group_bound_s(prices, frame));
 }
 
 bool exceeds_memory(const StagePrices& prices, const PlanFrame& frame) {

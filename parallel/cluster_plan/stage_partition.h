@@ -14,6 +14,7 @@
 // 2022, section 5).
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -38,10 +39,12 @@ enum class PartitionPrice : unsigned char { kBound, kAlpa };
 // answer exceeded.
 using MemoryMargins = std::vector<double>;
 
-// None where no partition fits. O(stages x layers^2) a round; few rounds.
-std::optional<StagePartition> partition_stages(const StagePrices& prices, const PlanFrame& frame,
-                                               const MemoryMargins& margins = {},
-                                               PartitionPrice price = PartitionPrice::kBound);
+// None where no partition fits, or none takes less than LIMIT_S. O(stages x layers^2) a round; few
+// rounds.
+std::optional<StagePartition> partition_stages(
+    const StagePrices& prices, const PlanFrame& frame, const MemoryMargins& margins = {},
+    PartitionPrice price = PartitionPrice::kBound,
+    double limit_s = std::numeric_limits<double>::infinity());
 
 // Bounds of all partitions in O(1), which never exceed that of partition_stages(). For the group:
 // of all its frames (plan_frame.h).

@@ -88,6 +88,9 @@ class StagePrices {
   // activations and gathered weights, whose peak depends on time.
   std::optional<RankPrice> rank(const PlanFrame& frame, std::int64_t rank, std::int64_t layers,
                                 double budget) const;
+  RankPrice rank_with(const PlanFrame& frame, std::int64_t rank, const ChunkLayers& layers) const {
+    return price(blocks(frame, rank), frame, rank, layers);
+  }
   // The least memory of it, whatever time it takes.
   double least_memory(const PlanFrame& frame, std::int64_t rank, std::int64_t layers) const;
   bool allows(Recompute recompute) const {
