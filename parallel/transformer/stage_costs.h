@@ -2,6 +2,7 @@
 // Time and memory of the passes of one pipeline stage on one device.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "parallel/system/system.h"
@@ -17,8 +18,27 @@ struct StagePiece {
   double kept_bytes = 0;  // from the forward to the backward pass, for one micro-batch
 };
 
+// A part of the model with its time in both directions.
+struct ModelBlock {
+  KernelTime forward, backward, inputs, weights;
+  double parameters = 0;
+  double kept_bytes = 0;
+};
+
+// The parts that stages are made of, on the system's accelerator.
+struct ModelBlocks {
+  std::array<ModelBlock, 3> layer;  // by Recompute
+  ModelBlock embedding, head;
+  // Of a backward pass through a layer, by Recompute: what it computes again.
+  std::array<double, 3> workspace_bytes{};
+};
+// They depend on the setup's sizes, its precision and overlaps, its tensor and context degrees,
+// sequence parallelism, and the size of a micro-batch. The head has its own weights.
+ModelBlocks model_blocks(const System& system, const TrainingSetup& setup);
+
 struct StageCosts {
   std::vector<StagePiece> pieces;  // in the order of the forward pass
+  std::int64_t layers = 0;
   double parameters = 0;
   double embedding_parameters = 0;  // of weights that the first and the last stage share
   double kept_bytes = 0;
@@ -26,9 +46,10 @@ struct StageCosts {
 };
 
 // By stage. With by_layer, each layer is a piece; the embedding and the output layer belong to the
-// first and the last one. Otherwise a stage is one piece. Stage s belongs to pipeline rank
-// s % setup.pipeline, whose ranks are setup.tensor x setup.context x setup.data neighbours; the
-// slowest of their accelerators counts.
+// first and the last one. Layers that are recomputed in full come first, those that are not last.
+// Otherwise a stage is one piece. Stage s belongs to pipeline rank s % setup.pipeline, whose ranks
+// are setup.tensor x setup.context x setup.data neighbours; the slowest of their accelerators
+// counts.
 std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& setup,
                                     bool by_layer);
 

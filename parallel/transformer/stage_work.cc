@@ -8,10 +8,9 @@ namespace egret::parallel {
 
 std::vector<ChunkWork> chunk_work(const System& system, const TrainingSetup& setup) {
   std::vector<ChunkWork> result;
-  const std::vector<std::int64_t> layers = setup.layers_of_chunks();
   for (const StageCosts& costs : stage_costs(system, setup, /*by_layer=*/false)) {
     const StagePiece& piece = costs.pieces.front();
-    result.push_back({.layers = layers[result.size()],
+    result.push_back({.layers = costs.layers,
                       .forward = piece.forward,
                       .backward = piece.backward,
                       .parameters = costs.parameters,

@@ -1,10 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/transformer/training_setup.h"
 
+#include <charconv>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 namespace egret::parallel {
+namespace {
+
+// Numbers separated by commas; none where the text is something else.
+std::optional<std::vector<std::int64_t>> numbers_of(std::string_view text) {
+  std::vector<std::int64_t> numbers;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(','));
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc() || end != word.data() + word.size() || number < 0) return std::nullopt;
+    numbers.push_back(number);
+    if (word.size() == text.size()) return numbers;
+    text.remove_prefix(word.size() + 1);
+    if (text.empty()) return std::nullopt;
+  }
+  return numbers;
+}
+
+base::Status check_chunk_lists(const TrainingSetup& setup) {
+  const auto chunks = static_cast<std::size_t>(setup.chunks());
+  for (const auto& [flag, text] : {std::tuple("--stage-layers", &setup.stage_layers),
+                                   {"--full-layers", &setup.full_layers},
+                                   {"--selective-layers", &setup.selective_layers}}) {
+    if (text->empty()) continue;
+    const auto numbers = numbers_of(*text);
+    if (!numbers || numbers->size() != chunks) {
+      return base::usage_error(std::string(flag) + " needs a number for each of the " +
+                               std::to_string(chunks) + " chunks (--pp x --vpp), as in 3,4,3");
+    }
+  }
+  std::int64_t all = 0;
+  for (const ChunkLayers& chunk : setup.chunks_by_recomputation()) {
+    if (chunk.all() < 1) return base::usage_error("--stage-layers must be at least 1 each");
+    if (chunk.kept < 0) {
+      return base::usage_error("--full-layers and --selective-layers exceed the layers of a chunk");
+    }
+    all += chunk.all();
+  }
+  if (all != setup.layers) return base::usage_error("--stage-layers must sum to --model-layers");
+  const bool lists = !setup.full_layers.empty() || !setup.selective_layers.empty();
+  if (lists && setup.recompute != Recompute::kNone) {
+    return base::usage_error(
+        "--recompute cannot be combined with --full-layers and --selective-layers");
+  }
+  return base::ok();
+}
+
+}  // namespace
 
 const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
   using S = TrainingSetup;
@@ -37,6 +88,12 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
         base::one_of({"1f1b", "gpipe", "zb-h1", "dualpipe"})},
        {"recompute", &S::recompute, "Recomputation of activations",
         base::one_of({"none", "selective", "full"})},
+       {"stage-layers", &S::stage_layers,
+        "Layers of each chunk of the pipeline, as 3,4,3 (default: as equal as possible)"},
+       {"full-layers", &S::full_layers,
+        "Layers of each chunk that are recomputed in full, as 2,1,0; the rest is not"},
+       {"selective-layers", &S::selective_layers,
+        "Layers of each chunk that recompute their attention, as 1,2,0"},
        {"sequence-parallel", &S::sequence_parallel,
         "Split normalizations and dropout along the sequence between the tensor ranks"},
        {"distributed-optimizer", &S::distributed_optimizer,
@@ -80,13 +137,60 @@ base::Status TrainingSetup::check() const {
   for (const auto& [holds, message] : demands) {
     if (!holds) return base::usage_error(message);
   }
-  return base::ok();
+  return check_chunk_lists(*this);
 }
 
 std::vector<std::int64_t> TrainingSetup::layers_of_chunks() const {
+  if (!stage_layers.empty()) return numbers_of(stage_layers).value();
   std::vector<std::int64_t> result(static_cast<std::size_t>(chunks()), layers / chunks());
   for (std::size_t i = 0; i < static_cast<std::size_t>(layers % chunks()); ++i) ++result[i];
   return result;
+}
+
+std::vector<ChunkLayers> TrainingSetup::chunks_by_recomputation() const {
+  std::vector<ChunkLayers> result;
+  const std::vector<std::int64_t> full = numbers_of(full_layers).value();
+  const std::vector<std::int64_t> selective = numbers_of(selective_layers).value();
+  for (const std::int64_t count : layers_of_chunks()) {
+    const std::size_t i = result.size();
+    ChunkLayers chunk{.kept = count};
+    if (full.empty() && selective.empty()) {
+      (recompute == Recompute::kFull ? chunk.full : chunk.selective) +=
+          recompute == Recompute::kNone ? 0 : count;
+    }
+    if (!full.empty()) chunk.full = full[i];
+    if (!selective.empty()) chunk.selective = selective[i];
+    chunk.kept -= chunk.full + chunk.selective;
+    result.push_back(chunk);
+  }
+  return result;
+}
+
+void TrainingSetup::set_chunks(const std::vector<ChunkLayers>& chunks) {
+  stage_layers.clear();
+  full_layers.clear();
+  selective_layers.clear();
+  recompute = Recompute::kNone;
+  std::int64_t full = 0, selective = 0;
+  for (const ChunkLayers& chunk : chunks) {
+    full += chunk.full;
+    selective += chunk.selective;
+  }
+  if (full == layers || selective == layers) {
+    recompute = full == layers ? Recompute::kFull : Recompute::kSelective;
+    full = selective = 0;
+  }
+  const auto append = [](std::string& text, std::int64_t number) {
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  };
+  std::vector<std::int64_t> counts;
+  for (const ChunkLayers& chunk : chunks) {
+    counts.push_back(chunk.all());
+    if (full > 0) append(full_layers, chunk.full);
+    if (selective > 0) append(selective_layers, chunk.selective);
+  }
+  if (counts == layers_of_chunks()) return;
+  for (const std::int64_t count : counts) append(stage_layers, count);
 }
 
 double TrainingSetup::qkv_factor() const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/options/option_table.h"
@@ -14,6 +15,14 @@ namespace egret::parallel {
 
 enum class Recompute : unsigned char { kNone, kSelective, kFull };
 enum class PipelineKind : unsigned char { k1F1B, kGpipe, kZbH1, kDualPipe };
+
+// Layers of a chunk of the pipeline, by their recomputation.
+struct ChunkLayers {
+  std::int64_t kept = 0, selective = 0, full = 0;
+  std::int64_t all() const { return kept + selective + full; }
+
+  friend bool operator==(const ChunkLayers&, const ChunkLayers&) = default;
+};
 
 struct TrainingSetup {
   std::int64_t layers = 24;
@@ -38,6 +47,10 @@ struct TrainingSetup {
   std::int64_t global_batch = 1;
   PipelineKind schedule = PipelineKind::k1F1B;
   Recompute recompute = Recompute::kNone;
+  // Numbers of layers by chunk, separated by commas. Empty: as equal as possible; as `recompute`.
+  std::string stage_layers;
+  std::string full_layers;       // recomputed in full, the rest not
+  std::string selective_layers;  // of the rest, those that recompute their attention
   bool sequence_parallel = false;
   bool distributed_optimizer = false;
   bool overlap_gradients = false;  // the exchange of gradients runs beside the backward pass
@@ -56,8 +69,11 @@ struct TrainingSetup {
   std::int64_t devices() const { return tensor * pipeline * data * context; }
   std::int64_t micro_batches() const { return global_batch / data / micro_batch; }
   std::int64_t chunks() const { return pipeline * virtual_stages; }
-  // Layers of each chunk of the pipeline, which differ by at most one.
+  // Layers of each chunk of the pipeline. Unless stage_layers tells, they differ by at most one.
   std::vector<std::int64_t> layers_of_chunks() const;
+  // The same by recomputation.
+  std::vector<ChunkLayers> chunks_by_recomputation() const;
+  void set_chunks(const std::vector<ChunkLayers>& chunks);
   double head_size() const { return static_cast<double>(hidden) / static_cast<double>(heads); }
   std::int64_t ffn_size() const { return ffn > 0 ? ffn : 4 * hidden; }
   // Of queries, keys and values together, relative to hidden: 3 unless there are fewer kv_heads.

@@ -2,9 +2,12 @@
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "driver/plan_training.h"
+#include "driver/report/cluster_plan_text.h"
 #include "driver/report/plan_page.h"
 #include "driver/report/plan_tables.h"
 #include "ir/autodiff/training_arguments.h"
+#include "parallel/cluster_plan/cluster_plan_file.h"
+#include "parallel/cluster_plan/cluster_planner.h"
 #include "parallel/machine/named_cluster.h"
 #include "parallel/plan/plan_file.h"
 #include "tools/arguments/model_file.h"
@@ -68,15 +71,23 @@ std::string to_text(const parallel::ParallelPlan& plan, const parallel::Cluster&
 class PlanVerb final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
+    arguments.optional("MODEL", path_,
+                       "An ONNX file, or - for standard input; without one, a transformer is "
+                       "planned for --devices");
     arguments.options(arguments_);
     arguments.options(report_);
     arguments.options(options_);
     arguments.options(training_);
     arguments.options(model_);
+    arguments.options(cluster_);
+    arguments.options(setup_);
+    arguments.options(step_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    if (path_.empty()) return plan_transformer(console);
+    if (cluster_.devices > 0)
+      return base::usage_error("--devices plans a transformer, and cannot be combined with MODEL");
     EGRET_RETURN_IF_ERROR(
         check_not_input(arguments_.output,
                         {{"the model", path_}, {"the file of the machine", arguments_.machine}}));
@@ -120,18 +131,75 @@ class PlanVerb final : public Command {
   }
 
  private:
+  // What a flag, a variable or a file gives is fixed; the plan chooses the rest.
+  parallel::FixedChoices fixed_choices(const Console& console) const {
+    parallel::FixedChoices fixed;
+    const auto take = [&](std::string_view option, auto& place, const auto& value) {
+      if (console.is_given(option)) place = value;
+    };
+    take("tp", fixed.tensor, setup_.tensor);
+    take("pp", fixed.pipeline, setup_.pipeline);
+    take("dp", fixed.data, setup_.data);
+    take("cp", fixed.context, setup_.context);
+    take("vpp", fixed.virtual_stages, setup_.virtual_stages);
+    take("micro-batch", fixed.micro_batch, setup_.micro_batch);
+    take("schedule", fixed.schedule, setup_.schedule);
+    take("recompute", fixed.recompute, setup_.recompute);
+    take("sequence-parallel", fixed.sequence_parallel, setup_.sequence_parallel);
+    take("zero", fixed.zero, step_.zero);
+    take("offload", fixed.offload, step_.offload);
+    return fixed;
+  }
+
+  base::Result<ExitCode> plan_transformer(Console& console) {
+    if (cluster_.devices == 0) {
+      return base::usage_error(
+          "MODEL is missing, or --devices to plan a transformer (`egret plan --help`)");
+    }
+    for (const char* option : {"mesh", "train", "report"}) {
+      if (console.is_given(option))
+        return base::usage_error("--" + std::string(option) + " needs MODEL");
+    }
+    EGRET_RETURN_IF_ERROR(
+        check_not_input(arguments_.output, {{"the file of the machine", arguments_.machine}}));
+    EGRET_ASSIGN_OR_RETURN(const parallel::System system,
+                           parallel::system_called(arguments_.machine));
+    EGRET_ASSIGN_OR_RETURN(const parallel::ClusterPlan plan,
+                           parallel::plan_cluster({system, setup_, step_, fixed_choices(console)},
+                                                  cluster_, options_.explain, console.progress()));
+    if (!arguments_.output.empty() && !keeps_earlier_file(console, arguments_.output)) {
+      EGRET_RETURN_IF_ERROR(
+          write_output(console, arguments_.output, to_toml(plan, arguments_.machine)));
+    }
+    if (arguments_.output != "-") {
+      console.result(to_json(plan, arguments_.machine),
+                     driver::cluster_plan_text(plan, system.name, cluster_.devices));
+    }
+    if (!plan.best.fits()) {
+      console.warning("no plan was found within the memory of the devices");
+      return ExitCode::kLimit;
+    }
+    const bool limited =
+        (plan.stop_reason == "time" && console.is_given("limit-plan-time")) ||
+        (plan.stop_reason == "simulations" && console.is_given("limit-simulations"));
+    return limited ? ExitCode::kLimit : ExitCode::kOk;
+  }
+
   std::string path_;
   PlanArguments arguments_;
   ReportOptions report_;
   parallel::ParallelPlanOptions options_;
   ir::TrainingArguments training_;
   ModelOptions model_;
+  parallel::ClusterPlanOptions cluster_;
+  parallel::TrainingSetup setup_;
+  parallel::StepOptions step_;
 };
 
 }  // namespace
 
 Verb plan_verb() {
-  return {"plan", "Distribute a model over a mesh of devices",
+  return {"plan", "Distribute a model, or a transformer's training, over devices",
           "Chooses a placement of each tensor on the devices of a mesh, and the collectives "
           "between them, for the least predicted time. The plan is interpreted on all ranks and "
           "compared with the model before it is written.\n\nWith --train, the program is one "

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans by the rules of other planners and of experts, under the same prices and the same
+// simulator. Each takes the best frame of its rule by the rule's own price.
+//
+//   data         data parallelism only
+//   zero-1       the same with the optimizer's state divided (Rajbhandari et al., 2020)
+//   zero-3       the same with weights and gradients divided too, as FSDP
+//   megatron     tensor parallelism up to a node, pipelines until the model fits, data parallelism
+//                for the rest, all activations recomputed (Narayanan et al., 2021, takeaways 1 to
+//                3)
+//   megatron-sp  the same with sequence parallelism, the least recomputation that fits, and a
+//                distributed optimizer (Korthikanti et al., 2022)
+//   alpa         tensor, data and pipeline degrees with uneven stages; transfers between stages are
+//                free in its price, no sequence parallelism, all activations recomputed (Zheng et
+//                al., 2022)
+//   galvatron    data, ZeRO-3, tensor and pipeline degrees, recomputation by layer (Miao et al.,
+//   2022)
+#pragma once
+
+#include <vector>
+
+#include "base/progress.h"
+#include "parallel/cluster_plan/plan_trials.h"
+
+namespace egret::parallel {
+
+// Deterministic. Baselines that the user's fixed choices exclude do not exist.
+std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanTrials& trials,
+                                            base::ProgressSink* progress);
+
+}  // namespace egret::parallel

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/cluster_plan/layer_moves.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/stop.h"
+#include "base/system/thread_pool.h"
+
+namespace egret::parallel {
+namespace {
+
+constexpr int kMostPasses = 6;
+constexpr std::size_t kMostMoves = 64;  // of a pass
+constexpr double kLeastGain = 1e-6;     // of the step
+
+std::vector<std::pair<std::size_t, std::size_t>> moves_of(std::size_t stages) {
+  std::set<std::pair<std::size_t, std::size_t>> moves;
+  const auto both = [&](std::size_t a, std::size_t b) {
+    if (a == b) return;
+    moves.emplace(a, b);
+    moves.emplace(b, a);
+  };
+  for (std::size_t s = 0; s < stages; ++s) {
+    if (s + 1 < stages) both(s, s + 1);
+    both(0, s);
+    both(s, stages - 1);
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> result(moves.begin(), moves.end());
+  if (result.size() > kMostMoves) {
+    // Evenly thinned.
+    std::vector<std::pair<std::size_t, std::size_t>> some;
+    for (std::size_t i = 0; i < kMostMoves; ++i)
+      some.push_back(result[i * result.size() / kMostMoves]);
+    result = std::move(some);
+  }
+  return result;
+}
+
+}  // namespace
+
+PlannedStep with_moved_layers(const PlanTrials& trials, const PlannedStep& step) {
+  PlannedStep best = step;
+  const PlanFrame& frame = step.frame;
+  if (frame.pipeline == 1 || frame.virtual_stages > 1) return best;
+  const StagePrices& prices = trials.prices();
+  const auto moves = moves_of(static_cast<std::size_t>(frame.pipeline));
+  for (int pass = 0; pass < kMostPasses && !base::stop_requested(); ++pass) {
+    std::vector<std::optional<PlannedStep>> steps(moves.size());
+    base::shared_pool().parallel_for(moves.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end && !base::stop_requested(); ++i) {
+        std::vector<ChunkLayers> chunks = best.chunks;
+        const auto& [from, to] = moves[i];
+        if (chunks[from].all() == 1) continue;
+        bool possible = true;
+        for (const auto& [stage, change] : {std::pair(from, -1), std::pair(to, 1)}) {
+          const auto rank = static_cast<std::int64_t>(stage);
+          const auto price =
+              prices.rank(frame, rank, chunks[stage].all() + change, prices.memory_of(frame, rank));
+          possible = possible && price;
+          if (price) chunks[stage] = price->layers;
+        }
+        if (possible) steps[i] = trials.simulate(frame, chunks);
+      }
+    });
+    const double before = best.seconds;
+    for (const auto& one : steps) {
+      if (one && one->fits() && one->seconds < best.seconds * (1 - kLeastGain)) {
+        const double bound = best.bound_s;
+        best = *one;
+        best.bound_s = bound;
+      }
+    }
+    if (best.seconds == before) break;
+  }
+  return best;
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/cluster_plan/plan_frame.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/stop.h"
+
+namespace egret::parallel {
+namespace {
+
+std::vector<std::int64_t> divisors(std::int64_t number, std::int64_t most) {
+  std::vector<std::int64_t> result;
+  for (std::int64_t i = 1; i * i <= number; ++i) {
+    if (number % i != 0) continue;
+    result.push_back(i);
+    if (i != number / i) result.push_back(number / i);
+  }
+  std::erase_if(result, [&](std::int64_t each) { return each > most; });
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+// What is fixed, or the candidates; a fixed value that is no candidate leaves nothing.
+std::vector<std::int64_t> choices(const std::optional<std::int64_t>& fixed,
+                                  std::vector<std::int64_t> candidates) {
+  if (!fixed) return candidates;
+  std::erase_if(candidates, [&](std::int64_t each) { return each != *fixed; });
+  return candidates;
+}
+
+std::vector<std::int64_t> up_to(std::int64_t most) {
+  std::vector<std::int64_t> result;
+  for (std::int64_t i = 1; i <= most; ++i) result.push_back(i);
+  return result;
+}
+
+class Visitor {
+ public:
+  Visitor(const FrameSpace& space, const std::function<bool(const PlanFrame&)>& wanted,
+          const std::function<void(const PlanFrame&)>& visit)
+      : model_(space.model),
+        devices_(space.devices),
+        fixed_(space.fixed),
+        wanted_(wanted),
+        visit_(visit),
+        batches_(divisors(space.model.global_batch, space.devices)) {}
+
+  void run() {
+    PlanFrame frame;
+    for (const std::int64_t tensor : choices(fixed_.tensor, divisors(model_.heads, devices_))) {
+      if (model_.ffn_size() % tensor != 0) continue;
+      frame.tensor = tensor;
+      for (const std::int64_t context :
+           choices(fixed_.context, divisors(model_.sequence, devices_ / tensor))) {
+        frame.context = context;
+        const std::int64_t stages = std::min(model_.layers, devices_ / (tensor * context));
+        for (const std::int64_t pipeline : choices(fixed_.pipeline, up_to(stages))) {
+          if (base::stop_requested()) return;
+          frame.pipeline = pipeline;
+          visit_replicas(frame);
+        }
+      }
+    }
+  }
+
+ private:
+  void visit_replicas(PlanFrame frame) {
+    const std::int64_t most = devices_ / (frame.tensor * frame.context * frame.pipeline);
+    if (fixed_.data) {
+      if (*fixed_.data > most || model_.global_batch % *fixed_.data != 0) return;
+      frame.data = *fixed_.data;
+    } else {
+      frame.data = *(std::upper_bound(batches_.begin(), batches_.end(), most) - 1);
+    }
+    const std::int64_t of_replica = model_.global_batch / frame.data;
+    for (const std::int64_t micro : choices(fixed_.micro_batch, divisors(of_replica, of_replica))) {
+      frame.micro_batch = micro;
+      for (const bool sequence : {false, true}) {
+        if (fixed_.sequence_parallel && *fixed_.sequence_parallel != sequence && frame.tensor > 1)
+          continue;
+        if (sequence &&
+            (frame.tensor == 1 || model_.sequence % (frame.context * frame.tensor) != 0))
+          continue;
+        frame.sequence_parallel = sequence;
+        if (wanted_(frame)) visit_schedules(frame, of_replica / micro);
+      }
+    }
+  }
+
+  void visit_schedules(PlanFrame frame, std::int64_t micro_batches) {
+    const auto allowed = [&](PipelineKind kind) {
+      return fixed_.schedule ? *fixed_.schedule == kind : kind != PipelineKind::kGpipe;
+    };
+    const std::int64_t pipeline = frame.pipeline;
+    if (allowed(PipelineKind::k1F1B) || pipeline == 1) {
+      std::int64_t before = 0;  // most layers of a chunk
+      for (std::int64_t v = 1; pipeline * v <= model_.layers; ++v) {
+        if (v > 1 && (pipeline == 1 || micro_batches % pipeline != 0)) break;
+        const std::int64_t most = (model_.layers + pipeline * v - 1) / (pipeline * v);
+        if (fixed_.virtual_stages ? *fixed_.virtual_stages != v : most == before) continue;
+        before = most;
+        frame.virtual_stages = v;
+        visit_states(frame);
+      }
+    }
+    frame.virtual_stages = 1;
+    if (pipeline == 1 || (fixed_.virtual_stages && *fixed_.virtual_stages > 1)) return;
+    for (const PipelineKind kind : {PipelineKind::kGpipe, PipelineKind::kZbH1}) {
+      if (!allowed(kind)) continue;
+      frame.schedule = kind;
+      visit_states(frame);
+    }
+  }
+
+  void visit_states(PlanFrame frame) {
+    const std::int64_t most = frame.copies() > 1 && !model_.frozen ? 3 : 0;
+    for (std::int64_t zero = 0; zero <= most; ++zero) {
+      if (fixed_.zero && *fixed_.zero != zero && most > 0) continue;
+      frame.zero = zero;
+      for (const Offload offload : {Offload::kNone, Offload::kActivations, Offload::kOptimizer}) {
+        if (fixed_.offload && *fixed_.offload != offload) continue;
+        if (offload == Offload::kOptimizer && model_.frozen) continue;
+        frame.offload = offload;
+        visit_(frame);
+      }
+    }
+  }
+
+  const TrainingSetup& model_;
+  const std::int64_t devices_;
+  const FixedChoices& fixed_;
+  const std::function<bool(const PlanFrame&)>& wanted_;
+  const std::function<void(const PlanFrame&)>& visit_;
+  const std::vector<std::int64_t> batches_;
+};
+
+}  // namespace
+
+std::string to_string(const PlanFrame& frame) {
+  std::string text = "tp " + std::to_string(frame.tensor);
+  if (frame.sequence_parallel) text += " with sequence parallelism";
+  if (frame.context > 1) text += ", cp " + std::to_string(frame.context);
+  text += ", pp " + std::to_string(frame.pipeline);
+  if (frame.virtual_stages > 1) text += " x " + std::to_string(frame.virtual_stages);
+  if (frame.schedule == PipelineKind::kZbH1) text += " (ZB-H1)";
+  if (frame.schedule == PipelineKind::kGpipe) text += " (GPipe)";
+  if (frame.schedule == PipelineKind::kDualPipe) text += " (DualPipe)";
+  text += ", dp " + std::to_string(frame.data);
+  if (frame.zero > 0) text += ", ZeRO-" + std::to_string(frame.zero);
+  text += ", micro-batch " + std::to_string(frame.micro_batch);
+  if (frame.offload == Offload::kActivations) text += ", activations on the host";
+  if (frame.offload == Offload::kOptimizer) text += ", optimizer on the host";
+  return text;
+}
+
+void apply(const PlanFrame& frame, TrainingSetup& setup, StepOptions& options) {
+  setup.tensor = frame.tensor;
+  setup.context = frame.context;
+  setup.pipeline = frame.pipeline;
+  setup.data = frame.data;
+  setup.virtual_stages = frame.virtual_stages;
+  setup.micro_batch = frame.micro_batch;
+  setup.schedule = frame.schedule;
+  setup.sequence_parallel = frame.sequence_parallel;
+  setup.distributed_optimizer = false;  // --zero says more
+  options.zero = frame.zero;
+  options.offload = frame.offload;
+}
+
+void FrameSpace::visit(const std::function<bool(const PlanFrame&)>& wanted,
+                       const std::function<void(const PlanFrame&)>& visit) const {
+  Visitor(*this, wanted, visit).run();
+}
+
+}  // namespace egret::parallel

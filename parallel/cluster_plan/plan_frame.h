@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A frame: the degrees and choices that all stages of a plan share. Within a frame, the layers of
+// each stage and their recomputation remain open (stage_partition.h).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "parallel/simulator/step_options.h"
+#include "parallel/transformer/training_setup.h"
+
+namespace egret::parallel {
+
+struct PlanFrame {
+  std::int64_t tensor = 1;
+  std::int64_t context = 1;
+  std::int64_t pipeline = 1;
+  std::int64_t data = 1;
+  std::int64_t virtual_stages = 1;
+  std::int64_t micro_batch = 1;
+  PipelineKind schedule = PipelineKind::k1F1B;
+  bool sequence_parallel = false;
+  std::int64_t zero = 0;
+  Offload offload = Offload::kNone;
+
+  std::int64_t devices() const { return tensor * context * pipeline * data; }
+  std::int64_t copies() const { return data * context; }  // of each weight
+  friend auto operator<=>(const PlanFrame&, const PlanFrame&) = default;
+};
+
+// "tp 8, pp 4 x 2, dp 16, ...", without choices that are off.
+std::string to_string(const PlanFrame& frame);
+
+// The frame's fields in SETUP and OPTIONS.
+void apply(const PlanFrame& frame, TrainingSetup& setup, StepOptions& options);
+
+// What the user has fixed; the rest is searched.
+struct FixedChoices {
+  std::optional<std::int64_t> tensor, context, pipeline, data, virtual_stages, micro_batch, zero;
+  std::optional<PipelineKind> schedule;
+  std::optional<bool> sequence_parallel;
+  std::optional<Recompute> recompute;  // of all layers
+  std::optional<Offload> offload;
+};
+
+// The space of frames for so many devices.
+//
+//   tensor    divides the heads and the feed-forward layer
+//   context   divides the sequence (with the tensor degree, under sequence parallelism)
+//   pipeline  any number of stages up to the layers
+//   data      the largest that divides the batch and finds enough devices
+//   chunks    numbers of virtual stages with different most layers of a chunk
+//   schedule  1F1B, interleaved 1F1B, ZB-H1 (GPipe takes as long as 1F1B and more memory)
+//
+// Devices that no frame can use stay idle: 64 devices are 3 stages of 21 replicas, for example.
+struct FrameSpace {
+  const TrainingSetup& model;
+  std::int64_t devices;
+  const FixedChoices& fixed;
+
+  // Frames that differ in the schedule, ZeRO and offload only come as one group, whose schedule is
+  // 1F1B without either. VISIT says whether its frames are wanted, and gets each then.
+  void visit(const std::function<bool(const PlanFrame& group)>& wanted,
+             const std::function<void(const PlanFrame&)>& visit) const;
+};
+
+}  // namespace egret::parallel

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/cluster_plan/stage_partition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace egret::parallel {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr int kMostRounds = 48;    // of bottlenecks above the least one
+constexpr double kBalance = 1e-3;  // weight of even bottlenecks among equal answers
+
+std::int64_t micro_batches_of(const StagePrices& prices, const PlanFrame& frame) {
+  return prices.model().global_batch / frame.data / frame.micro_batch;
+}
+
+double positive(double value) { return std::max(0.0, value); }
+
+// The terms of a rank's passes in the bound.
+class Terms {
+ public:
+  Terms(const StagePrices& prices, const PlanFrame& frame, PartitionPrice price)
+      : prices_(prices),
+        frame_(frame),
+        price_(price),
+        m_(static_cast<double>(micro_batches_of(prices, frame))),
+        p_(static_cast<double>(frame.pipeline)),
+        v_(static_cast<double>(frame.virtual_stages)),
+        blocking_(!prices.model().overlap_transfers),
+        send_s_(price == PartitionPrice::kAlpa ? 0 : prices.transfer_s(frame)),
+        exchanges_(frame.zero >= 2 ? prices.exchanges(frame) : ExchangePrices{}),
+        slowdown_(1 - 1 / (1 + prices.system().accelerator.overlap_slowdown)) {
+    const std::int64_t chunks = frame.pipeline * frame.virtual_stages;
+    least_ = prices.model().layers / chunks;
+    most_ = (prices.model().layers + chunks - 1) / chunks;
+  }
+
+  // Layers of a rank.
+  std::int64_t least_layers() const {
+    return frame_.virtual_stages == 1 ? 1 : least_ * frame_.virtual_stages;
+  }
+  std::int64_t most_layers() const {
+    return frame_.virtual_stages == 1 ? prices_.model().layers - frame_.pipeline + 1
+                                      : most_ * frame_.virtual_stages;
+  }
+
+  // What is paid once, whatever the layers are.
+  double constant_s() const {
+    double seconds = 0;
+    if (!blocking_) seconds += 2 * (p_ * v_ - 1) * send_s_;
+    if (frame_.virtual_stages > 1 && blocking_) seconds += (p_ - 1) * send_s_;
+    return seconds;
+  }
+
+  PartitionTerms of(const RankPrice& rank, std::int64_t index) const {
+    const auto r = static_cast<double>(index);
+    const bool first = index == 0, last = index + 1 == frame_.pipeline;
+    // Sends that a rank's passes of one micro-batch wait for.
+    const double forward_sends = blocking_ ? send_s_ * (v_ - (last ? 1 : 0)) : 0;
+    const double backward_sends = blocking_ ? send_s_ * (v_ - (first ? 1 : 0)) : 0;
+    const double f = rank.forward.device_s + forward_sends;
+    const double b = rank.backward.device_s + backward_sends;
+    PartitionTerms terms;
+    if (price_ == PartitionPrice::kAlpa) {
+      const double pass = (rank.forward + rank.backward).seconds();
+      terms = {pass, (m_ - 1) * pass};
+    } else if (frame_.virtual_stages > 1) {
+      terms = interleaved(rank, r, f, forward_sends, backward_sends, last);
+    } else if (frame_.schedule == PipelineKind::kZbH1) {
+      const double inputs = rank.inputs.device_s + backward_sends;
+      terms.sum = f + inputs;
+      terms.bottleneck = (m_ - 1) * inputs + positive(m_ - 1 - r) * rank.weights.device_s +
+                         positive(m_ - p_ + r) * f;
+    } else {
+      terms.sum = f + b;
+      // The forward passes of GPipe all come before.
+      const double later =
+          frame_.schedule == PipelineKind::kGpipe && !last ? 0 : positive(m_ - p_ + r);
+      terms.bottleneck = (m_ - 1) * b + later * f;
+    }
+    if (price_ == PartitionPrice::kBound) {
+      // What the device must send beside its passes after the first backward pass, which slows them
+      // down: gradients and weights, or copies of activations.
+      const double each =
+          std::max(frame_.zero >= 2 ? exchange_s(rank, index) : 0,
+                   frame_.offload == Offload::kActivations ? copies_s(rank, index) : 0);
+      terms.bottleneck += positive(m_ - 2) * slowdown_ * each;
+      terms.bottleneck = std::max(terms.bottleneck, positive(m_ - 2) * each);
+      // Where sends block, the host is at most one pass ahead.
+      if (blocking_ || frame_.pipeline == 1) {
+        const double ahead = frame_.pipeline == 1 ? 1 : 2;
+        const double host = positive(m_ - ahead) * (rank.backward.host_s + backward_sends) +
+                            positive(m_ - p_ + r - ahead) * (rank.forward.host_s + forward_sends);
+        if (frame_.schedule == PipelineKind::k1F1B && frame_.virtual_stages == 1)
+          terms.bottleneck = std::max(terms.bottleneck, host);
+      }
+    }
+    if (first) {
+      terms.sum += prices_.end_of_step_s(frame_, rank.parameters, rank.layers.all(),
+                                         rank.backward.seconds());
+    }
+    return terms;
+  }
+
+ private:
+  // The first backward pass of rank r, of its last chunk, begins when the first micro-batch has
+  // passed all chunks forward, and the last chunks of the ranks after r backward. After the last
+  // one of its first chunk, the first chunks of the ranks before r are left. A chunk of rank r has
+  // at least what is left when the others have the most layers.
+  PartitionTerms interleaved(const RankPrice& rank, double r, double f, double forward_sends,
+                             double backward_sends, bool last) const {
+    const BlockPrices& block = prices_.blocks(frame_, static_cast<std::int64_t>(r));
+    const double layers = static_cast<double>(rank.layers.all());
+    const double others = v_ - 1;
+    const double smallest =
+        std::max(static_cast<double>(least_), layers - others * static_cast<double>(most_));
+    const double largest =
+        std::min(static_cast<double>(most_), layers - others * static_cast<double>(least_));
+    const double once = smallest * block.layer[0].backward.device_s;
+    const double ahead = 2 * (p_ - 1 - r) + (v_ - 1) * p_ + 1;
+    const double ends =
+        (r == 0 ? block.embedding.forward.device_s : 0) + (last ? block.head.forward.device_s : 0);
+    const double chunk =
+        largest * block.layer[0].forward.device_s + ends + (blocking_ ? send_s_ : 0);
+    // The ends belong to one chunk of the rank.
+    const double skipped =
+        std::min(ahead * chunk, ahead * (chunk - ends) + ends * std::ceil(ahead / v_));
+    return {f + once, m_ * (rank.backward.device_s + backward_sends) - once +
+                          positive(m_ * (rank.forward.device_s + forward_sends) - skipped)};
+  }
+
+  // Of the gradients and weights of one micro-batch, on the stream that takes longer.
+  double exchange_s(const RankPrice& rank, std::int64_t index) const {
+    const auto layers = static_cast<double>(rank.layers.all());
+    const double ends = index == 0 ? 1 : 0;
+    const double gradients =
+        layers * exchanges_.layer_gradients_s + ends * exchanges_.embedding_gradients_s;
+    const double weights =
+        2 * (layers * exchanges_.layer_weights_s + ends * exchanges_.embedding_weights_s);
+    return std::max(gradients, weights);
+  }
+
+  double copies_s(const RankPrice& rank, std::int64_t index) const {
+    const BlockPrices& block = prices_.blocks(frame_, index);
+    const double bytes = static_cast<double>(rank.layers.kept) * block.layer[0].kept_bytes +
+                         static_cast<double>(rank.layers.selective) * block.layer[1].kept_bytes +
+                         static_cast<double>(rank.layers.full) * block.layer[2].kept_bytes;
+    return bytes / prices_.options().host_bandwidth;
+  }
+
+  const StagePrices& prices_;
+  const PlanFrame& frame_;
+  const PartitionPrice price_;
+  const double m_, p_, v_;
+  const bool blocking_;
+  const double send_s_;
+  const ExchangePrices exchanges_;
+  const double slowdown_;
+  std::int64_t least_ = 1, most_ = 1;  // layers of a chunk
+};
+
+// What a rank costs with each number of layers, from the least; it ends where nothing fits.
+struct Row {
+  std::vector<RankPrice> prices;
+  std::vector<PartitionTerms> terms;
+};
+
+class Partition {
+ public:
+  Partition(std::vector<Row> rows, std::int64_t least, std::int64_t layers)
+      : rows_(std::move(rows)), least_(least), layers_(layers) {}
+
+  // The numbers of layers by rank, and the value of the least sum of h + max of g.
+  std::optional<std::pair<double, std::vector<std::int64_t>>> solve() {
+    std::vector<double> candidates;
+    for (const Row& row : rows_) {
+      if (row.terms.empty()) return std::nullopt;
+      for (const PartitionTerms& terms : row.terms) candidates.push_back(terms.bottleneck);
+    }
+    std::sort(candidates.begin(), candidates.end());
+    candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+    if (!reaches(candidates.back())) return std::nullopt;
+    std::size_t low = 0, high = candidates.size() - 1;  // high is enough
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (reaches(candidates[middle])) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    // A higher bottleneck can save recomputation elsewhere.
+    const double unlimited = least_sum(candidates.back(), 0);
+    double best = kNever, bound = kNever;
+    std::size_t chosen = high;
+    int rounds = 0;
+    for (std::size_t i = high; i < candidates.size(); ++i) {
+      if (candidates[i] + unlimited >= best) break;
+      if (rounds++ == kMostRounds) {
+        bound = candidates[i] + unlimited;
+        break;
+      }
+      const double sum = least_sum(candidates[i], 0);
+      if (candidates[i] + sum < best) {
+        best = candidates[i] + sum;
+        chosen = i;
+      }
+      if (sum <= unlimited) break;
+    }
+    least_sum(candidates[chosen], kBalance / std::max(candidates[chosen], 1e-30));
+    return std::pair(std::min(best, bound), layers_of_ranks());
+  }
+
+  const Row& row(std::size_t rank) const { return rows_[rank]; }
+
+ private:
+  // Rows ascend, so the most layers under the bottleneck suffice.
+  bool reaches(double bottleneck) const {
+    std::int64_t sum = 0;
+    for (const Row& row : rows_) {
+      std::int64_t most = -1;
+      for (std::size_t i = 0; i < row.terms.size() && row.terms[i].bottleneck <= bottleneck; ++i)
+        most = least_ + static_cast<std::int64_t>(i);
+      if (most < 0) return false;
+      sum += most;
+    }
+    return sum >= layers_;
+  }
+
+  // The least sum of h + EVEN g^2 under the bottleneck; infinite where there is none.
+  double least_sum(double bottleneck, double even) {
+    const auto width = static_cast<std::size_t>(layers_) + 1;
+    const std::size_t ranks = rows_.size();
+    std::vector<double> after(width, kNever), now(width);
+    after[0] = 0;
+    choice_.assign(ranks * width, -1);
+    for (std::size_t rank = ranks; rank-- > 0;) {
+      std::fill(now.begin(), now.end(), kNever);
+      const Row& row = rows_[rank];
+      for (std::size_t i = 0; i < row.terms.size(); ++i) {
+        const PartitionTerms& terms = row.terms[i];
+        if (terms.bottleneck > bottleneck) break;
+        const double cost = terms.sum + even * terms.bottleneck * terms.bottleneck;
+        const std::size_t layers = static_cast<std::size_t>(least_) + i;
+        for (std::size_t left = layers; left < width; ++left) {
+          if (after[left - layers] + cost < now[left]) {
+            now[left] = after[left - layers] + cost;
+            choice_[rank * width + left] = static_cast<std::int32_t>(layers);
+          }
+        }
+      }
+      std::swap(after, now);
+    }
+    return after[width - 1];
+  }
+
+  std::vector<std::int64_t> layers_of_ranks() const {
+    const auto width = static_cast<std::size_t>(layers_) + 1;
+    std::vector<std::int64_t> result;
+    std::size_t left = width - 1;
+    for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
+      const std::int32_t layers = choice_[rank * width + left];
+      result.push_back(layers);
+      left -= static_cast<std::size_t>(layers);
+    }
+    return result;
+  }
+
+  std::vector<Row> rows_;
+  const std::int64_t least_, layers_;
+  std::vector<std::int32_t> choice_;
+};
+
+// Divides a rank's layers among its chunks. The first rank's first chunk has the embedding and the
+// last rank's last chunk the output layer, so these get the fewer layers.
+void divide(const ChunkLayers& rank, std::int64_t index, const PlanFrame& frame,
+            std::vector<ChunkLayers>& chunks) {
+  const std::int64_t v = frame.virtual_stages;
+  ChunkLayers left = rank;
+  std::int64_t layers = rank.all();
+  for (std::int64_t k = 0; k < v; ++k) {
+    // The larger chunks come last on the first rank, and first elsewhere.
+    const std::int64_t rest = v - k;
+    const std::int64_t size = index == 0 ? layers / rest : (layers + rest - 1) / rest;
+    layers -= size;
+    ChunkLayers chunk;
+    chunk.full = std::min(size, (left.full + rest - 1) / rest);
+    chunk.selective = std::min(size - chunk.full, (left.selective + rest - 1) / rest);
+    chunk.kept = size - chunk.full - chunk.selective;
+    if (chunk.kept > left.kept) {
+      chunk.selective += chunk.kept - left.kept;
+      chunk.kept = left.kept;
+    }
+    if (chunk.selective > left.selective) {
+      chunk.full += chunk.selective - left.selective;
+      chunk.selective = left.selective;
+    }
+    left.full -= chunk.full;
+    left.selective -= chunk.selective;
+    left.kept -= chunk.kept;
+    chunks[static_cast<std::size_t>(k * frame.pipeline + index)] = chunk;
+  }
+}
+
+// The parameters of a rank that has the average of them.
+double average_parameters(const StagePrices& prices, const PlanFrame& frame) {
+  const BlockPrices& block = prices.fastest_blocks(frame);
+  const bool own = prices.model().untied || frame.pipeline > 1;
+  return (static_cast<double>(prices.model().layers) * block.layer[0].parameters +
+          block.embedding.parameters + (own ? block.head.parameters : 0)) /
+         static_cast<double>(frame.pipeline);
+}
+
+// All of the model on one rank, with the least recomputation.
+BlockPrice whole_model(const StagePrices& prices, const PlanFrame& frame) {
+  const BlockPrices& block = prices.fastest_blocks(frame);
+  const Recompute least = prices.allows(Recompute::kNone)        ? Recompute::kNone
+                          : prices.allows(Recompute::kSelective) ? Recompute::kSelective
+                                                                 : Recompute::kFull;
+  const BlockPrice& layer = block.layer[static_cast<std::size_t>(least)];
+  const auto layers = static_cast<double>(prices.model().layers);
+  const auto all = [&](PassPrice BlockPrice::*pass) {
+    return layer.*pass * layers + block.embedding.*pass + block.head.*pass;
+  };
+  return {.forward = all(&BlockPrice::forward),
+          .backward = all(&BlockPrice::backward),
+          .inputs = all(&BlockPrice::inputs),
+          .weights = all(&BlockPrice::weights)};
+}
+
+}  // namespace
+
+std::optional<StagePartition> partition_stages(const StagePrices& prices, const PlanFrame& frame,
+                                               const MemoryMargins& margins, PartitionPrice price,
+                                               double limit_s) {
+  const Terms terms(prices, frame, price);
+  const double constant_s = terms.constant_s();
+  const std::int64_t layers = prices.model().layers;
+  const std::int64_t least = terms.least_layers(), most = terms.most_layers();
+  std::vector<Row> rows(static_cast<std::size_t>(frame.pipeline));
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const auto rank = static_cast<std::int64_t>(r);
+    const double budget = prices.memory_of(frame, rank) - (margins.empty() ? 0 : margins[r]);
+    for (std::int64_t n = least; n <= most; ++n) {
+      const std::optional<RankPrice> one = prices.rank(frame, rank, n, budget);
+      if (!one) break;
+      const PartitionTerms next = terms.of(*one, rank);
+      if (next.bottleneck + next.sum + constant_s >= limit_s) break;
+      rows[r].prices.push_back(*one);
+      rows[r].terms.push_back(next);
+      // Bottlenecks ascend; rounding and host-bound passes shall not break this.
+      if (rows[r].terms.size() > 1) {
+        double& bottleneck = rows[r].terms.back().bottleneck;
+        bottleneck = std::max(bottleneck, rows[r].terms[rows[r].terms.size() - 2].bottleneck);
+      }
+    }
+  }
+  Partition partition(std::move(rows), least, layers);
+  const auto solved = partition.solve();
+  if (!solved) return std::nullopt;
+  StagePartition result;
+  result.bound_s = solved->first + constant_s;
+  if (price == PartitionPrice::kBound)
+    result.bound_s = std::max(result.bound_s, group_bound_s(prices, frame));
+  result.chunks.resize(static_cast<std::size_t>(frame.pipeline * frame.virtual_stages));
+  for (std::size_t r = 0; r < solved->second.size(); ++r) {
+    const auto index = static_cast<std::size_t>(solved->second[r] - least);
+    divide(partition.row(r).prices[index].layers, static_cast<std::int64_t>(r), frame,
+           result.chunks);
+  }
+  return result;
+}
+
+double group_bound_s(const StagePrices& prices, const PlanFrame& group) {
+  const BlockPrice model = whole_model(prices, group);
+  const auto m = static_cast<double>(micro_batches_of(prices, group));
+  const auto p = static_cast<double>(group.pipeline);
+  // Each rank computes all micro-batches, and the first one passes all ranks.
+  return ((model.forward + model.backward) * (m / p)).seconds();
+}
+
+double frame_bound_s(const StagePrices& prices, const PlanFrame& frame) {
+  const BlockPrice model = whole_model(prices, frame);
+  const auto m = static_cast<double>(micro_batches_of(prices, frame));
+  const auto p = static_cast<double>(frame.pipeline);
+  const auto v = static_cast<double>(frame.virtual_stages);
+  const double f = model.forward.device_s, b = model.backward.device_s;
+  double seconds = 0;
+  if (v > 1) {
+    const double ahead = (2 * (p - 1) + (v - 1) * p + 1) / v;
+    const double largest =
+        static_cast<double>((prices.model().layers + frame.pipeline * frame.virtual_stages - 1) /
+                            (frame.pipeline * frame.virtual_stages)) *
+        p * v / static_cast<double>(prices.model().layers);
+    seconds = f + m * b / p + positive(m - ahead * largest) * f / p;
+    seconds = std::max(seconds, f + m * b / p);
+  } else if (frame.schedule == PipelineKind::kZbH1) {
+    const double inputs = model.inputs.device_s;
+    seconds = f + inputs + ((m - 1) * inputs + positive(m - p) * (model.weights.device_s + f)) / p;
+  } else {
+    seconds = f + b + ((m - 1) * b + positive(m - p) * f) / p;
+  }
+  if (frame.pipeline == 1) {
+    const double parameters = average_parameters(prices, frame);
+    seconds +=
+        prices.end_of_step_s(frame, parameters, prices.model().layers, model.backward.seconds());
+  }
+  return std::max(seconds, group_bound_s(prices, frame));
+}
+
+bool exceeds_memory(const StagePrices& prices, const PlanFrame& frame) {
+  const double parameters = average_parameters(prices, frame);
+  const TrainingSetup& model = prices.model();
+  const auto copies = static_cast<double>(frame.copies());
+  double bytes = 2 * parameters / (frame.zero >= 3 ? copies : 1);
+  if (!model.frozen) {
+    bytes +=
+        static_cast<double>(model.gradient_bytes) * parameters / (frame.zero >= 2 ? copies : 1);
+    if (frame.offload != Offload::kOptimizer) {
+      bytes +=
+          static_cast<double>(model.optimizer_bytes) * parameters / (frame.zero >= 1 ? copies : 1);
+    }
+  }
+  double most = 0;
+  for (std::int64_t rank = 0; rank < frame.pipeline; ++rank) {
+    most = std::max(most, prices.memory_of(frame, rank));
+    if (prices.system().pools.size() < 2) break;
+  }
+  return bytes > most;
+}
+
+}  // namespace egret::parallel
