@@ -56,8 +56,12 @@ class Search {
   base::Result<ClusterPlan> run(bool explain) {
     if (!options_.without_baselines) {
       plan_.baselines = plan_baselines(space_, trials_, sink_);
-      for (const PlannedBaseline& baseline : plan_.baselines) {
-        if (baseline.exists) consider(baseline.step);
+      for (PlannedBaseline& baseline : plan_.baselines) {
+        if (!baseline.exists) continue;
+        // The rule's own price is no bound.
+        const auto found = trials_.partition(baseline.step.frame);
+        baseline.step.bound_s = found ? found->bound_s : 0;
+        consider(baseline.step);
       }
     }
     seed();
@@ -74,6 +78,13 @@ class Search {
   }
 
  private:
+  // Whether the layers can be divided in one way only.
+  bool has_one_division(const PlanFrame& frame) const {
+    const std::int64_t chunks = frame.pipeline * frame.virtual_stages;
+    return frame.pipeline == 1 || chunks == task_.model.layers ||
+           (frame.virtual_stages > 1 && task_.model.layers % chunks == 0);
+  }
+
   // The time of the best plan that fits.
   double incumbent() const {
     return !pool_.empty() && pool_.front().fits() ? pool_.front().seconds : kNever;
