@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "base/stop.h"
 #include "base/system/thread_pool.h"
 
 namespace egret::parallel {
@@ -89,7 +88,7 @@ class RunnersUp {
           }
         });
     std::vector<ChoiceRunnerUp> result;
-    for (std::size_t i = 0; i < kept.size() && !base::stop_requested(); ++i) {
+    for (std::size_t i = 0; i < kept.size() && !trials_.stopped(); ++i) {
       if (progress.due()) progress.report({{base::kItems, i}}, -1, choices()[i].name);
       auto step = best_of(kept[i]);
       for (const PlannedStep& each : pool_) {
@@ -156,7 +155,7 @@ class RunnersUp {
   std::optional<PlannedStep> best_of(
       const std::vector<std::pair<double, PlanFrame>>& frames) const {
     std::vector<std::pair<double, std::size_t>> order;
-    for (std::size_t i = 0; i < frames.size() && !base::stop_requested(); ++i) {
+    for (std::size_t i = 0; i < frames.size() && !trials_.stopped(); ++i) {
       if (const auto found = trials_.partition(frames[i].second))
         order.emplace_back(found->bound_s, i);
     }
@@ -189,7 +188,7 @@ std::vector<ChoiceRunnerUp> choice_runners_up(const FrameSpace& space, const Pla
   base::Progress progress(sink, "runners-up");
   RunnersUp search(space, trials, best, pool);
   std::vector<ChoiceRunnerUp> result = search.by_frames(progress);
-  if (!base::stop_requested()) search.by_layers(result);
+  if (!trials.stopped()) search.by_layers(result);
   return result;
 }
 

@@ -26,7 +26,7 @@ namespace egret::parallel {
 struct ClusterPlanOptions {
   std::int64_t devices = 0;
   std::int64_t plans = 5;  // of the ranking
-  std::int64_t limit_simulations = 500;
+  std::int64_t limit_simulations = 300;
   double limit_plan_time = 120;  // seconds
   bool without_baselines = false;
 
