@@ -126,8 +126,10 @@ std::string cluster_plan_text(const parallel::ClusterPlan& plan, const std::stri
                      " billion parameters on " + base::counted(devices, "device") + " of " +
                      machine + ", MFU " + base::format_percent(best.mfu) + ", " +
                      base::format_bytes(best.most_bytes()) + " a device";
-  text += best.fits() ? "; at most " + base::format_percent(plan.gap()) + " above the bound\n"
-                      : "; no plan was found that fits into memory\n";
+  const std::string gap =
+      plan.bound_s > 0 ? "; at most " + base::format_percent(plan.gap()) + " above the bound\n"
+                       : "; no bound was reached\n";
+  text += best.fits() ? gap : "; no plan was found that fits into memory\n";
   text += to_string(best.frame) + "\n";
   text += "recomputed: " + parallel::recomputation_text(best) + "\n";
   if (best.frame.devices() < devices)

@@ -7,14 +7,13 @@
 #include <optional>
 #include <string>
 
-#include "base/stop.h"
 #include "base/system/thread_pool.h"
 
 namespace egret::parallel {
 namespace {
 
 constexpr std::size_t kFrames = 48;  // of the least bounds, whose layers are divided
-constexpr std::size_t kTried = 4;    // of them, simulated
+constexpr std::size_t kTried = 6;    // of them, simulated
 
 struct Choice {
   const char* name;
@@ -88,19 +87,21 @@ class RunnersUp {
             if (kept[i].size() > kFrames) kept[i].pop_back();
           }
         });
-    std::vector<ChoiceRunnerUp> result;
-    for (std::size_t i = 0; i < kept.size() && !base::stop_requested(); ++i) {
+    // A plan that is simulated for one choice may be the best one of another.
+    for (std::size_t i = 0; i < kept.size() && !trials_.stopped(); ++i) {
       if (progress.due()) progress.report({{base::kItems, i}}, -1, choices()[i].name);
-      auto step = best_of(kept[i]);
+      simulate(kept[i]);
+    }
+    std::vector<ChoiceRunnerUp> result;
+    for (std::size_t i = 0; i < choices().size(); ++i) {
+      const PlannedStep* least = nullptr;
       for (const PlannedStep& each : pool_) {
         if (each.fits() && choices()[i].value(each.frame) != values[i] &&
-            (!step || better(each, *step)))
-          step = each;
+            (least == nullptr || better(each, *least)))
+          least = &each;
       }
-      if (step) {
-        const std::string other = choices()[i].value(step->frame);
-        result.push_back({choices()[i].name, values[i], other, std::move(*step)});
-      }
+      if (least == nullptr) continue;
+      result.push_back({choices()[i].name, values[i], choices()[i].value(least->frame), *least});
     }
     return result;
   }
@@ -153,10 +154,13 @@ class RunnersUp {
       result.push_back({choice, value, other, *step});
   }
 
-  std::optional<PlannedStep> best_of(
-      const std::vector<std::pair<double, PlanFrame>>& frames) const {
+  // Those with the least bounds of their divided layers, into the pool.
+  void simulate(const std::vector<std::pair<double, PlanFrame>>& frames) {
     std::vector<std::pair<double, std::size_t>> order;
-    for (std::size_t i = 0; i < frames.size() && !base::stop_requested(); ++i) {
+    for (std::size_t i = 0; i < frames.size() && !trials_.stopped(); ++i) {
+      const bool known =
+          std::ranges::find(pool_, frames[i].second, &PlannedStep::frame) != pool_.end();
+      if (known) continue;
       if (const auto found = trials_.partition(frames[i].second))
         order.emplace_back(found->bound_s, i);
     }
@@ -167,17 +171,15 @@ class RunnersUp {
       for (std::size_t i = begin; i < end; ++i)
         steps[i] = trials_.fit(frames[order[i].second].second);
     });
-    std::optional<PlannedStep> best;
     for (const auto& step : steps) {
-      if (step && (!best || better(*step, *best))) best = step;
+      if (step) pool_.push_back(*step);
     }
-    return best;
   }
 
   const FrameSpace& space_;
   const PlanTrials& trials_;
   const PlannedStep& best_;
-  const std::vector<PlannedStep>& pool_;
+  std::vector<PlannedStep> pool_;
 };
 
 }  // namespace
@@ -189,7 +191,7 @@ std::vector<ChoiceRunnerUp> choice_runners_up(const FrameSpace& space, const Pla
   base::Progress progress(sink, "runners-up");
   RunnersUp search(space, trials, best, pool);
   std::vector<ChoiceRunnerUp> result = search.by_frames(progress);
-  if (!base::stop_requested()) search.by_layers(result);
+  if (!trials.stopped()) search.by_layers(result);
   return result;
 }
 

@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "base/stop.h"
 #include "base/system/thread_pool.h"
 
 namespace egret::parallel {
@@ -66,7 +65,7 @@ class Baseline {
     std::vector<double> prices(candidates.size(), std::numeric_limits<double>::infinity());
     base::shared_pool().parallel_for(
         candidates.size(), 16, [&](std::size_t begin, std::size_t end) {
-          for (std::size_t i = begin; i < end && !base::stop_requested(); ++i) {
+          for (std::size_t i = begin; i < end && !trials_.stopped(); ++i) {
             if (const auto found = trials_.partition(candidates[i], {}, rule_.price))
               prices[i] = found->bound_s;
           }
@@ -124,7 +123,7 @@ std::vector<std::pair<double, PlanFrame>> least_model_parallelism(
   std::stable_sort(frames.begin(), frames.end(), [&](const auto& a, const auto& b) {
     return degrees(a.second) < degrees(b.second);
   });
-  for (std::size_t begin = 0; begin < frames.size() && !base::stop_requested();) {
+  for (std::size_t begin = 0; begin < frames.size() && !trials.stopped();) {
     std::size_t end = begin;
     bool fits = false;
     while (end < frames.size() && degrees(frames[end].second) == degrees(frames[begin].second)) {
@@ -179,12 +178,12 @@ std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanT
        [](const auto& f) { return f.virtual_stages == 1 && (f.zero == 0 || f.zero == 3); }}};
   std::vector<PlannedBaseline> result;
   for (const Rule& rule : rules) {
-    if (base::stop_requested()) break;
+    if (trials.stopped()) break;
     if (progress.due()) progress.report({{base::kItems, result.size()}}, -1, rule.name);
     FixedChoices fixed = space.fixed;
     if (rule.recompute && !fixed.recompute) fixed.recompute = rule.recompute;
     const StagePrices own(prices.system(), space.model, prices.options(), fixed);
-    const PlanTrials of_rule(own, space.devices);
+    const PlanTrials of_rule(own, space.devices, trials.deadline());
     auto frames = frames_of({space.model, space.devices, fixed}, of_rule, rule);
     if (std::string(rule.name).starts_with("megatron"))
       frames = least_model_parallelism(std::move(frames), of_rule);

@@ -50,14 +50,18 @@ class Search {
         options_(options),
         sink_(sink),
         prices_(task.system, task.model, task.step, task.fixed),
-        trials_(prices_, options.devices),
+        trials_(prices_, options.devices, base::Deadline::after(options.limit_plan_time)),
         space_{task.model, options.devices, task_.fixed} {}
 
   base::Result<ClusterPlan> run(bool explain) {
     if (!options_.without_baselines) {
       plan_.baselines = plan_baselines(space_, trials_, sink_);
-      for (const PlannedBaseline& baseline : plan_.baselines) {
-        if (baseline.exists) consider(baseline.step);
+      for (PlannedBaseline& baseline : plan_.baselines) {
+        if (!baseline.exists) continue;
+        // The rule's own price is no bound.
+        const auto found = trials_.partition(baseline.step.frame);
+        baseline.step.bound_s = found ? found->bound_s : 0;
+        consider(baseline.step);
       }
     }
     seed();
@@ -74,6 +78,13 @@ class Search {
   }
 
  private:
+  // Whether the layers can be divided in one way only.
+  bool has_one_division(const PlanFrame& frame) const {
+    const std::int64_t chunks = frame.pipeline * frame.virtual_stages;
+    return frame.pipeline == 1 || chunks == task_.model.layers ||
+           (frame.virtual_stages > 1 && task_.model.layers % chunks == 0);
+  }
+
   // The time of the best plan that fits.
   double incumbent() const {
     return !pool_.empty() && pool_.front().fits() ? pool_.front().seconds : kNever;
@@ -93,8 +104,7 @@ class Search {
   }
 
   bool stopped() {
-    if (base::stop_requested()) plan_.stop_reason = "signal";
-    if (timer_.seconds() > options_.limit_plan_time) plan_.stop_reason = "time";
+    if (trials_.stopped()) plan_.stop_reason = base::stop_requested() ? "signal" : "time";
     return !plan_.stop_reason.empty();
   }
 
@@ -135,6 +145,7 @@ class Search {
           if (result.size() >= 2 * most) shrink();
         });
     if (result.size() > most) shrink();
+    if (stopped()) left_out_s_ = 0;  // not all of the space was seen
     std::ranges::sort(result);
     return result;
   }
@@ -159,7 +170,7 @@ class Search {
       }
       divided_.clear();
     }
-    left_out_s_ = kNever;
+    left_out_s_ = open_bound_s_ = kNever;
   }
 
   // Divides the layers of the frames; those that may be better are kept.
@@ -167,13 +178,16 @@ class Search {
     std::vector<double> bounds(candidates.size(), kNever);
     const double limit = incumbent();
     base::shared_pool().parallel_for(candidates.size(), 4, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end && !base::stop_requested(); ++i) {
+      for (std::size_t i = begin; i < end && !trials_.stopped(); ++i) {
         if (const auto found =
                 trials_.partition(candidates[i].frame, {}, PartitionPrice::kBound, limit))
           bounds[i] = found->bound_s;
       }
     });
+    const bool cut_short = trials_.stopped();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (cut_short && bounds[i] == kNever)
+        open_bound_s_ = std::min(open_bound_s_, candidates[i].bound_s);
       if (bounds[i] < incumbent())
         divided_.push_back({std::max(bounds[i], candidates[i].bound_s), candidates[i].frame});
     }
@@ -199,6 +213,8 @@ class Search {
       for (std::size_t i = begin; i < end; ++i) steps[i] = trials_.fit(divided_[i].frame);
     });
     for (std::size_t i = 0; i < count; ++i) {
+      if (!steps[i] && trials_.stopped())
+        open_bound_s_ = std::min(open_bound_s_, divided_[i].bound_s);
       if (!steps[i]) continue;
       auto& [sum, number] = corrections_[kind_of(steps[i]->frame)];
       sum += steps[i]->seconds / divided_[i].bound_s;
@@ -239,7 +255,7 @@ class Search {
       }
     }
     if (plan_.stop_reason.empty()) plan_.stop_reason = "bound";
-    if (next < all.size()) open_bound_s_ = all[next].bound_s;
+    if (next < all.size()) open_bound_s_ = std::min(open_bound_s_, all[next].bound_s);
     for (const Candidate& each : divided_) open_bound_s_ = std::min(open_bound_s_, each.bound_s);
   }
 
@@ -249,7 +265,7 @@ class Search {
         pool_.begin(),
         pool_.begin() + static_cast<std::ptrdiff_t>(std::min(pool_.size(), kPolished)));
     for (const PlannedStep& step : best) {
-      if (!step.fits() || base::stop_requested()) continue;
+      if (!step.fits() || trials_.stopped()) continue;
       consider(with_moved_layers(trials_, step));
     }
   }

@@ -6,14 +6,13 @@
 #include <set>
 #include <utility>
 
-#include "base/stop.h"
 #include "base/system/thread_pool.h"
 
 namespace egret::parallel {
 namespace {
 
 constexpr int kMostPasses = 6;
-constexpr std::size_t kMostMoves = 64;  // of a pass
+constexpr std::size_t kMostMoves = 48;  // of a pass
 constexpr double kLeastGain = 1e-6;     // of the step
 
 std::vector<std::pair<std::size_t, std::size_t>> moves_of(std::size_t stages) {
@@ -47,10 +46,10 @@ PlannedStep with_moved_layers(const PlanTrials& trials, const PlannedStep& step)
   if (frame.pipeline == 1 || frame.virtual_stages > 1) return best;
   const StagePrices& prices = trials.prices();
   const auto moves = moves_of(static_cast<std::size_t>(frame.pipeline));
-  for (int pass = 0; pass < kMostPasses && !base::stop_requested(); ++pass) {
+  for (int pass = 0; pass < kMostPasses && !trials.stopped(); ++pass) {
     std::vector<std::optional<PlannedStep>> steps(moves.size());
     base::shared_pool().parallel_for(moves.size(), 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end && !base::stop_requested(); ++i) {
+      for (std::size_t i = begin; i < end && !trials.stopped(); ++i) {
         std::vector<ChunkLayers> chunks = best.chunks;
         const auto& [from, to] = moves[i];
         if (chunks[from].all() == 1) continue;

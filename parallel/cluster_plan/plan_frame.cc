@@ -168,6 +168,26 @@ void apply(const PlanFrame& frame, TrainingSetup& setup, StepOptions& options) {
   options.offload = frame.offload;
 }
 
+FixedChoices fixed_choices(const TrainingSetup& setup, const StepOptions& options,
+                           const std::function<bool(std::string_view)>& is_given) {
+  FixedChoices fixed;
+  const auto take = [&](std::string_view option, auto& place, const auto& value) {
+    if (is_given(option)) place = value;
+  };
+  take("tp", fixed.tensor, setup.tensor);
+  take("pp", fixed.pipeline, setup.pipeline);
+  take("dp", fixed.data, setup.data);
+  take("cp", fixed.context, setup.context);
+  take("vpp", fixed.virtual_stages, setup.virtual_stages);
+  take("micro-batch", fixed.micro_batch, setup.micro_batch);
+  take("schedule", fixed.schedule, setup.schedule);
+  take("recompute", fixed.recompute, setup.recompute);
+  take("sequence-parallel", fixed.sequence_parallel, setup.sequence_parallel);
+  take("zero", fixed.zero, options.zero);
+  take("offload", fixed.offload, options.offload);
+  return fixed;
+}
+
 void FrameSpace::visit(const std::function<bool(const PlanFrame&)>& wanted,
                        const std::function<void(const PlanFrame&)>& visit) const {
   Visitor(*this, wanted, visit).run();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "parallel/simulator/step_options.h"
 #include "parallel/transformer/training_setup.h"
@@ -45,6 +46,10 @@ struct FixedChoices {
   std::optional<Recompute> recompute;  // of all layers
   std::optional<Offload> offload;
 };
+
+// Of these options, those that are given.
+FixedChoices fixed_choices(const TrainingSetup& setup, const StepOptions& options,
+                           const std::function<bool(std::string_view option)>& is_given);
 
 // The space of frames for so many devices.
 //

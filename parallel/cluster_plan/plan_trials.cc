@@ -11,7 +11,7 @@ namespace egret::parallel {
 namespace {
 
 constexpr int kMostFits = 5;
-constexpr double kMostTasks = 1.2e6;  // of a step that is simulated for a plan
+constexpr double kMostTasks = 6e5;  // of a step that is simulated for a plan
 
 }  // namespace
 
@@ -30,6 +30,8 @@ bool better(const PlannedStep& a, const PlannedStep& b) {
   };
   return key(a) < key(b);
 }
+
+bool PlanTrials::stopped() const { return base::stop_requested() || deadline_.expired(); }
 
 bool PlanTrials::can_simulate(const PlanFrame& frame) const {
   const TrainingSetup& model = prices_.model();
@@ -76,7 +78,7 @@ std::optional<PlannedStep> PlanTrials::simulate(const PlanFrame& frame,
 std::optional<PlannedStep> PlanTrials::fit(const PlanFrame& frame, PartitionPrice price) const {
   MemoryMargins margins(static_cast<std::size_t>(frame.pipeline), 0);
   double bound = 0;
-  for (int attempt = 0; attempt < kMostFits && !base::stop_requested(); ++attempt) {
+  for (int attempt = 0; attempt < kMostFits && !stopped(); ++attempt) {
     const auto found = partition(frame, margins, price);
     if (!found) return std::nullopt;
     if (attempt == 0) bound = found->bound_s;

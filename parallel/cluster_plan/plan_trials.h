@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/timer.h"
 #include "parallel/cluster_plan/cluster_plan.h"
 #include "parallel/cluster_plan/stage_partition.h"
 
@@ -13,10 +14,14 @@ namespace egret::parallel {
 
 class PlanTrials {
  public:
-  PlanTrials(const StagePrices& prices, std::int64_t devices)
-      : prices_(prices), devices_(devices) {}
+  PlanTrials(const StagePrices& prices, std::int64_t devices, base::Deadline deadline = {})
+      : prices_(prices), devices_(devices), deadline_(deadline) {}
 
   const StagePrices& prices() const { return prices_; }
+
+  // Whether base's request to stop has come, or the time is over.
+  bool stopped() const;
+  const base::Deadline& deadline() const { return deadline_; }
 
   // Steps of more tasks are not simulated.
   bool can_simulate(const PlanFrame& frame) const;
@@ -40,6 +45,7 @@ class PlanTrials {
  private:
   const StagePrices& prices_;
   const std::int64_t devices_;
+  const base::Deadline deadline_;
   mutable std::atomic<std::int64_t> simulations_ = 0;
   mutable std::atomic<std::int64_t> partitions_ = 0;
 };

@@ -78,14 +78,16 @@ class Terms {
       // The forward passes of GPipe all come before.
       const double later =
           frame_.schedule == PipelineKind::kGpipe && !last ? 0 : positive(m_ - p_ + r);
-      terms.bottleneck = (m_ - 1) * b + later * f;
+      terms.bottleneck = (m_ - 1) * b + later * std::max(f, arrivals_s(rank, index));
+      // The last rank computes backward what it has just sent to the host.
+      if (last && frame_.schedule == PipelineKind::k1F1B)
+        terms.bottleneck += 2 * (m_ - 1) * copies_s(rank, index);
     }
     if (price_ == PartitionPrice::kBound) {
       // What the device must send beside its passes after the first backward pass, which slows them
       // down: gradients and weights, or copies of activations.
       const double each =
-          std::max(frame_.zero >= 2 ? exchange_s(rank, index) : 0,
-                   frame_.offload == Offload::kActivations ? copies_s(rank, index) : 0);
+          std::max(frame_.zero >= 2 ? exchange_s(rank, index) : 0, copies_s(rank, index));
       terms.bottleneck += positive(m_ - 2) * slowdown_ * each;
       terms.bottleneck = std::max(terms.bottleneck, positive(m_ - 2) * each);
       // Where sends block, the host is at most one pass ahead.
@@ -127,8 +129,10 @@ class Terms {
     // The ends belong to one chunk of the rank.
     const double skipped =
         std::min(ahead * chunk, ahead * (chunk - ends) + ends * std::ceil(ahead / v_));
-    return {f + once, m_ * (rank.backward.device_s + backward_sends) - once +
-                          positive(m_ * (rank.forward.device_s + forward_sends) - skipped)};
+    const double arrive = arrivals_s(rank, static_cast<std::int64_t>(r));
+    const double arriving = m_ * arrive - (ahead + 1) * arrive * largest / layers;
+    const double later = std::max(m_ * (rank.forward.device_s + forward_sends) - skipped, arriving);
+    return {f + once, m_ * (rank.backward.device_s + backward_sends) - once + positive(later)};
   }
 
   // Of the gradients and weights of one micro-batch, on the stream that takes longer.
@@ -139,10 +143,22 @@ class Terms {
         layers * exchanges_.layer_gradients_s + ends * exchanges_.embedding_gradients_s;
     const double weights =
         2 * (layers * exchanges_.layer_weights_s + ends * exchanges_.embedding_weights_s);
-    return std::max(gradients, weights);
+    const double both = layers * exchanges_.layer_wire_s + ends * exchanges_.embedding_wire_s;
+    return std::max({gradients, weights, both});
   }
 
+  // Between two backward passes there is a forward pass. Beside it arrive the activations of the
+  // second one, and, where weights are gathered one layer ahead, those of all layers but the first.
+  double arrivals_s(const RankPrice& rank, std::int64_t index) const {
+    const bool gathers = frame_.zero == 3 && prices_.options().prefetch <= 1;
+    const double weights =
+        static_cast<double>(rank.layers.all()) * (gathers ? exchanges_.layer_weights_s : 0);
+    return std::max(weights, copies_s(rank, index));
+  }
+
+  // Of the activations of one micro-batch, to the host or from it.
   double copies_s(const RankPrice& rank, std::int64_t index) const {
+    if (frame_.offload != Offload::kActivations) return 0;
     const BlockPrices& block = prices_.blocks(frame_, index);
     const double bytes = static_cast<double>(rank.layers.kept) * block.layer[0].kept_bytes +
                          static_cast<double>(rank.layers.selective) * block.layer[1].kept_bytes +

@@ -141,15 +141,23 @@ ExchangePrices StagePrices::exchanges(const PlanFrame& frame) const {
   const CollectiveKind reduces =
       frame.zero >= 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
   const Fabric& fabric = system_.fabric;
-  prices.layer_gradients_s = fabric.collective(reduces, gradient * layer, group).seconds();
-  prices.embedding_gradients_s =
-      fabric.collective(reduces, gradient * (layer + embedding), group).seconds() -
-      prices.layer_gradients_s;
+  const auto gathers = CollectiveKind::kAllGather;
+  const CollectiveTime sum = fabric.collective(reduces, gradient * layer, group);
+  const CollectiveTime first_sum =
+      fabric.collective(reduces, gradient * (layer + embedding), group);
+  prices.layer_gradients_s = sum.seconds();
+  prices.embedding_gradients_s = first_sum.seconds() - sum.seconds();
   if (frame.zero < 3) return prices;
-  const auto gather = CollectiveKind::kAllGather;
-  prices.layer_weights_s = fabric.collective(gather, 2 * layer, group).seconds();
-  prices.embedding_weights_s =
-      fabric.collective(gather, 2 * (layer + embedding), group).seconds() - prices.layer_weights_s;
+  const CollectiveTime all = fabric.collective(gathers, 2 * layer, group);
+  const CollectiveTime first_all = fabric.collective(gathers, 2 * (layer + embedding), group);
+  prices.layer_weights_s = all.seconds();
+  prices.embedding_weights_s = first_all.seconds() - all.seconds();
+  double rate = 0;
+  for (const CollectiveTime& each : {sum, first_sum, all, first_all})
+    rate = std::max(rate, each.bytes_per_second);
+  prices.layer_wire_s = (sum.wire_bytes + 2 * all.wire_bytes) / rate;
+  prices.embedding_wire_s =
+      (first_sum.wire_bytes + 2 * first_all.wire_bytes) / rate - prices.layer_wire_s;
   return prices;
 }
 

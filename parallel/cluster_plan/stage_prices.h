@@ -46,6 +46,8 @@ struct BlockPrices {
 struct ExchangePrices {
   double layer_gradients_s = 0, embedding_gradients_s = 0;  // a reduction of one piece
   double layer_weights_s = 0, embedding_weights_s = 0;      // a gathering of one piece
+  // Both use the same links; their bytes at the faster rate of the two.
+  double layer_wire_s = 0, embedding_wire_s = 0;
 };
 
 struct RankPrice {

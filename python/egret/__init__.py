@@ -64,6 +64,7 @@ from ._optimize import Result, optimize
 from ._planning import Plan, plan
 from ._progress import Progress
 from ._session import Comparison, Input, Session, compare, run
+from ._cluster_planning import ClusterPlan, plan_cluster
 from ._simulation import Simulation, simulate
 from ._training import TrainingStep, train_step
 from .rules import Rules
@@ -102,6 +103,7 @@ __all__ = [
     "rule_source",
     "rules",
     "run",
+    "plan_cluster",
     "simulate",
     "train_step",
 ]

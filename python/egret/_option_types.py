@@ -225,6 +225,117 @@ class PlanOptions(TypedDict, total=False):
     freeze: Union[Sequence[str], str]
 
 
+class ClusterPlanOptions(TypedDict, total=False):
+    # Machine: a TOML file, or a preset such as dgx-h100
+    machine: Union[str, os.PathLike[str]]
+    # Find the best plan with another value of each choice
+    explain: bool
+    # Devices of a transformer's plan
+    devices: int
+    # Plans of a transformer to list
+    plans: int
+    # Stop a transformer's plan after so many simulated steps
+    limit_simulations: int
+    # Stop a transformer's plan after this time
+    limit_plan_time: Union[float, str]
+    # Do not plan by other planners' rules for comparison
+    without_baselines: bool
+    # Layers of the transformer
+    model_layers: int
+    # Hidden size
+    hidden: int
+    # Attention heads
+    heads: int
+    # Heads of keys and values; 0: as many as heads
+    kv_heads: int
+    # Hidden size of the feed-forward layer; 0: four times --hidden
+    ffn: int
+    # The feed-forward layer has a gate (SwiGLU)
+    gated: bool
+    # Tokens of a sequence
+    sequence_length: int
+    # Entries of the vocabulary, padded
+    vocabulary: int
+    # The output layer has weights of its own
+    untied: bool
+    # Train without dropout
+    no_dropout: bool
+    # Attention is one kernel (FlashAttention)
+    flash_attention: bool
+    # The weights get no gradients, as under LoRA
+    frozen: bool
+    # Degree of tensor parallelism
+    tp: int
+    # Degree of pipeline parallelism
+    pp: int
+    # Degree of data parallelism
+    dp: int
+    # Degree of context parallelism
+    cp: int
+    # Chunks of layers of each pipeline rank; above 1 the schedule is interleaved
+    vpp: int
+    # Sequences of a micro-batch
+    micro_batch: int
+    # Sequences of a step
+    global_batch: int
+    # Schedule of the pipeline
+    schedule: Literal["1f1b", "gpipe", "zb-h1", "dualpipe"]
+    # Recomputation of activations
+    recompute: Literal["none", "selective", "full"]
+    # Layers of each chunk of the pipeline, as 3,4,3 (default: as equal as possible)
+    stage_layers: str
+    # Layers of each chunk that are recomputed in full, as 2,1,0; the rest is not
+    full_layers: str
+    # Layers of each chunk that recompute their attention, as 1,2,0
+    selective_layers: str
+    # Split normalizations and dropout along the sequence between the tensor ranks
+    sequence_parallel: bool
+    # Split the optimizer's state between the data-parallel ranks
+    distributed_optimizer: bool
+    # Exchange gradients during the backward pass
+    overlap_gradients: bool
+    # Send activations between stages during computation
+    overlap_transfers: bool
+    # Exchange tensor-parallel blocks beside the products that need or make them
+    overlap_tensor: bool
+    # Element type of the products
+    train_precision: Literal["f32", "tf32", "f16", "bf16", "fp8", "fp4"]
+    # Bytes of an accumulated gradient
+    gradient_bytes: int
+    # Bytes of the optimizer's state of a parameter
+    optimizer_bytes: int
+    # Bytes of a logit, kept for the backward pass
+    logit_bytes: int
+    # Only forward passes, as in inference
+    forward_only: bool
+    # What data-parallel ranks divide: 1 the optimizer's state, 2 also gradients, 3 also weights
+    zero: int
+    # Layers whose weights are gathered ahead with --zero 3
+    prefetch: int
+    # What is kept in the memory of the host
+    offload: Literal["none", "activations", "optimizer"]
+    # Bytes a second between a device and its host, in each direction
+    host_bandwidth: float
+    # Bytes a second at which the host updates a device's part of the weights
+    host_memory_bandwidth: float
+    # Kernels are launched from recorded graphs, which costs the host no time
+    recorded_launches: bool
+    # Part of activations and workspace that the allocator loses
+    fragmentation: float
+    # Simulate each data-parallel replica; otherwise one stands for all
+    each_replica: bool
+    # Standard deviation of the time of a pass, relative to its mean
+    jitter: float
+    # Share of the devices that are slow
+    straggler_share: float
+    # Time of a slow device relative to others
+    straggler_slowdown: float
+    # Simulate so many random steps and report their distribution
+    trials: int
+    # Seed of the random steps
+    trial_seed: int
+
+
 class SimulateOptions(TypedDict, total=False):
     # Devices and links: a TOML file, or a preset such as dgx-a100
     system: Union[str, os.PathLike[str]]
@@ -270,6 +381,12 @@ class SimulateOptions(TypedDict, total=False):
     schedule: Literal["1f1b", "gpipe", "zb-h1", "dualpipe"]
     # Recomputation of activations
     recompute: Literal["none", "selective", "full"]
+    # Layers of each chunk of the pipeline, as 3,4,3 (default: as equal as possible)
+    stage_layers: str
+    # Layers of each chunk that are recomputed in full, as 2,1,0; the rest is not
+    full_layers: str
+    # Layers of each chunk that recompute their attention, as 1,2,0
+    selective_layers: str
     # Split normalizations and dropout along the sequence between the tensor ranks
     sequence_parallel: bool
     # Split the optimizer's state between the data-parallel ranks

@@ -12,13 +12,15 @@ from egret.__main__ import program
 RANKS = {"exchange", "limit-exchange"}
 # Flags about the program's own input and output.
 COMMON = {"json", "color", "progress", "config", "print-config", "quiet", "verbose", "help", "output", "input"}
+# Flags of plans without a model, which another function makes.
+CLUSTER = {row["name"] for row in _egret.plan_cluster_options()}
 
 FUNCTIONS = {
     # verb: options, flags that are parameters of their own or that other functions have
     "optimize": (_egret.optimize_options, {"in-place"}),
     "run": (_egret.session_options, {"at", "output-folder", "trace", "check"} | RANKS),
     "compare": (_egret.compare_options, {"at"}),
-    "plan": (_egret.plan_options, {"threads", "report"}),
+    "plan": (_egret.plan_options, {"threads", "report"} | CLUSTER),
     "train-step": (_egret.training_options, {"steps", "check"} | RANKS),
 }
 
@@ -36,3 +38,8 @@ def test_options_are_the_flags_of_the_verb(verb):
     assert len(names) > 5
     assert names <= flags
     assert flags - names - COMMON - apart == set()
+
+
+def test_a_cluster_is_planned_with_flags_of_plan():
+    assert CLUSTER <= flags_of("plan")
+    assert {"devices", "hidden", "zero", "explain"} <= CLUSTER

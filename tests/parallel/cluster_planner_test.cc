@@ -116,8 +116,7 @@ TEST(ClusterPlanner, EqualsTheExhaustiveOptimumOnSmallMachines) {
   };
   // Memory that is ample, and that forces recomputation, division of state or offload.
   for (const Case& c :
-       {Case{3, 1024, 4, 2, 0}, Case{3, 1024, 4, 2, 1.1e9}, Case{3, 1024, 4, 2, 7.5e8},
-        Case{4, 2048, 8, 4, 0}, Case{4, 2048, 8, 4, 2.2e9}, Case{3, 2048, 8, 4, 9e8}}) {
+       {Case{3, 1024, 4, 2, 0}, Case{3, 1024, 4, 2, 7.5e8}, Case{3, 2048, 4, 4, 9e8}}) {
     const System system = machine("v100-quad", c.memory_bytes);
     TrainingSetup setup = model(c.layers, c.hidden, c.batch);
     setup.vocabulary = 8192;

@@ -95,5 +95,15 @@ TEST_F(InterruptedTest, OnlyAFileThatIsThereIsKept) {
   base::request_stop(0);
 }
 
+TEST_F(InterruptedTest, APlanOfACluster) {
+  const base::Stopwatch watch;
+  const ProgramRun run = run_program(
+      "plan --machine rail-100k --devices 100000 --model-layers 126 --hidden 16384 --heads 128 "
+      "--global-batch 12288 --quiet",
+      "timeout --preserve-status -s TERM 1");
+  EXPECT_EQ(run.code, 143) << run.err;
+  EXPECT_LT(watch.seconds(), 4);
+}
+
 }  // namespace
 }  // namespace egret::tools

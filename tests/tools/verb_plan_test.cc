@@ -278,5 +278,55 @@ TEST_F(PlanVerb, TrainsOnlyPlansOfTrainingSteps) {
               HasSubstr("is not a plan of a training step; `egret plan --train` writes one"));
 }
 
+constexpr const char* kGpt =
+    "--machine dgx-a100 --devices 16 --model-layers 16 --hidden 2048 --heads 16 --global-batch 64 ";
+
+TEST_F(PlanVerb, PlansATransformerThatSimulateRepeats) {
+  const ProgramRun run =
+      run_program("plan " + std::string(kGpt) + "--explain --json -o " + path("plan.toml"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const auto json = base::Json::parse(run.out);
+  ASSERT_TRUE(json.ok());
+  const ProgramRun again = run_program("simulate --json --config " + path("plan.toml"));
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(*base::Json::parse(again.out)->find("seconds")->as_real(),
+            *json->find("seconds")->as_real());
+  EXPECT_FALSE(json->find("runners_up")->items().empty());
+  const ProgramRun text = run_program("plan " + std::string(kGpt) + "--tp 2 --zero 1 --plans 2");
+  EXPECT_EQ(text.code, 0) << text.err;
+  // The answer comes first.
+  EXPECT_THAT(text.out.substr(0, text.out.find('\n')), HasSubstr("a step of 0.9"));
+  EXPECT_THAT(text.out, HasSubstr("tp 2"));
+  EXPECT_THAT(text.out, HasSubstr("megatron"));
+}
+
+TEST_F(PlanVerb, RefusesTransformersThatMakeNoSense) {
+  for (const auto& [words, message] :
+       {std::pair("", "MODEL is missing"),
+        {"--devices 8 --mesh x=4", "--mesh needs MODEL"},
+        {"--devices 8 --heads 3", "--hidden must be a multiple"},
+        {"--devices 8 --stage-layers 24", "the plan chooses --stage-layers"},
+        {"--devices 8 --schedule dualpipe", "is not planned"},
+        {"--devices 8 --tp 5", "no plan exists"},
+        {"--devices 8 --trials 4", "cannot be combined with a plan"}}) {
+    const ProgramRun run = run_program("plan " + std::string(words));
+    EXPECT_EQ(run.code, 2) << words;
+    EXPECT_THAT(run.err, HasSubstr(message)) << words;
+  }
+  const ProgramRun model = plan("--devices 4");
+  EXPECT_EQ(model.code, 2);
+  EXPECT_THAT(model.err, HasSubstr("cannot be combined with MODEL"));
+}
+
+TEST_F(PlanVerb, ReportsLimitsThatWereSet) {
+  const ProgramRun few = run_program("plan " + std::string(kGpt) + "--limit-simulations 1");
+  EXPECT_EQ(few.code, 5) << few.err;
+  EXPECT_THAT(few.out, HasSubstr("--limit-simulations was reached"));
+  const ProgramRun full = run_program(
+      "plan --machine v100-quad --devices 4 --model-layers 48 --hidden 8192 --heads 64");
+  EXPECT_EQ(full.code, 5);
+  EXPECT_THAT(full.err, HasSubstr("no plan was found within the memory"));
+}
+
 }  // namespace
 }  // namespace egret::tools

@@ -131,26 +131,6 @@ class PlanVerb final : public Command {
   }
 
  private:
-  // What a flag, a variable or a file gives is fixed; the plan chooses the rest.
-  parallel::FixedChoices fixed_choices(const Console& console) const {
-    parallel::FixedChoices fixed;
-    const auto take = [&](std::string_view option, auto& place, const auto& value) {
-      if (console.is_given(option)) place = value;
-    };
-    take("tp", fixed.tensor, setup_.tensor);
-    take("pp", fixed.pipeline, setup_.pipeline);
-    take("dp", fixed.data, setup_.data);
-    take("cp", fixed.context, setup_.context);
-    take("vpp", fixed.virtual_stages, setup_.virtual_stages);
-    take("micro-batch", fixed.micro_batch, setup_.micro_batch);
-    take("schedule", fixed.schedule, setup_.schedule);
-    take("recompute", fixed.recompute, setup_.recompute);
-    take("sequence-parallel", fixed.sequence_parallel, setup_.sequence_parallel);
-    take("zero", fixed.zero, step_.zero);
-    take("offload", fixed.offload, step_.offload);
-    return fixed;
-  }
-
   base::Result<ExitCode> plan_transformer(Console& console) {
     if (cluster_.devices == 0) {
       return base::usage_error(
@@ -164,9 +144,12 @@ class PlanVerb final : public Command {
         check_not_input(arguments_.output, {{"the file of the machine", arguments_.machine}}));
     EGRET_ASSIGN_OR_RETURN(const parallel::System system,
                            parallel::system_called(arguments_.machine));
+    // What a flag, a variable or a file gives is kept; the plan chooses the rest.
+    const parallel::FixedChoices fixed = parallel::fixed_choices(
+        setup_, step_, [&](std::string_view option) { return console.is_given(option); });
     EGRET_ASSIGN_OR_RETURN(const parallel::ClusterPlan plan,
-                           parallel::plan_cluster({system, setup_, step_, fixed_choices(console)},
-                                                  cluster_, options_.explain, console.progress()));
+                           parallel::plan_cluster({system, setup_, step_, fixed}, cluster_,
+                                                  options_.explain, console.progress()));
     if (!arguments_.output.empty() && !keeps_earlier_file(console, arguments_.output)) {
       EGRET_RETURN_IF_ERROR(
           write_output(console, arguments_.output, to_toml(plan, arguments_.machine)));

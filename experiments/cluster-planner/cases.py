@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transformers, clusters, and the plans of experts for them, as their papers give them."""
+import csv
+import dataclasses
+
+from lib import egret
+
+OTHERS = egret.SHARED / "cluster-data"
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    machine: str
+    devices: int
+    model: dict  # options of `egret simulate` that describe the model and what the program can do
+    expert: dict | None = None  # the options of the expert's plan
+    source: str = ""
+    published_s: float = 0  # its step, as measured
+
+
+def gpt(layers, hidden, heads, sequence, batch, **more):
+    return {"model-layers": layers, "hidden": hidden, "heads": heads, "sequence-length": sequence,
+            "vocabulary": 51200, "global-batch": batch, **more}
+
+
+# Zheng et al., "Alpa" (2022), table 5: GPT on p3.16xlarge, a batch of 1,024 sequences of 1,024 tokens.
+ALPA = {"350M": (24, 1024, 16, 1), "1.3B": (24, 2048, 32, 4), "2.6B": (32, 2560, 32, 8), "6.7B": (32, 4096, 32, 16),
+        "15B": (48, 5120, 40, 32), "39B": (48, 8192, 64, 64)}
+
+# Narayanan et al. (2021), table 1: DGX A100, sequences of 2,048 tokens, all activations recomputed. Columns: layers,
+# hidden, heads, tensor, pipeline, GPUs, batch, achieved TFLOP/s of a GPU. The micro-batches are not given; 1 here.
+MEGATRON = {"1.7B": (24, 2304, 24, 1, 1, 32, 512, 137), "7.5B": (36, 4096, 32, 4, 1, 128, 512, 142),
+            "18B": (40, 6144, 48, 8, 1, 256, 1024, 135), "39B": (48, 8192, 64, 8, 2, 512, 1536, 138),
+            "76B": (60, 10240, 80, 8, 4, 1024, 1792, 140), "145B": (80, 12288, 96, 8, 8, 1536, 2304, 148),
+            "310B": (96, 16384, 128, 8, 16, 1920, 2160, 155), "530B": (105, 20480, 128, 8, 35, 2520, 2520, 163),
+            "1T": (128, 25600, 160, 8, 64, 3072, 3072, 163)}
+
+LLAMA = {"8B": {"model-layers": 32, "hidden": 4096, "heads": 32, "ffn": 14336},
+         "70B": {"model-layers": 80, "hidden": 8192, "heads": 64, "ffn": 28672},
+         "405B": {"model-layers": 126, "hidden": 16384, "heads": 128, "ffn": 53248}}
+LLAMA_PROGRAM = {"kv-heads": 8, "gated": True, "vocabulary": 128256, "untied": True, "no-dropout": True,
+                 "flash-attention": True, "overlap-gradients": True, "overlap-transfers": True,
+                 "train-precision": "bf16", "sequence-length": 8192}
+
+
+def llama(size, batch, **more):
+    return {**LLAMA[size], **LLAMA_PROGRAM, "global-batch": batch, **more}
+
+
+def seconds_of(layers, hidden, sequence, batch, gpus, tflops):
+    """Of a step, by the operations that Narayanan et al. count, which include recomputation (section 5.1)."""
+    operations = 96 * batch * sequence * layers * hidden**2 * (
+        1 + sequence / (6 * hidden) + 51200 / (16 * layers * hidden))
+    return operations / (gpus * tflops * 1e12)
+
+
+def alpa():
+    for size, (layers, hidden, heads, devices) in ALPA.items():
+        yield Case(f"alpa {size}", "p3-16xlarge-8", devices, gpt(layers, hidden, heads, 1024, 1024))
+
+
+def megatron():
+    for size, (layers, hidden, heads, tp, pp, devices, batch, tflops) in MEGATRON.items():
+        expert = {"tp": tp, "pp": pp, "dp": devices // (tp * pp), "recompute": "full"}
+        yield Case(f"megatron {size}", "dgx-a100", devices, gpt(layers, hidden, heads, 2048, batch), expert,
+                   "Narayanan et al. 2021", seconds_of(layers, hidden, 2048, batch, devices, tflops))
+
+
+def korthikanti():
+    """Sequence parallelism and selective recomputation (Korthikanti et al., 2022), as the shared table has them."""
+    path = OTHERS / "megatron_recompute.csv"
+    if not path.exists():
+        return
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            number = {key: int(row[key]) for key in ("heads", "hidden", "layers", "tp", "pp", "interleave", "gpus",
+                                                     "global_batch", "micro_batch")}
+            expert = {"tp": number["tp"], "pp": number["pp"], "vpp": number["interleave"], "recompute": "selective",
+                      "micro-batch": number["micro_batch"], "sequence-parallel": True}
+            model = gpt(number["layers"], number["hidden"], number["heads"], 2048, number["global_batch"])
+            yield Case(f"recompute {row['model']}", "dgx-a100", number["gpus"], model, expert,
+                       "Korthikanti et al. 2022", float(row["step_s_sequence_and_selective"]))
+
+
+def herd():
+    """The Llama 3 Herd of Models (2024), table 4: bf16 on H100; its MFU gives the step."""
+    for devices, dp, cp, sequence, batch, mfu in ((8192, 64, 1, 8192, 2048, 0.43), (16384, 128, 1, 8192, 2048, 0.41),
+                                                  (16384, 8, 16, 131072, 128, 0.38)):
+        expert = {"tp": 8, "pp": 16, "vpp": 4, "dp": dp, "cp": cp, "zero": 2, "sequence-parallel": True}
+        model = llama("405B", batch, **{"sequence-length": sequence})
+        yield Case(f"herd 405B {devices} x {sequence}", "rail-100k", devices, model, expert, "Llama 3 Herd 2024", -mfu)
+
+
+def mlperf():
+    """Measured steps of Llama-3.1-405B in 8 bits (MLPerf Training 5.0), whose configurations' names state the degrees."""
+    path = OTHERS / "mlperf_large.csv"
+    if not path.exists():
+        return
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            if row["benchmark"] != "llama31_405b" or "DGXH100" not in row["config"]:
+                continue
+            devices = int(row["nodes"]) * int(row["gpus_per_node"])
+            tp, pp, cp = (int(row[key]) for key in ("tp", "pp", "cp"))
+            expert = {"tp": tp, "pp": pp, "cp": cp, "dp": devices // (tp * pp * cp), "vpp": 8,
+                      "sequence-parallel": True, "zero": 1}
+            model = llama("405B", int(row["global_batch"]),
+                          **{"train-precision": "fp8", "overlap-tensor": True})
+            yield Case(f"mlperf 405B {devices}", "dgx-h100", devices, model, expert, "MLPerf 5.0",
+                       float(row["median_step_s"]))
+
+
+def h100():
+    for size, devices, batch in (("8B", 4, 128), ("8B", 64, 512), ("8B", 1024, 1024), ("70B", 64, 512),
+                                 ("70B", 512, 1024), ("70B", 4096, 2048), ("405B", 512, 1024), ("405B", 4096, 2048),
+                                 ("405B", 16384, 2048)):
+        yield Case(f"h100 {size} {devices}", "dgx-h100", devices, llama(size, batch))
+    yield Case("rail 405B 100000", "rail-100k", 100_000, llama("405B", 12288))
+
+
+def all_cases():
+    return [case for group in (alpa, megatron, korthikanti, herd, mlperf, h100) for case in group()]
