@@ -94,6 +94,34 @@ TEST_F(CertificateProgram, AcceptsSharedModels) {
   expect_accepted(file.string());
 }
 
+// A user's rule counts where its file and the record of its proof are given.
+TEST_F(CertificateProgram, TakesRulesOfFiles) {
+  OnnxModel model(13);
+  model.input("x", {4, 8});
+  const char* names[] = {"x", "a", "b", "c", "d"};
+  for (int i = 0; i < 4; ++i) model.node("Neg", {names[i]}, {names[i + 1]});
+  model.node("Relu", {"d"}, {"y"});
+  model.output("y");
+  ASSERT_TRUE(base::write_file(path("m.onnx"), model.bytes()).ok());
+  const std::string rules = path("r.rules");
+  ASSERT_TRUE(base::write_file(rules, "rule four-neg\n  neg(neg(neg(neg(?x))))\n  => ?x\n").ok());
+  ASSERT_EQ(run_program("rules verify --write " + rules).code, 0);
+  const ProgramRun run = optimize(path("m.onnx"), "--rules " + rules);
+  ASSERT_EQ(run.code, 0) << run.err;
+  const ProgramRun with =
+      check(path("m.onnx") + " " + path("o.onnx") + " " + path("c.json") + " " + rules);
+  EXPECT_EQ(with.code, 0) << with.err;
+  EXPECT_THAT(with.out, HasSubstr("1 instances of 1 proven rules"));
+  const ProgramRun without = check_result(path("m.onnx"));
+  EXPECT_EQ(without.code, 6);
+  EXPECT_THAT(without.err, HasSubstr("(rule 'four-neg'): no known rule has the hash"));
+  std::filesystem::remove(rules + ".status.json");
+  const ProgramRun unproven =
+      check(path("m.onnx") + " " + path("o.onnx") + " " + path("c.json") + " " + rules);
+  EXPECT_EQ(unproven.code, 6);
+  EXPECT_THAT(unproven.err, HasSubstr("the rule is not proven but untested"));
+}
+
 TEST_F(CertificateProgram, RejectsAnotherResult) {
   const std::string model = scaled_model();
   ASSERT_EQ(optimize(model).code, 0);
