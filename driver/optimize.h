@@ -78,6 +78,8 @@ struct OptimizeOptions {
   // What the graph was read from, if nothing was fixed in it (--bind). An engine runs it as the
   // original; no option of the table.
   std::shared_ptr<const ModelSource> model_file{};
+  // Keeps what a certificate is made of (driver/certificate.h); no option of the table.
+  bool explain = false;
   // Given by a program in place of what `rules`, `extractor` and `cost` name; those are then names
   // in the report. No options of the table.
   std::shared_ptr<const rules::AdmittedRules> own_rules{};
@@ -92,10 +94,13 @@ struct OptimizeOptions {
 // become short.
 OptimizeOptions quick(OptimizeOptions options);
 
+struct Explained;  // driver/certificate.h
+
 struct OptimizeResult {
   ir::Graph graph;
   OptimizeReport report;
-  RuleMarks made_by{};  // of graph
+  RuleMarks made_by{};                           // of graph
+  std::shared_ptr<const Explained> explained{};  // with OptimizeOptions::explain
 };
 
 // All types of the graph are concrete (ir::bind_symbols), or open sizes are those of `open`, whose

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/stop.h"
+#include "driver/certificate.h"
 #include "driver/decide.h"
 #include "driver/final_check.h"
 #include "driver/measure/interference.h"
@@ -67,6 +68,12 @@ Report::Growth growth_of(const rules::SaturatedGraph& saturated) {
           .apply_s = run.apply_seconds(),
           .rebuild_s = run.rebuild_seconds(),
           .steps = std::move(steps)};
+}
+
+// Called before the first rule runs.
+std::vector<rules::CompiledRule> record_proofs(rules::TensorEGraph& tensors) {
+  tensors.egraph().enable_proofs();
+  return {};
 }
 
 // What operators take in a graph, at the examples of open sizes, for the cost model; false: nothing
@@ -184,6 +191,10 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
     EGRET_ASSIGN_OR_RETURN(const ir::Graph operators, taken_apart(program));
     return optimize(operators, given, progress, open);
   }
+  if (options.explain) {
+    EGRET_RETURN_IF_ERROR(check_explainable(program, options, open));
+    if (ir::has_opaque(program)) return optimize(ir::expand_bodies(program), given, progress, open);
+  }
   if (open != nullptr) EGRET_RETURN_IF_ERROR(open->settle(program));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, runnable(program, open));
   EGRET_RETURN_IF_ERROR(ir::check_given(graph, options.given_inputs));
@@ -192,14 +203,17 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
     return base::usage_error("--extractor " + options.extractor +
                              " needs known sizes (--bind) and operators");
   }
+  if (setup.search != nullptr && options.explain)
+    return base::usage_error("--certificate excludes --extractor " + options.extractor);
   times.end("prepare");
 
   Report::Growth growth;
   rules::SaturatedGraph saturated;
   if (setup.search == nullptr) {
     EGRET_ASSIGN_OR_RETURN(
-        saturated, rules::saturate(program, setup.rules, saturate_options(options, progress),
-                                   options.threads, {}, open));
+        saturated,
+        rules::saturate(program, setup.rules, saturate_options(options, progress), options.threads,
+                        options.explain ? rules::MakeRules(record_proofs) : nullptr, open));
     growth = growth_of(saturated);
     times.end("saturate");
   }
@@ -230,6 +244,9 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
       EGRET_ASSIGN_OR_RETURN(before, std::move(divided));
     }
   }
+  std::shared_ptr<Explained> explained;
+  if (options.explain)
+    explained = std::make_shared<Explained>(Explained{program, std::move(saturated), setup.rules});
   saturated = {};  // the race needs its memory
   times.end(setup.search != nullptr ? "search" : "extract", "profile", profiler.spent_s);
 
@@ -274,7 +291,10 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   report.seconds_by_phase = times.by_phase();
   RuleMarks made_by;
   if (decision.chosen != nullptr) made_by = decision.chosen->made_by;
-  return OptimizeResult{std::move(decision.graph), std::move(report), std::move(made_by)};
+  if (explained != nullptr && decision.chosen != nullptr)
+    explained->extracted = decision.chosen->extracted;
+  return OptimizeResult{std::move(decision.graph), std::move(report), std::move(made_by),
+                        std::move(explained)};
 }
 
 }  // namespace egret::driver

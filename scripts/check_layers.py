@@ -10,10 +10,13 @@
    cycle, and a room has at most 40 source files.
 4. A header of a third party, or one that few files may use, appears only in the files that own it
    (OWNERS below).
-5. Sources open with the licence line, headers have #pragma once, none exceeds 600 lines.
+5. A trusted program (TRUSTED) reaches, through includes and the sources beside headers, no file
+   but those of its row; its own part has at most so many lines of code.
+6. Sources open with the licence line, headers have #pragma once, none exceeds 600 lines.
 
 Prints one line per violation, "file:line: what", and exits with 1 when there is one.
-Other roots than this repository may be given for tests: check_layers.py [ROOT].
+Other roots than this repository may be given for tests: check_layers.py [ROOT]. With --trusted it
+prints what the trusted programs consist of.
 """
 
 import pathlib
@@ -53,6 +56,28 @@ OWNERS = {
     "gmock/": ["tests/"],
     "rapidcheck": ["tests/"],
     "benchmark/": ["tests/"],
+}
+
+# Program -> what may be among the files that it reaches; which of them are its own part, and how
+# many lines of code that part may have, without comments and empty lines.
+TRUSTED = {
+    "tools/egret_check/egret_check.cc": {
+        "may_reach": [
+            "base/",
+            "ir/",
+            "frontends/",
+            "verifier/replay/",
+            "rules/language/",
+            "rules/replay/",
+            "rules/tensors/binding.",
+            "rules/tensors/fixed_width.",
+            "rules/tensors/graph_sink.",
+            "rules/tensors/rule_limit.",
+            "tools/egret_check/",
+        ],
+        "own": ["verifier/replay/", "rules/replay/", "tools/egret_check/"],
+        "most_lines": 1500,
+    }
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
@@ -159,6 +184,42 @@ def sources(root, folder, apart=()):
                 yield path
 
 
+def reached_from(root, start):
+    """Files that a program consists of: what it includes, and the sources beside these headers."""
+    reached, pending = {}, [(start, start)]
+    while pending:
+        name, includer = pending.pop()
+        path = root / name
+        if name in reached or not path.is_file():
+            continue
+        reached[name] = includer
+        for line in path.read_text(errors="replace").splitlines():
+            match = INCLUDE.match(line)
+            if match and match.group(1) == '"':
+                pending.append((match.group(2), name))
+        if path.suffix == ".h":
+            pending.append((str(pathlib.PurePosixPath(name).with_suffix(".cc")), name))
+    return reached
+
+
+def code_lines(path):
+    """Lines that are neither empty nor a comment."""
+    lines = (line.strip() for line in path.read_text(errors="replace").splitlines())
+    return sum(1 for line in lines if line and not line.startswith("//"))
+
+
+def check_trusted(root):
+    for start, row in TRUSTED.items():
+        reached = reached_from(root, start)
+        for name, includer in sorted(reached.items()):
+            if not any(name.startswith(place) for place in row["may_reach"]):
+                yield f"{includer}:1: {start} may not reach {name} (TRUSTED)"
+        own = [name for name in reached if any(name.startswith(place) for place in row["own"])]
+        count = sum(code_lines(root / name) for name in own)
+        if count > row["most_lines"]:
+            yield f"{start}:1: its own part has {count} lines of code, of {row['most_lines']} allowed"
+
+
 def check_file(path, name, folder, may_include, folders, rooms):
     """Violations of one file; may_include None: anything goes (tests)."""
     lines = path.read_text(errors="replace").splitlines()
@@ -219,12 +280,34 @@ def check(root):
         for path in sources(root, folder, apart):
             name = path.relative_to(root).as_posix()
             yield from check_file(path, name, top, may_include, folders, {} if "/" in folder else rooms)
+    yield from check_trusted(root)
     for path in sources(root, "tests"):
         name = path.relative_to(root).as_posix()
         yield from check_file(path, name, "tests", None, folders, {})
 
 
+def trusted_lines(root):
+    """Prints the lines of code that the trusted programs consist of, by place."""
+    for start, row in TRUSTED.items():
+        reached = set(reached_from(root, start))
+        for folder in ("base", "ir", "frontends"):  # libraries, linked as a whole
+            reached |= {path.relative_to(root).as_posix() for path in sources(root, folder)}
+        counts = {}
+        for name in sorted(reached):
+            place = next((p for p in row["may_reach"] if name.startswith(p)), name)
+            files, lines = counts.get(place, (0, 0))
+            counts[place] = (files + 1, lines + code_lines(root / name))
+        for place in row["may_reach"]:
+            files, lines = counts.get(place, (0, 0))
+            print(f"{place:32} {files:4} files {lines:6} lines")
+        total = sum(lines for _, lines in counts.values())
+        own = sum(lines for place, (_, lines) in counts.items() if place in row["own"])
+        print(f"{start}: {total} lines, of which {own} are its own part")
+
+
 def main():
+    if sys.argv[1:] == ["--trusted"]:
+        return trusted_lines(pathlib.Path(__file__).parents[1])
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])
     violations = list(check(root))
     for violation in violations:

@@ -61,6 +61,7 @@ base::Status CandidatePool::add(Candidate candidate, const ir::Graph& graph) {
     return folded.status();
   }
   if (forbidden_.any_in(candidate.graph)) return base::ok();
+  candidate.extracted = std::make_shared<const ir::Graph>(graph);
   // The division of the program that was given is not that of another graph.
   candidate.graph.metadata.erase(std::string(backends::kKernelsKey));
   candidate.made_by = carried_over(candidate.made_by, graph, candidate.graph);

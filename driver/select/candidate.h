@@ -28,8 +28,10 @@ namespace egret::driver {
 struct Candidate {
   // "cheapest", "conservative", "simplified", "alternative 1", "fitting", "kernels"
   std::string name;
-  ir::Graph graph{};              // as it is run: runnable() of the following
-  ir::Graph written{};            // empty if it is the same
+  ir::Graph graph{};    // as it is run: runnable() of the following
+  ir::Graph written{};  // empty if it is the same
+  // Of the e-graph, before constants were folded; null for a graph that is not extracted from it.
+  std::shared_ptr<const ir::Graph> extracted{};
   std::string identity{};         // of the graph; see identity_of()
   backends::Division division{};  // of `graph` into kernels; empty: the backend's own
   std::unique_ptr<backends::ExecutablePlan> plan{};  // null until it is compiled

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "egraph/core/egraph.h"
+#include "ir/analysis/element_facts.h"
 #include "ir/evaluate/interpreter.h"
 
 namespace egret::rules {
@@ -15,32 +15,7 @@ using base::Status;
 using egraph::ClassId;
 using egraph::OpId;
 
-std::optional<double> splat_value(const ir::Tensor& tensor) {
-  if (tensor.elements() == 0) return std::nullopt;
-  const auto bytes = tensor.data();
-  const std::size_t size = ir::byte_size(tensor.dtype());
-  for (std::size_t at = size; at < bytes.size(); at += size) {
-    if (std::memcmp(bytes.data(), bytes.data() + at, size) != 0) return std::nullopt;
-  }
-  return tensor.f64_at(0);
-}
-
-namespace {
-
-// The output's sign if all inputs have at least the sign that is the index.
-std::array<ir::Sign, 3> signs_of(const ir::Denotation& denotation,
-                                 std::span<const ir::TensorType> inputs) {
-  std::array<ir::Sign, 3> result{};
-  std::vector<ir::SignedInput> known;
-  for (const ir::TensorType& type : inputs) known.push_back({type.dtype, ir::Sign::kUnknown});
-  for (const ir::Sign sign : {ir::Sign::kUnknown, ir::Sign::kNotNegative, ir::Sign::kPositive}) {
-    for (ir::SignedInput& input : known) input.sign = sign;
-    result[static_cast<std::size_t>(sign)] = ir::sign_of(denotation, known);
-  }
-  return result;
-}
-
-}  // namespace
+std::optional<double> splat_value(const ir::Tensor& tensor) { return ir::common_value(tensor); }
 
 std::size_t TensorAnalysis::FactsHash::operator()(const FactsKey& key) const {
   const std::uint64_t flags = (key.constant ? 1U : 0U) + (key.has_splat ? 2U : 0U);
@@ -99,7 +74,7 @@ const TensorAnalysis::Inferred& TensorAnalysis::infer(OpId op, std::span<const D
       } else if (value.node()->op == ir::ExprOp::kRead) {
         result.moves = static_cast<int>(value.node()->integer);
       }
-      result.signs = signs_of(*denotation, inputs);
+      result.signs = ir::output_signs(*denotation, inputs);
     }
   } else {
     result.status = type.status();

@@ -128,6 +128,25 @@ class CheckLayers(unittest.TestCase):
             self.put(f"ir/low/f{i}.cc", LICENCE)
         self.expect("ir/low:1: 41 source files in one room")
 
+    def test_a_trusted_program_reaches_no_other_files(self):
+        self.put("docs/architecture.md", TABLE.replace("<!-- /layers -->", "| `tools/` | x | `base` `cost` |\n<!-- /layers -->"))
+        self.put("tools/CMakeLists.txt", "egret_library(tools DEPS base cost)\n")
+        self.put("tools/egret_check/egret_check.cc", LICENCE + '#include "base/b.h"\n')
+        self.put("base/b.h", LICENCE + "#pragma once\n")
+        self.put("base/b.cc", LICENCE + '#include "base/b.h"\n')
+        self.assertEqual(check(self.root).stdout, "")
+        self.put("cost/c.h", LICENCE + "#pragma once\n")
+        self.put("tools/egret_check/egret_check.cc", LICENCE + '#include "cost/c.h"\n')
+        self.expect("egret_check.cc:1: tools/egret_check/egret_check.cc may not reach cost/c.h")
+        part = LICENCE + "#pragma once\n" + "int x;\n" * 590
+        self.put("tools/egret_check/a.h", part)
+        self.put("tools/egret_check/b.h", part)
+        includes = '#include "tools/egret_check/a.h"\n#include "tools/egret_check/b.h"\n'
+        self.put("tools/egret_check/egret_check.cc", LICENCE + includes)
+        self.assertEqual(check(self.root).stdout, "")
+        self.put("tools/egret_check/egret_check.cc", LICENCE + includes + "int x;\n" * 590)
+        self.expect("its own part has 1774 lines of code, of 1500 allowed")
+
     def test_only_rules_may_compile_rules_that_nobody_admitted(self):
         self.put("ir/d.cc", LICENCE + '#include "rules/tensors/compile.h"\n')
         self.expect("only rules/ tests/ may include <rules/tensors/compile.h>")

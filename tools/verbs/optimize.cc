@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include "base/formats/text_table.h"
+#include "base/system/file.h"
+#include "driver/certificate.h"
 #include "driver/kernel_comparison.h"
 #include "driver/models/open_model.h"
 #include "driver/optimize_page.h"
@@ -23,6 +25,7 @@ namespace {
 struct OutputOptions {
   std::string output;
   std::string external_data;
+  std::string certificate;
   bool in_place = false;
   bool strict = false;
 
@@ -36,6 +39,10 @@ struct OutputOptions {
          {"external-data", &O::external_data,
           "File for the weights of a model above 2 GiB, in the output's folder (default: "
           "OUTPUT.data)",
+          base::output_file()},
+         {"certificate", &O::certificate,
+          "File for a proof, step by step, that the outputs of the result equal those of MODEL in "
+          "real arithmetic; egret-check replays it (docs/trust.md)",
           base::output_file()},
          {"strict", &O::strict,
           "Refuse a model with nodes that would stay as they are because Egret cannot express "
@@ -80,6 +87,9 @@ class Optimize final : public Command {
         inputs.end(),
         {{"the model", path_}, {"the result", output_.output}, {"the file of weights", external}});
     EGRET_RETURN_IF_ERROR(check_report(report_, inputs));
+    EGRET_RETURN_IF_ERROR(check_not_input(output_.certificate, inputs));
+    if (output_.certificate == "-") return base::usage_error("--certificate needs a file");
+    options_.explain = !output_.certificate.empty();
     std::optional<rules::OpenSizes> open;
     EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(path_));
     EGRET_ASSIGN_OR_RETURN(const driver::InputValues given, read_given(source));
@@ -108,7 +118,12 @@ class Optimize final : public Command {
                            driver::checked_model(result, question, build_info().version, external));
     if (!exported.raised_for.empty())
       console.note("the opset is raised for " + exported.raised_for);
+    std::string certificate;
+    if (options_.explain) {
+      EGRET_ASSIGN_OR_RETURN(certificate, driver::certificate_of(result, exported, model_.bind));
+    }
     EGRET_RETURN_IF_ERROR(write_model(console, output_.output, exported));
+    if (options_.explain) EGRET_RETURN_IF_ERROR(base::write_file(output_.certificate, certificate));
     if (!report_.report.empty())
       result.report.kernels =
           driver::kernels_of(model.graph, result, options_, open ? &*open : nullptr);

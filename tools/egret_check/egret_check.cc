@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// egret-check IN.onnx OUT.onnx CERTIFICATE.json [FILE.rules ...]
+//
+// Checks that OUT computes what IN computes, by the proof that `egret optimize --certificate`
+// wrote. Both models are read from their files. docs/trust.md says what this program consists of.
+#include <chrono>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "base/formats/json.h"
+#include "base/status.h"
+#include "base/system/file.h"
+#include "frontends/onnx.h"
+#include "rules/replay/rule_library.h"
+#include "verifier/replay/certificate.h"
+#include "verifier/replay/plain_program.h"
+#include "verifier/replay/replay.h"
+
+namespace egret::tools {
+namespace {
+
+constexpr std::string_view kHelp =
+    R"(usage: egret-check [OPTIONS] IN.onnx OUT.onnx CERTIFICATE [FILE.rules ...]
+
+Check the proof that `egret optimize IN.onnx -o OUT.onnx --certificate CERTIFICATE` wrote: each
+output of OUT equals that of IN in real arithmetic. Both models are read from their files. Each step
+is checked by itself, and each rule must be known as proven: it comes with Egret, or is in one of
+the FILE.rules, with its proof in FILE.rules.status.json.
+
+Options:
+  --json       Print the result as one JSON document
+  --help       Print this text
+
+Exit codes: 0 accepted, 2 usage error, 3 malformed model, 4 a model with open sizes or with nodes
+that have no definition, 6 rejected; the first wrong step is named. Others as of egret.
+)";
+
+struct Arguments {
+  std::vector<std::string> files;
+  bool json = false;
+  bool help = false;
+};
+
+base::Result<Arguments> parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view one = argv[i];
+    if (one == "--json") {
+      arguments.json = true;
+    } else if (one == "--help" || one == "-h") {
+      arguments.help = true;
+    } else if (one.starts_with("-") && one != "-") {
+      return base::usage_error("unknown option '" + std::string(one) + "'");
+    } else {
+      arguments.files.emplace_back(one);
+    }
+  }
+  if (!arguments.help && arguments.files.size() < 3)
+    return base::usage_error("IN.onnx, OUT.onnx and CERTIFICATE are needed (see --help)");
+  return arguments;
+}
+
+base::Result<ir::Graph> read_program(const std::string& path,
+                                     const verifier::Certificate& certificate) {
+  frontends::ImportOptions options;
+  options.bind = certificate.sizes;
+  options.allow_unknown_bind = true;
+  options.opaque_nodes = true;
+  EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
+                         frontends::import_onnx(path, options));
+  auto program = verifier::plain_program(model.graph);
+  return program.ok() ? std::move(program) : program.status().at(path);
+}
+
+void print(const verifier::Certificate& certificate, const verifier::ReplayReport& report,
+           double seconds, bool as_json) {
+  base::Json sizes = base::Json::object();
+  for (const auto& [name, size] : certificate.sizes) sizes.set(name, size);
+  const std::string text = sizes.dump();
+  if (!as_json) {
+    std::printf(
+        "accepted: %zu outputs%s; %zu steps: %zu instances of %zu proven rules, %zu folded "
+        "constants, %zu recomputed by code; %.2f s\n",
+        certificate.outputs.size(), certificate.sizes.empty() ? "" : (" for " + text).c_str(),
+        report.steps, report.rule_steps, certificate.rules.size(), report.folds, report.code_steps,
+        seconds);
+    return;
+  }
+  base::Json made = base::versioned_json();
+  made.set("accepted", true).set("outputs", certificate.outputs.size()).set("sizes", sizes);
+  made.set("steps", report.steps).set("rules", certificate.rules.size());
+  made.set("rule_steps", report.rule_steps).set("folds", report.folds);
+  made.set("code_steps", report.code_steps).set("terms", report.terms).set("seconds", seconds);
+  std::printf("%s\n", made.dump().c_str());
+}
+
+base::Status run(const Arguments& arguments) {
+  const auto start = std::chrono::steady_clock::now();
+  EGRET_ASSIGN_OR_RETURN(
+      const std::string json,
+      base::read_file(arguments.files[2], std::numeric_limits<std::int64_t>::max()));
+  auto certificate = verifier::parse_certificate(json);
+  if (!certificate.ok())
+    return base::mismatch(certificate.status().message()).at(arguments.files[2]);
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph before, read_program(arguments.files[0], *certificate));
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph after, read_program(arguments.files[1], *certificate));
+  EGRET_ASSIGN_OR_RETURN(
+      const rules::RuleLibrary rules,
+      rules::RuleLibrary::read({arguments.files.begin() + 3, arguments.files.end()}));
+  EGRET_ASSIGN_OR_RETURN(const verifier::ReplayReport report,
+                         verifier::replay(*certificate, before, after, rules));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  print(*certificate, report, seconds.count(), arguments.json);
+  return base::ok();
+}
+
+base::Status main_status(int argc, char** argv) {
+  EGRET_ASSIGN_OR_RETURN(const Arguments arguments, parse(argc, argv));
+  if (!arguments.help) return run(arguments);
+  std::printf("%s", std::string(kHelp).c_str());
+  return base::ok();
+}
+
+}  // namespace
+}  // namespace egret::tools
+
+int main(int argc, char** argv) {
+  try {
+    const egret::base::Status status = egret::tools::main_status(argc, argv);
+    if (!status.ok()) std::fprintf(stderr, "egret-check: error: %s\n", status.message().c_str());
+    return exit_code(status.code());
+  } catch (const egret::base::CheckFailure& failure) {
+    std::fprintf(stderr, "egret-check: internal error at %s:%d\n", failure.file, failure.line);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "egret-check: error: out of memory\n");
+    return exit_code(egret::base::StatusCode::kLimit);
+  }
+  return 1;
+}
