@@ -38,7 +38,8 @@ struct OptimizeOptions {
   std::string backend = "cpu";
   std::string engine;                     // where candidates are raced and checked; empty: backend
   std::string engine_python = "python3";  // EngineOptions::python
-  std::string kernels_from = "backend";   // who divides the result into kernels; or "egraph"
+  // Who divides the result into kernels: "backend", "graph" or "egraph".
+  std::string kernels_from = "backend";
   std::string precision = "f32";  // of plans that are measured and checked (backends/precision.h)
   std::int64_t threads = 0;  // of backend and search, 0: all; a common option, so not in the table
   std::int64_t seed = 1;
@@ -81,6 +82,11 @@ struct OptimizeOptions {
 
   static const base::OptionTable<OptimizeOptions>& table();
 };
+
+// Whether kernels are chosen, and not left to the backend.
+inline bool chooses_kernels(const OptimizeOptions& options) {
+  return options.kernels_from != "backend";
+}
 
 // What --quick sets: nothing is measured, costs are estimated, and limits that have their defaults
 // become short.

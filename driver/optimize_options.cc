@@ -43,9 +43,9 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
        {"engine", &O::engine, std::string(kEngineHelp)},
        {"engine-python", &O::engine_python, std::string(kEnginePythonHelp)},
        {"kernels-from", &O::kernels_from,
-        "Who divides the graph into kernels: the backend, after the graph is chosen, or the "
-        "extraction, together with it",
-        base::one_of({"backend", "egraph"})},
+        "Who divides the graph into kernels: the backend, after the graph is chosen; the "
+        "extraction, together with the graph (egraph), or after it (graph)",
+        base::one_of({"backend", "graph", "egraph"})},
        {"precision", &O::precision, backends::kPrecisionHelp,
         base::one_of(backends::precision_names())},
        {"seed", &O::seed, "Seed of random numbers", base::range(0)},

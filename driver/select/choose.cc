@@ -63,13 +63,17 @@ class Chooser {
       EGRET_RETURN_IF_ERROR(add("alternative " + std::to_string(i), alternative(i)));
     if (pool_.candidates().empty() && forbidden_.empty()) EGRET_RETURN_IF_ERROR(add_original());
     if (pool_.candidates().empty()) return nothing_without_forbidden();
-    if (options_.kernels_from_egraph) EGRET_RETURN_IF_ERROR(add_by_kernels());
+    if (chooses_kernels()) EGRET_RETURN_IF_ERROR(add_by_kernels());
     if (options_.plan.limit_arena > 0) EGRET_RETURN_IF_ERROR(keep_to_arena());
     return std::move(pool_.candidates());
   }
 
  private:
   rules::TensorEGraph& tensors() const { return *saturated_.tensors; }
+
+  bool chooses_kernels() const {
+    return options_.kernels_from != ChooseOptions::KernelsFrom::kBackend;
+  }
 
   base::Status add_cheapest(std::string name) {
     return add(std::move(name), own_factor(options_.only_clear_gains ? kClearGain : 1));
@@ -162,7 +166,7 @@ class Chooser {
     candidate.estimated = selected.estimated;
     const std::size_t before = pool_.candidates().size();
     EGRET_RETURN_IF_ERROR(add_to_pool(std::move(candidate), extracted));
-    if (options_.kernels_from_egraph && pool_.candidates().size() > before)
+    if (chooses_kernels() && pool_.candidates().size() > before)
       programs_.push_back(with_origins(pool_.candidates().back().graph, extracted, origins));
     return base::ok();
   }
@@ -188,27 +192,42 @@ class Chooser {
     return program;
   }
 
+  // Infinite for e-nodes that the cheapest graph does not have.
+  std::vector<double> only_of_cheapest() {
+    std::vector<double> factors(view_.node_count(), std::numeric_limits<double>::infinity());
+    const std::vector<extract::NodeIndex>& choice = pool_.candidates().front().solution.choice;
+    for (std::size_t c = 0; c < choice.size(); ++c) {
+      if (choice[c] != extract::kNoNode) factors[choice[c]] = 1;
+    }
+    return factors;
+  }
+
   base::Status add_by_kernels() {
+    std::span<const GivenProgram> given = programs_;
     KernelChoiceOptions choosing{.extractor = options_.extractor,
                                  .extraction = selection_.extraction,
                                  .factors = selection_.factors,
                                  .backend = options_.backend,
                                  .plan = options_.plan,
-                                 .machine = options_.machine,
-                                 .disturbed = options_.disturbed,
+                                 .kept = options_.kept,
+                                 .keep_answers = options_.keep_answers,
                                  .seconds = options_.kernel_seconds};
-    if (options_.keep_answers) choosing.database = costs_.database.get();
     choosing.extraction.seed = options_.seed;
-    EGRET_ASSIGN_OR_RETURN(
-        KernelChoice chosen,
-        choose_kernels(tensors(), view_, *costs_.model, programs_, choosing, options_.progress));
+    if (options_.kernels_from == ChooseOptions::KernelsFrom::kGraph &&
+        !pool_.candidates().front().solution.choice.empty()) {
+      choosing.factors = only_of_cheapest();
+      given = given.first(1);
+    }
+    EGRET_ASSIGN_OR_RETURN(KernelChoice chosen, choose_kernels(tensors(), view_, *costs_.model,
+                                                               given, choosing, options_.progress));
     std::vector<Candidate>& known = pool_.candidates();
     for (std::size_t i = 0; i < std::min(known.size(), chosen.times_of_given.size()); ++i) {
       KernelTimes& times = chosen.times_of_given[i];
       if (times.measured) {
         known[i].prediction = prediction_of(std::move(times));
       } else if (chosen.times.measured && !base::stop_requested()) {
-        auto divided = predict_as_divided(known[i].graph, *options_.backend, options_.plan);
+        auto divided =
+            predict_as_divided(known[i].graph, *options_.backend, options_.plan, options_.kept);
         if (!divided.ok() && !base::stop_requested()) return divided.status();
         if (divided.ok()) known[i].prediction = *std::move(divided);
       }

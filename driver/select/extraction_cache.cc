@@ -26,25 +26,28 @@ std::string hash_of(const Values& values) {
 }
 
 // Chosen nodes as pairs: a class and which of its nodes it is.
+base::Json pairs_of(const egraph::EGraphView& graph, std::span<const extract::NodeIndex> choice) {
+  base::Json pairs = base::Json::array();
+  for (extract::ClassIndex c = 0; c < choice.size(); ++c) {
+    if (choice[c] == extract::kNoNode) continue;
+    pairs.push(c).push(choice[c] - graph.class_begin[c]);
+  }
+  return pairs;
+}
+
 base::Json to_json(const extract::Problem& problem, const extract::Solution& solution,
                    double time_limit_s) {
-  base::Json pairs = base::Json::array();
-  for (extract::ClassIndex c = 0; c < solution.choice.size(); ++c) {
-    if (solution.choice[c] == extract::kNoNode) continue;
-    pairs.push(c).push(solution.choice[c] - problem.graph.class_begin[c]);
-  }
   return base::Json::object()
       .set("time_limit_s", time_limit_s)
       .set("proven", solution.quality == extract::Quality::kOptimal)
       .set("bound", solution.bound)
-      .set("choice", std::move(pairs));
+      .set("choice", pairs_of(problem.graph, solution.choice));
 }
 
 // Reads the pairs back; nothing where one is out of range.
-std::optional<std::vector<extract::NodeIndex>> choice_of(const extract::Problem& problem,
+std::optional<std::vector<extract::NodeIndex>> choice_of(const egraph::EGraphView& graph,
                                                          const base::Json* pairs) {
   if (pairs == nullptr || !pairs->is_array()) return std::nullopt;
-  const egraph::EGraphView& graph = problem.graph;
   std::vector<extract::NodeIndex> choice(graph.class_count(), extract::kNoNode);
   for (std::size_t i = 0; i + 1 < pairs->items().size(); i += 2) {
     const auto c = pairs->items()[i].as_integer();
@@ -69,7 +72,7 @@ std::optional<extract::Solution> solution_in(const std::string& text,
   if (limit == nullptr || proven == nullptr || bound == nullptr) return std::nullopt;
   const bool optimal = proven->as_bool().value_or(false);
   if (!optimal && !(limit->as_real().value_or(0) >= options.time_limit_s)) return std::nullopt;
-  auto choice = choice_of(problem, kept->find("choice"));
+  auto choice = choice_of(problem.graph, kept->find("choice"));
   if (!choice ||
       extract::walk_choice(problem, *choice).outcome != extract::ChoiceWalk::Outcome::kComplete)
     return std::nullopt;
@@ -111,6 +114,18 @@ base::Result<extract::Solution> extract_or_recall(const extract::ExtractorRow& e
     EGRET_RETURN_IF_ERROR(database->store_note(key, answer));
   }
   return found;
+}
+
+std::string text_of_choice(const egraph::EGraphView& graph,
+                           std::span<const extract::NodeIndex> choice) {
+  return pairs_of(graph, choice).dump();
+}
+
+std::optional<std::vector<extract::NodeIndex>> choice_from_text(const egraph::EGraphView& graph,
+                                                                const std::string& text) {
+  const auto pairs = base::Json::parse(text);
+  if (!pairs.ok()) return std::nullopt;
+  return choice_of(graph, &*pairs);
 }
 
 }  // namespace egret::driver

@@ -7,7 +7,10 @@
 // extractor with the same seed, and was proven or had at least as much time.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "cost/database.h"
@@ -25,5 +28,11 @@ base::Result<extract::Solution> extract_or_recall(const extract::ExtractorRow& e
 // What the answer is kept under (cost::Database::find_note). Exposed for its test.
 std::string key_of_extraction(const extract::ExtractorRow& extractor,
                               const extract::Problem& problem, const extract::Options& options);
+
+// A choice of nodes as text, and back: nothing where the text is no choice of this e-graph.
+std::string text_of_choice(const egraph::EGraphView& graph,
+                           std::span<const extract::NodeIndex> choice);
+std::optional<std::vector<extract::NodeIndex>> choice_from_text(const egraph::EGraphView& graph,
+                                                                const std::string& text);
 
 }  // namespace egret::driver

@@ -9,10 +9,13 @@
 #include <utility>
 
 #include "backends/timing/measure.h"
+#include "base/hash.h"
 #include "base/stop.h"
 #include "base/timer.h"
 #include "driver/measure/race.h"
+#include "driver/select/extraction_cache.h"
 #include "driver/select/selection.h"
+#include "extract/core/choice_walk.h"
 #include "rules/tensors/constant_folding.h"
 
 namespace egret::driver {
@@ -25,8 +28,9 @@ using extract::Piece;
 inline constexpr base::ProgressColumn kKernels{
     "kernels", "kernels", base::ProgressColumn::Unit::kCount, "kernels measured in this run"};
 
-// What is known of a kernel, by its text.
+// What is known of kernels that do the same work.
 struct Known {
+  std::string key;               // in the database
   std::vector<double> measured;  // one time for each program that ran it
   double seconds() const {
     std::vector<double> sorted = measured;
@@ -58,7 +62,8 @@ class Search {
         model_(model),
         options_(options),
         progress_(sink, "kernels"),
-        leaves_(leaves_of(tensors, view)) {}
+        leaves_(leaves_of(tensors, view)),
+        shapes_(tensors, view) {}
 
   base::Result<KernelChoice> run(std::span<const GivenProgram> given) {
     EGRET_ASSIGN_OR_RETURN(costs_, price_nodes(tensors_, view_, model_));
@@ -72,14 +77,17 @@ class Search {
     find();
     for (std::size_t i = 0; i < given.size(); ++i) EGRET_RETURN_IF_ERROR(add(given[i], i));
     kernels_ = extract::kernel_graph(view_, leaves_, pieces_);
-    prices_.resize(pieces_.all.size());
-    texts_.resize(pieces_.all.size());
+    EGRET_RETURN_IF_ERROR(look_up());
     std::vector<KernelTimes> times_of_given(given.size());
     for (const Given& one : given_) {
       if (!may_measure()) break;
       EGRET_ASSIGN_OR_RETURN(times_of_given[one.place], try_given(one));
     }
-    EGRET_RETURN_IF_ERROR(search());
+    EGRET_ASSIGN_OR_RETURN(const bool recalled, recall());
+    if (!recalled) {
+      EGRET_RETURN_IF_ERROR(search());
+      EGRET_RETURN_IF_ERROR(keep());
+    }
     best_->times_of_given = std::move(times_of_given);
     best_->pieces = static_cast<std::int64_t>(pieces_.all.size());
     best_->dropped = pieces_.dropped;
@@ -107,12 +115,11 @@ class Search {
   }
 
   void find() {
-    const PieceShapes shapes(tensors_, view_);
     std::map<std::vector<std::uint32_t>, bool> known;
     extract::PieceOptions finding;
     finding.price = [&](const Piece& piece) { return estimate(piece); };
     finding.is_kernel = [&](const Piece& piece) {
-      const auto [entry, is_new] = known.emplace(shapes.shape(piece), false);
+      const auto [entry, is_new] = known.emplace(shapes_.shape(piece), false);
       if (is_new) {
         const auto graph = graph_of(tensors_, view_, piece);
         if (!graph.ok()) return false;
@@ -186,61 +193,143 @@ class Search {
     return choice;
   }
 
-  const std::string& text(std::size_t piece) {
-    if (texts_[piece].empty()) {
-      const auto graph = graph_of(tensors_, view_, pieces_.all[piece]);
-      texts_[piece] = graph.ok() ? text_of(*graph) : "?";
+  // What is known of each piece. Pieces of one shape do the same work, and so do those of one text.
+  base::Status look_up() {
+    std::map<std::vector<std::uint32_t>, std::size_t> by_shape;
+    std::map<std::string, std::size_t> by_text;
+    for (const Piece& piece : pieces_.all) {
+      const auto [entry, is_new] = by_shape.emplace(shapes_.shape(piece), known_.size());
+      if (is_new) {
+        const auto graph = graph_of(tensors_, view_, piece);
+        const std::string text = graph.ok() ? text_of(*graph) : "?";
+        entry->second = by_text.emplace(text, known_.size()).first->second;
+        if (entry->second == known_.size()) EGRET_RETURN_IF_ERROR(add_known("piece " + text));
+      }
+      known_of_.push_back(entry->second);
     }
-    return texts_[piece];
-  }
-
-  base::Status update_prices() {
-    for (std::size_t i = 0; i < prices_.size(); ++i) {
-      EGRET_ASSIGN_OR_RETURN(const Known* known, known_of(text(i)));
-      prices_[i] = known->measured.empty() ? estimate(pieces_.all[i]) : known->seconds();
-    }
+    prices_.resize(pieces_.all.size());
+    update_prices();
     return base::ok();
   }
 
-  base::Result<Known*> known_of(const std::string& text) {
-    const auto [entry, is_new] = known_.try_emplace(text);
-    if (is_new && options_.database != nullptr) {
-      EGRET_ASSIGN_OR_RETURN(const auto stored,
-                             options_.database->find(options_.machine, "piece " + text));
-      if (stored) entry->second.measured.push_back(stored->median_s);
+  base::Status add_known(std::string key) {
+    Known& known = known_.emplace_back(Known{.key = std::move(key), .measured = {}});
+    if (options_.kept.database == nullptr) return base::ok();
+    EGRET_ASSIGN_OR_RETURN(const auto stored,
+                           options_.kept.database->find(options_.kept.machine, known.key));
+    if (stored) known.measured.push_back(stored->median_s);
+    return base::ok();
+  }
+
+  void update_prices() {
+    for (std::size_t i = 0; i < prices_.size(); ++i) {
+      const Known& known = known_[known_of_[i]];
+      prices_[i] = known.measured.empty() ? estimate(pieces_.all[i]) : known.seconds();
     }
-    return &entry->second;
+  }
+
+  cost::Database* answers() const {
+    return options_.keep_answers && options_.seconds > 0 ? options_.kept.database : nullptr;
+  }
+
+  // What the search depends on, besides times. The entry says whether it was disturbed; the note
+  // is the answer.
+  std::string key_of_search() const {
+    std::string all;
+    const auto add_hash = [&](const auto& values) {
+      all += base::content_hash(std::as_bytes(std::span(values))).to_hex();
+    };
+    add_hash(kernels_.graph.class_begin);
+    add_hash(kernels_.graph.child_begin);
+    add_hash(kernels_.graph.children);
+    add_hash(kernels_.graph.roots);
+    add_hash(known_of_);
+    for (const Piece& piece : pieces_.all) add_hash(piece.nodes);
+    for (const Given& one : given_) add_hash(one.pieces);
+    return "kernels by " + std::string(options_.extractor->name) + ", seed " +
+           std::to_string(options_.extraction.seed) + ": " + base::content_hash(all).to_hex();
+  }
+
+  // Whether the database knows the answer. The bound is that of an extraction at the prices of now.
+  base::Result<bool> recall() {
+    if (answers() == nullptr) return false;
+    const std::string key = key_of_search();
+    EGRET_ASSIGN_OR_RETURN(const auto entry, answers()->find(options_.kept.machine, key));
+    EGRET_ASSIGN_OR_RETURN(const auto note,
+                           answers()->find_note(key + " on " + options_.kept.machine));
+    if (!entry || !note) return false;
+    auto choice = choice_from_text(kernels_.graph, *note);
+    const std::vector<double> costs = kernels_.costs(prices_);
+    const extract::Problem problem{kernels_.graph, costs};
+    if (!choice ||
+        extract::walk_choice(problem, *choice).outcome != extract::ChoiceWalk::Outcome::kComplete)
+      return false;
+    std::optional<std::size_t> given;
+    for (const Given& one : given_) {
+      if (choice_of(one.pieces) == *choice) given = one.place;
+    }
+    EGRET_RETURN_IF_ERROR(
+        try_choice(extract::solution_of(problem, *std::move(choice)), given).status());
+    EGRET_ASSIGN_OR_RETURN(const extract::Solution solution, extracted(problem));
+    bound_by(problem, solution);
+    return true;
+  }
+
+  base::Status keep() {
+    if (answers() == nullptr || !best_->times.measured || base::stop_requested()) return base::ok();
+    const std::string key = key_of_search();
+    const cost::Entry entry{.runs = rounds_,
+                            .median_s = best_->times.seconds,
+                            .disturbed = options_.kept.disturbed && options_.kept.disturbed()};
+    EGRET_RETURN_IF_ERROR(answers()->store(options_.kept.machine, key, entry));
+    return answers()->store_note(key + " on " + options_.kept.machine,
+                                 text_of_choice(kernels_.graph, best_->solution.choice));
+  }
+
+  base::Result<extract::Solution> extracted(const extract::Problem& problem) {
+    EGRET_ASSIGN_OR_RETURN(
+        extract::Solution solution,
+        extract_or_recall(*options_.extractor, problem, options_.extraction, answers()));
+    EGRET_RETURN_IF_ERROR(extract::check_solution(problem, solution));
+    return solution;
+  }
+
+  // The answer at the prices of this extraction, whose bound holds for all answers.
+  void bound_by(const extract::Problem& problem, const extract::Solution& solution) {
+    best_->solution = extract::solution_of(problem, std::move(best_->solution.choice));
+    best_->solution.bound = std::min(solution.bound, best_->solution.dag_cost);
+    if (best_->solution.dag_cost <= solution.bound)
+      best_->solution.quality = extract::Quality::kOptimal;
   }
 
   base::Status search() {
     std::set<std::vector<NodeIndex>> tried;
     while (true) {
-      EGRET_RETURN_IF_ERROR(update_prices());
       const std::vector<double> costs = kernels_.costs(prices_);
       const extract::Problem problem{kernels_.graph, costs};
-      EGRET_ASSIGN_OR_RETURN(const extract::Solution solution,
-                             options_.extractor->extract(problem, options_.extraction));
-      EGRET_RETURN_IF_ERROR(extract::check_solution(problem, solution));
+      EGRET_ASSIGN_OR_RETURN(const extract::Solution solution, extracted(problem));
       ++rounds_;
       progress_.report({{base::kIteration, rounds_},
                         {base::kBestCost, solution.dag_cost},
                         {kKernels, newly_measured_}});
       const bool is_new = tried.insert(solution.choice).second;
-      if (is_new || !best_) {
+      if (!best_ || (is_new && may_gain(solution))) {
         EGRET_ASSIGN_OR_RETURN(const bool learned, try_choice(solution, std::nullopt));
         if (learned && rounds_ < options_.max_rounds && may_measure()) continue;
       }
-      // The answer at the prices of this extraction, whose bound holds for all answers.
-      best_->solution = extract::solution_of(problem, std::move(best_->solution.choice));
-      best_->solution.bound = std::min(solution.bound, best_->solution.dag_cost);
-      if (best_->solution.dag_cost <= solution.bound)
-        best_->solution.quality = extract::Quality::kOptimal;
+      bound_by(problem, solution);
       return base::ok();
     }
   }
 
+  // Prices are optimistic: what is not cheaper than the best program's kernels is not faster.
+  bool may_gain(const extract::Solution& solution) const {
+    double seconds = 0;
+    for (const KernelTime& kernel : best_->times.kernels) seconds += kernel.seconds;
+    return !best_->times.measured || solution.dag_cost < (1 - kRaceNoise) * seconds;
+  }
+
   base::Result<KernelTimes> try_given(const Given& given) {
-    EGRET_RETURN_IF_ERROR(update_prices());
     const std::vector<double> costs = kernels_.costs(prices_);
     const auto solution = extract::solution_of({kernels_.graph, costs}, choice_of(given.pieces));
     EGRET_RETURN_IF_ERROR(try_choice(solution, given.place).status());
@@ -260,12 +349,12 @@ class Search {
     choice.solution = solution;
     choice.given = given;
     const DividedGraph& program = choice.program;
-    EGRET_ASSIGN_OR_RETURN(const std::optional<PartTimes> times, times_of(program));
+    EGRET_ASSIGN_OR_RETURN(const std::optional<KnownPartTimes> known, times_of(program));
     std::int64_t learned = 0;
-    if (times) {
-      EGRET_ASSIGN_OR_RETURN(learned, learn(program, *times));
-      choice.times = kernel_times(program.graph, program.division, times->parts);
-      choice.times.seconds += times->rest;
+    if (known) {
+      EGRET_ASSIGN_OR_RETURN(learned, learn(program, *known));
+      choice.times = kernel_times(program.graph, program.division, known->times.parts);
+      choice.times.seconds += known->times.rest;
       choice.times.measured = true;
     } else {
       std::vector<double> prices;
@@ -278,31 +367,34 @@ class Search {
     return learned > 0;
   }
 
-  // Nothing where the time is over, or a stop was requested.
-  base::Result<std::optional<PartTimes>> times_of(const DividedGraph& program) const {
-    if (!may_measure()) return std::optional<PartTimes>();
+  // Nothing where the time is over, or a stop was requested, for what was not measured before.
+  base::Result<std::optional<KnownPartTimes>> times_of(const DividedGraph& program) const {
+    if (options_.seconds <= 0) return std::optional<KnownPartTimes>();
     backends::CompileOptions plan = options_.plan;
     plan.division = program.division;
-    auto times = time_parts(*options_.backend, program.graph, plan);
-    if (!times.ok() && base::stop_requested()) return std::optional<PartTimes>();
-    EGRET_RETURN_IF_ERROR(times.status());
-    return std::optional(*std::move(times));
+    auto times =
+        kept_part_times(*options_.backend, program.graph, plan, options_.kept, may_measure());
+    if (!times.ok() && base::stop_requested()) return std::optional<KnownPartTimes>();
+    return times;
   }
 
   // Keeps the times of kernels; how many of them were not known before.
-  base::Result<std::int64_t> learn(const DividedGraph& program, const PartTimes& times) {
-    const bool disturbed = options_.disturbed && options_.disturbed();
+  base::Result<std::int64_t> learn(const DividedGraph& program, const KnownPartTimes& of_program) {
+    const PartTimes& times = of_program.times;
+    const bool disturbed = options_.kept.disturbed && options_.kept.disturbed();
     std::int64_t learned = 0;
     for (std::size_t k = 0; k < program.pieces.size(); ++k) {
-      const std::string& of = text(program.pieces[k]);
-      EGRET_ASSIGN_OR_RETURN(Known* const known, known_of(of));
-      learned += known->measured.empty() ? 1 : 0;
-      known->measured.push_back(times.parts[k]);
-      if (options_.database == nullptr) continue;
+      Known& known = known_[known_of_[program.pieces[k]]];
+      // The database keeps the median of programs, of which a remembered one is one.
+      if (of_program.remembered && !known.measured.empty()) continue;
+      learned += known.measured.empty() ? 1 : 0;
+      known.measured.push_back(times.parts[k]);
+      if (options_.kept.database == nullptr) continue;
       const cost::Entry entry{
-          .runs = times.runs, .median_s = known->seconds(), .disturbed = disturbed};
-      EGRET_RETURN_IF_ERROR(options_.database->store(options_.machine, "piece " + of, entry));
+          .runs = times.runs, .median_s = known.seconds(), .disturbed = disturbed};
+      EGRET_RETURN_IF_ERROR(options_.kept.database->store(options_.kept.machine, known.key, entry));
     }
+    update_prices();
     return learned;
   }
 
@@ -322,13 +414,14 @@ class Search {
   const base::Progress progress_;
   const base::Stopwatch watch_;
   const std::vector<bool> leaves_;
+  const PieceShapes shapes_;
   std::vector<double> costs_;  // of the view's nodes
   extract::Pieces pieces_;
   std::vector<Given> given_;
   extract::KernelGraph kernels_;
-  std::vector<double> prices_;      // by piece
-  std::vector<std::string> texts_;  // by piece, once asked for
-  std::map<std::string, Known> known_;
+  std::vector<Known> known_;
+  std::vector<std::size_t> known_of_;  // by piece: its place in known_
+  std::vector<double> prices_;         // by piece
   rules::FoldedValues folded_;
   KernelTimes last_times_;
   std::optional<KernelChoice> best_;
@@ -346,12 +439,14 @@ Prediction prediction_of(KernelTimes times) {
 
 base::Result<Prediction> predict_as_divided(const ir::Graph& graph,
                                             const backends::Backend& backend,
-                                            const backends::CompileOptions& plan) {
+                                            const backends::CompileOptions& plan,
+                                            const KeptTimes& kept) {
   backends::CompileOptions divided = plan;
   EGRET_ASSIGN_OR_RETURN(divided.division, backend.divide(graph, plan));
-  EGRET_ASSIGN_OR_RETURN(const PartTimes times, time_parts(backend, graph, divided));
-  KernelTimes result = kernel_times(graph, divided.division, times.parts);
-  result.seconds += times.rest;
+  EGRET_ASSIGN_OR_RETURN(const auto known, kept_part_times(backend, graph, divided, kept));
+  if (!known) return base::internal_error("a program was not measured");
+  KernelTimes result = kernel_times(graph, divided.division, known->times.parts);
+  result.seconds += known->times.rest;
   result.measured = true;
   return prediction_of(std::move(result));
 }

@@ -8,11 +8,11 @@
 // divided and run, each kernel gets the time that it took there, and the choice is made again,
 // until it rests on measurements. Of all programs that ran, the fastest is the answer. The
 // divisions that the backend makes of given programs are among the candidates and run first, so
-// that the answer takes no longer than they do, up to noise.
+// that the answer takes no longer than they do, up to noise. The database of costs keeps the
+// answer: the same e-graph, options and database give the same program again, without runs.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,9 +21,8 @@
 #include "backends/backend.h"
 #include "base/progress.h"
 #include "base/status.h"
-#include "cost/database.h"
 #include "cost/model.h"
-#include "driver/measure/kernel_times.h"
+#include "driver/measure/kept_times.h"
 #include "driver/select/kernel_pieces.h"
 #include "driver/select/selection.h"
 #include "extract/core/extractor.h"
@@ -37,10 +36,9 @@ struct KernelChoiceOptions {
   std::vector<double> factors{};  // on the cost of each node of the view; empty: none
   const backends::Backend* backend = nullptr;
   backends::CompileOptions plan{};
-  cost::Database* database = nullptr;  // where times of kernels are kept; null: nowhere
-  std::string machine{};
-  std::function<bool()> disturbed{};  // whether other processes disturbed what was measured
-  double seconds = 20;                // of measuring; 0: estimates alone
+  KeptTimes kept{};          // where times of kernels and programs are kept
+  bool keep_answers = true;  // there, too
+  double seconds = 20;       // of measuring; 0: estimates alone
   int max_rounds = 12;
 };
 
@@ -59,11 +57,12 @@ struct KernelTimes {
 
 // The same as a prediction.
 Prediction prediction_of(KernelTimes times);
-// Of a program as the backend divides it, measured. Errors: unsupported where the backend takes no
-// division; those of compiling and running.
+// Of a program as the backend divides it, measured now or before. Errors: unsupported where the
+// backend takes no division; those of compiling, running and of the database.
 base::Result<Prediction> predict_as_divided(const ir::Graph& graph,
                                             const backends::Backend& backend,
-                                            const backends::CompileOptions& plan);
+                                            const backends::CompileOptions& plan,
+                                            const KeptTimes& kept);
 
 struct KernelChoice {
   DividedGraph program{};        // constants folded

@@ -146,5 +146,18 @@ constexpr const char* kSpoilt[] = {
 };
 INSTANTIATE_TEST_SUITE_P(All, SpoiltExtraction, testing::ValuesIn(kSpoilt));
 
+TEST(TextOfChoice, IsReadBack) {
+  const egraph::EGraphView view = two_by_two();
+  for (const std::vector<extract::NodeIndex>& choice :
+       {std::vector<extract::NodeIndex>{1, 2},
+        std::vector<extract::NodeIndex>{extract::kNoNode, 3}})
+    EXPECT_EQ(choice_from_text(view, text_of_choice(view, choice)), choice);
+  EXPECT_EQ(choice_from_text(view, "[0,2]"), std::nullopt);
+  EXPECT_EQ(choice_from_text(view, "[2,0]"), std::nullopt);
+  EXPECT_EQ(choice_from_text(view, "[0,-1]"), std::nullopt);
+  EXPECT_EQ(choice_from_text(view, "{}"), std::nullopt);
+  EXPECT_EQ(choice_from_text(view, "no text of a choice"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace egret::driver
