@@ -5,14 +5,14 @@
 
 #include "base/stop.h"
 #include "driver/measure/interference.h"
-#include "driver/select/kernel_choice.h"
 
 namespace egret::driver {
 namespace {
 
 bool is_measured(const Setup& setup, const OptimizeOptions& options) {
   return setup.costs.profiled != nullptr && options.profile_time > 0 && !options.no_measure &&
-         setup.engine == nullptr && !setup.predicts_by_kernels;
+         setup.engine == nullptr && !setup.predicts_by_kernels &&
+         setup.backend->divide(ir::Graph(), setup.plan).ok();
 }
 
 }  // namespace
@@ -31,11 +31,12 @@ base::Result<KernelPrediction> predict_by_kernels(const ir::Graph& original,
   KeptTimes kept = kept_times(setup);
   kept.seconds = std::min(kept.seconds, options.measure_time);
   const auto predicted = [&](const ir::Graph& graph) -> base::Result<KernelPrediction> {
-    const auto prediction = predict_as_divided(graph, *setup.backend, setup.plan, kept);
+    // As the backend compiles it by itself: no division is asked for, and all is the rest.
+    const auto known = kept_part_times(*setup.backend, graph, setup.plan, kept);
     if (base::stop_requested()) return base::limit_hit("interrupted");
     // Where it cannot run, the race says why.
-    if (!prediction.ok()) return KernelPrediction();
-    return KernelPrediction{.seconds = prediction->seconds, .known_s = prediction->seconds};
+    if (!known.ok()) return KernelPrediction();
+    return KernelPrediction{.seconds = (*known)->times.rest, .known_s = (*known)->times.rest};
   };
   EGRET_ASSIGN_OR_RETURN(const KernelPrediction before, predicted(original));
   for (Candidate& candidate : candidates) {

@@ -2,7 +2,7 @@
 // Predictions of whole graphs from the times of their kernels.
 //
 // Candidates are chosen by a sum over operators, which does not see what a backend makes of several
-// of them. What is reported is better known: each graph, as the backend divides it, is run with
+// of them. What is reported is better known: each graph, as the backend compiles it, is run with
 // clocks around its kernels, and the database of costs keeps the times.
 #pragma once
 
