@@ -188,6 +188,12 @@ class Backend {
   // Checks CompileOptions::precision. Errors: usage_error where the backend never supports it;
   // unavailable where this machine cannot, with the remedy.
   virtual base::Status takes_precision(Precision precision) const;
+  // Whether this machine has a kernel for a product or convolution whose operands the graph rounds
+  // to this form (backends/low_precision.h).
+  virtual bool takes_form(const ir::Graph& /*graph*/, ir::NodeId /*contraction*/,
+                          OperandForm form) const {
+    return form == OperandForm::kF32;
+  }
   // The peak rates of the device that runs kernels; nullopt for the host's processor, or without a
   // device.
   virtual std::optional<PeakRates> peak_rates(Precision /*precision*/) const {

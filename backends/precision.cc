@@ -20,6 +20,15 @@ std::string_view to_string(Precision precision) {
   return "";
 }
 
+std::string_view to_string(OperandForm form) {
+  switch (form) {
+    case OperandForm::kF32: return "f32";
+    case OperandForm::kBF16: return "bf16";
+    case OperandForm::kI8: return "int8";
+  }
+  return "";
+}
+
 std::vector<std::string> precision_names() {
   std::vector<std::string> names;
   for (const Precision precision : kAll) names.emplace_back(to_string(precision));

@@ -3,6 +3,7 @@
 // are rounded; sums are f32.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,6 +17,11 @@ enum class Precision : std::uint8_t {
   kBF16,  // 7
   kF16,   // 10, and a smaller range
 };
+
+// The element types of the two operands that one product or convolution reads.
+enum class OperandForm : std::uint8_t { kF32, kBF16, kI8 };
+inline constexpr std::size_t kOperandForms = 3;
+std::string_view to_string(OperandForm form);  // "f32", "bf16", "int8"
 
 // Half a unit in the last place.
 constexpr double roundoff(Precision precision) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/low_precision.h"
 #include "base/status.h"
 #include "ir/graph/graph.h"
 
@@ -15,6 +16,7 @@ struct PreparedGraph {
   ir::Graph graph;
   std::vector<ir::NodeId> origin;  // by node: the node of the given graph it computes, or invalid
   std::int64_t folded_nodes = 0;
+  std::vector<Lowering> lowerings{};  // of contractions, by node; empty: none
 };
 
 // Whether a backend has a kernel for this composite as a whole.

@@ -54,4 +54,11 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return found.empty() ? "" : "; did you mean \"" + found + "\"?";
 }
 
+std::string known_names(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string text;
+  for (const std::string& candidate : candidates)
+    text += (text.empty() ? "; known are " : ", ") + candidate;
+  return text + did_you_mean(word, candidates);
+}
+
 }  // namespace egret::base

@@ -20,4 +20,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 // "; did you mean \"X\"?", or "" without a near candidate: to be appended to an error message.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
+// "; known are A, B" and what did_you_mean() adds, for few candidates. "" if there is none.
+std::string known_names(std::string_view word, const std::vector<std::string>& candidates);
+
 }  // namespace egret::base

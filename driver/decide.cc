@@ -343,6 +343,12 @@ base::Result<Decision> decide(const ir::Graph& program, const ir::Graph& origina
   EGRET_ASSIGN_OR_RETURN(decision.operators_before, frontends::count_onnx_operators(program));
   Track track(program, original, setup, options, open);
   decision.is_uncheckable = track.is_uncheckable();
+  // To compile large plans takes seconds, and a race that was interrupted decides nothing.
+  if (base::stop_requested() && !options.no_measure) {
+    EGRET_RETURN_IF_ERROR(
+        keep_what_is_known(original, setup, base::limit_hit("interrupted"), decision));
+    return decision;
+  }
   auto compiled = track.original();
   if (compiled.status().code() == base::StatusCode::kLimit) {
     decision.out_of_memory = true;

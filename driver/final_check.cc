@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/formats/units.h"
 #include "base/stop.h"
 #include "driver/measure/batch_plan.h"
 #include "driver/measure/close_check.h"
@@ -25,6 +26,23 @@ CheckOptions check_options(const Setup& setup, const OptimizeOptions& options, i
           .roundoff = roundoff(setup.execution.precision)};
 }
 
+// The error that was allowed takes the place of what rounding explains.
+base::Result<Report::Check> check_budget(const ErrorBudget& budget, Decision& decision) {
+  Report::Check result;
+  if (budget.forms_from() >= FormsFrom::kBF16) return result;
+  EGRET_ASSIGN_OR_RETURN(const MeasuredError error, budget.measure(*decision.plan));
+  result.outputs.passed = budget.allows(error);
+  result.outputs.max_error = error.largest();
+  result.outputs.bound = budget.limit();
+  if (!result.outputs.passed) {
+    return base::mismatch("the relative error on samples is " +
+                          base::format_short(error.largest()) + ", the budget " +
+                          base::format_short(budget.limit()));
+  }
+  result.made = true;
+  return result;
+}
+
 }  // namespace
 
 // Two plans of the same backend are compared directly first, which is cheap. Only if they are not
@@ -32,13 +50,16 @@ CheckOptions check_options(const Setup& setup, const OptimizeOptions& options, i
 // alone can move each output.
 base::Result<Report::Check> check_outputs(const ir::Graph& original, Decision& decision,
                                           const Setup& setup, const OptimizeOptions& options,
-                                          base::ProgressSink* progress) {
+                                          const ErrorBudget* budget, base::ProgressSink* progress) {
   Report::Check result;
   if (options.no_check || decision.plan == nullptr) return result;
   // How an engine computes the original is not for Egret to judge.
   if (setup.engine != nullptr && decision.chosen == nullptr) return result;
   for (const auto& [name, tensor] : options.given_inputs) result.given.push_back(name);
   const base::Progress checking(progress, "check");
+  const bool lowers = decision.chosen != nullptr && decision.chosen->forms.has_value() &&
+                      decision.chosen->forms->lowers();
+  if (budget != nullptr && lowers) return check_budget(*budget, decision);
   const CheckOptions how = check_options(setup, options, static_cast<int>(options.check_samples));
   const bool closely = setup.engine == nullptr || options.quick || base::stop_requested();
   if (decision.plan_before != nullptr && closely && !decision.is_uncheckable) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/named_backend.h"
 #include "base/stop.h"
 #include "driver/measure/kernel_times.h"
 #include "driver/select/candidate.h"
@@ -14,8 +15,8 @@ namespace {
 
 base::Result<std::vector<KernelTime>> timed(const ir::Graph& graph, const OptimizeOptions& options,
                                             const rules::OpenSizes* open) {
-  const backends::Backend* backend = backends::find_backend(options.backend);
-  if (backend == nullptr) return base::usage_error("unknown backend '" + options.backend + "'");
+  EGRET_ASSIGN_OR_RETURN(const backends::Backend* backend,
+                         backends::backend_called(options.backend));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph as_run, runnable(graph, open));
   const backends::CompileOptions plan{.threads = static_cast<int>(options.threads),
                                       .limit_arena = options.limit_arena,

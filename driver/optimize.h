@@ -41,6 +41,8 @@ struct OptimizeOptions {
   // Who divides the result into kernels: "backend", "graph" or "egraph".
   std::string kernels_from = "backend";
   std::string precision = "f32";  // of plans that are measured and checked (backends/precision.h)
+  double error_budget = 0;        // relative, of the outputs; 0: none is allowed
+  std::string forms_from = "extraction";  // FormsFrom
   std::int64_t threads = 0;  // of backend and search, 0: all; a common option, so not in the table
   std::int64_t seed = 1;
   std::int64_t limit_nodes = 20'000;
@@ -67,6 +69,9 @@ struct OptimizeOptions {
   // Inputs that races and checks do not draw; no option of the table. Their types are those of the
   // program at the first profile.
   ir::GivenInputs given_inputs;
+  // Samples of inputs for the error budget, each with the same inputs; no option of the table.
+  // Empty: they are drawn.
+  std::vector<ir::GivenInputs> samples{};
   // Names, opsets and the like of the model, with which the engine's files are written as the
   // result will be; no option of the table.
   std::shared_ptr<const frontends::OnnxModelInfo> written_like{};

@@ -4,6 +4,7 @@
 #include "cost/model.h"
 #include "driver/engine/engine.h"
 #include "driver/optimize.h"
+#include "driver/precision/error_budget.h"
 #include "driver/search/graph_search.h"
 #include "extract/core/extractor.h"
 #include "extract/core/option_help.h"
@@ -48,6 +49,18 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
         base::one_of({"backend", "graph", "egraph"})},
        {"precision", &O::precision, backends::kPrecisionHelp,
         base::one_of(backends::precision_names())},
+       {"error-budget", &O::error_budget,
+        "Largest relative error of the outputs that less precision may cause: kernels with "
+        "operands "
+        "in f32, bf16 or int8 are chosen together with the graph (implies --kernels-from egraph). "
+        "Samples to calibrate on and to measure the error on come from repeated --input; without "
+        "them they are drawn. 0: f32 alone",
+        base::range(0, 1)},
+       {"forms-from", &O::forms_from,
+        "Who chooses the precision of kernels under --error-budget: the extraction; or, to compare "
+        "with: one layer after the other; or bf16 or int8 wherever there is a kernel, whatever the "
+        "error",
+        base::one_of(forms_from_names())},
        {"seed", &O::seed, "Seed of random numbers", base::range(0)},
        {"limit-nodes", &O::limit_nodes, "Stop saturation at this many e-nodes",
         base::range(1, 1e9)},

@@ -151,6 +151,19 @@ std::string binding_text(const Report::Binding& b) {
          "; left open: " + result(b.operators_open, b.predicted_open_s);
 }
 
+std::string precision_text(const Report::Precision& p) {
+  std::string kernels;
+  for (const auto& [form, count] : p.kernels) {
+    if (count > 0) kernels += (kernels.empty() ? "" : ", ") + std::to_string(count) + " " + form;
+  }
+  return "budget " + base::format_short(p.budget) + ", error " + base::format_short(p.measured) +
+         " measured on " + std::to_string(p.held_out) +
+         (p.drawn ? " drawn samples" : " held-out samples") + ", " +
+         base::format_short(p.estimated) +
+         " estimated; kernels: " + (kernels.empty() ? "none to choose for" : kernels) +
+         (p.written ? "" : " (not written)");
+}
+
 std::string check_text(const Report& r) {
   std::string given;
   for (const std::string& name : r.check.given) given += (given.empty() ? "" : ", ") + name;
@@ -322,6 +335,27 @@ const base::ReportTable<Report::Extraction>& Report::Extraction::table() {
   return rows;
 }
 
+const base::ReportTable<Report::Precision>& Report::Precision::table() {
+  using P = Precision;
+  static const base::ReportTable<P> rows{
+      {{"error_budget", "the largest relative error of the outputs (--error-budget)", &P::budget,
+        "precision", precision_text},
+       {"error_estimated", "estimated for the candidate whose precision was chosen", &P::estimated},
+       {"error_measured", "measured for it on samples that are held out", &P::measured},
+       {"error_bound",
+        "its square is the mean square on all samples plus the standard error; also within the "
+        "budget",
+        &P::bound},
+       {"kernels", "its products and convolutions, by the precision of their operands",
+        [](const P& p) { return counts_json(p.kernels); }},
+       {"forms_from", "who chose (--forms-from)", &P::forms_from},
+       {"written", "whether the candidate was written", &P::written},
+       {"calibration_samples", "samples to calibrate on", &P::calibration},
+       {"held_out_samples", "samples to measure the error on", &P::held_out},
+       {"samples_drawn", "whether samples were drawn, as no input was given", &P::drawn}}};
+  return rows;
+}
+
 const base::ReportTable<Report::Check>& Report::Check::table() {
   using C = Check;
   static const base::ReportTable<C> rows{
@@ -355,6 +389,11 @@ Json Report::to_json() const {
       .set("predicted_estimated", predicted.estimated)
       .set("rates_measured", predicted.rates.measured);
   json.set("extraction", std::move(chosen));
+  if (precision.budget > 0) {
+    Json member = Json::object();
+    Precision::table().add_to(member, precision);
+    json.set("precision", std::move(member));
+  }
   if (check.made) {
     Json outputs = Json::object();
     Check::table().add_to(outputs, check);
@@ -376,6 +415,7 @@ base::TextTable Report::closing_table() const {
   Rules::table().add_to(table, rules);
   if (!sizes.at.empty()) add_sizes(table, sizes);
   if (!binding.sizes.empty()) Binding::table().add_to(table, binding);
+  if (precision.budget > 0) Precision::table().add_to(table, precision);
   table.row({"check", check_text(*this)});
   table.row({"result", result_text(*this)});
   std::string phases;
@@ -398,6 +438,7 @@ std::string Report::documentation() {
          section("Sizes that are fixed", Binding::table().documentation()) +
          section("Saturation or search", Growth::table().documentation()) +
          section("`extraction`", Extraction::table().documentation()) +
+         section("`precision`, with `--error-budget`", Precision::table().documentation()) +
          section("`check`", Check::table().documentation());
 }
 

@@ -144,6 +144,21 @@ struct OptimizeReport {
     static const base::ReportTable<Extraction>& table();
   };
 
+  // Of contractions in less precision.
+  struct Precision {
+    double budget = 0;     // of the relative error; 0: none was allowed, and nothing else is set
+    double estimated = 0;  // of the candidate whose precision was chosen
+    double measured = 0;   // on samples that are held out
+    double bound = 0;      // relative_error_bound() on all samples
+    std::map<std::string, int> kernels{};  // contractions by the form of their operands
+    std::string forms_from{};
+    std::uint64_t calibration = 0;  // samples
+    std::uint64_t held_out = 0;
+    bool drawn = false;    // the samples were
+    bool written = false;  // that candidate was
+    static const base::ReportTable<Precision>& table();
+  };
+
   struct Check {
     bool made = false;
     CheckReport outputs;
@@ -164,6 +179,7 @@ struct OptimizeReport {
   Sizes sizes;
   Binding binding;
   Extraction extraction;
+  Precision precision;
   Check check;
   double seconds = 0;
   std::vector<std::pair<std::string, double>> seconds_by_phase;

@@ -18,6 +18,7 @@
 #include "driver/kernel_predictions.h"
 #include "driver/optimize.h"
 #include "driver/phase_times.h"
+#include "driver/precision/error_budget.h"
 #include "driver/report_steps.h"
 #include "driver/search/graph_search.h"
 #include "driver/select/candidate.h"
@@ -87,8 +88,28 @@ ChooseOptions::KernelsFrom kernels_from(const OptimizeOptions& options) {
   return chooses_kernels(options) ? kEGraph : kBackend;
 }
 
+// With an error budget each kernel has several forms, and errors are measured too.
+constexpr double kFormsFactor = 6;
+
+// Null without --error-budget.
+base::Result<std::unique_ptr<ErrorBudget>> budget_of(const ir::Graph& graph, const Setup& setup,
+                                                     const OptimizeOptions& options) {
+  if (options.error_budget == 0) return std::unique_ptr<ErrorBudget>();
+  if (setup.costs.profiled == nullptr)
+    return base::usage_error("--error-budget needs measurements of kernels (--cost profiled)");
+  // Before samples run: backends without divisions may take long for them.
+  EGRET_RETURN_IF_ERROR(setup.backend->divide(ir::Graph(), setup.plan).status());
+  std::vector<ir::GivenInputs> sets = options.samples;
+  if (sets.empty()) sets.push_back(options.given_inputs);
+  EGRET_ASSIGN_OR_RETURN(Samples samples,
+                         make_samples(graph, sets, static_cast<std::uint64_t>(options.seed)));
+  return ErrorBudget::of(graph, std::move(samples), options.error_budget,
+                         forms_from_named(options.forms_from), *setup.backend, setup.plan,
+                         kFormsFactor / 2 * options.profile_time);
+}
+
 ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
-                             const rules::OpenSizes* open, Profiler& second,
+                             const rules::OpenSizes* open, Profiler& second, ErrorBudget* budget,
                              base::ProgressSink* progress) {
   std::function<base::Result<bool>(const ir::Graph&)> learn;
   if (setup.engine_costs != nullptr)
@@ -105,7 +126,10 @@ ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
           .learn = std::move(learn),
           .kernels_from = kernels_from(options),
           .kept = kept_times(setup),
-          .kernel_seconds = setup.costs.profiled != nullptr ? options.profile_time : 0,
+          .kernel_seconds = setup.costs.profiled != nullptr
+                                ? (budget != nullptr ? kFormsFactor : 1) * options.profile_time
+                                : 0,
+          .error_budget = budget,
           .alternatives = options.alternatives,
           .alternative_spread = options.alternative_spread,
           .alternative_kept = options.alternative_kept,
@@ -156,10 +180,13 @@ base::Result<ir::Graph> taken_apart(const ir::Graph& program) {
 base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOptions& given,
                                       base::ProgressSink* progress, rules::OpenSizes* open) {
   PhaseTimes times;
-  const OptimizeOptions options = given.quick ? quick(given) : given;
-  if (chooses_kernels(options) && open != nullptr)
-    return base::usage_error("--kernels-from " + options.kernels_from +
-                             " needs known sizes (--bind)");
+  OptimizeOptions options = given.quick ? quick(given) : given;
+  if (options.error_budget > 0) options.kernels_from = "egraph";
+  if (chooses_kernels(options) && open != nullptr) {
+    const std::string option =
+        options.error_budget > 0 ? "--error-budget" : "--kernels-from " + options.kernels_from;
+    return base::usage_error(option + " needs known sizes (--bind)");
+  }
   if (chooses_kernels(options) && ir::has_opaque(program)) {
     // Kernels compute operators, so nodes that consist of several are taken apart.
     EGRET_ASSIGN_OR_RETURN(const ir::Graph operators, taken_apart(program));
@@ -191,12 +218,14 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   if (setup.engine_costs != nullptr && profiler.may_measure())
     (void)learn_from(program, setup, open);
   EGRET_ASSIGN_OR_RETURN(Prediction before, predict(graph, *setup.costs.model, profiler));
+  EGRET_ASSIGN_OR_RETURN(const std::unique_ptr<ErrorBudget> budget,
+                         budget_of(graph, setup, options));
   EGRET_ASSIGN_OR_RETURN(
       std::vector<Candidate> candidates,
       setup.search != nullptr
           ? search(graph, setup, options, profiler, progress, growth)
           : choose(setup.rules, saturated, setup.forbidden, setup.costs, profiler,
-                   choose_options(setup, options, open, second, progress)));
+                   choose_options(setup, options, open, second, budget.get(), progress)));
   if (ir::has_undefined(program)) {
     for (Candidate& candidate : candidates) take_signature_of(graph, candidate);
   }
@@ -220,7 +249,7 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   if (!setup.predicts_by_kernels) decision.kernels_before = kernels_before;
   times.end("measure");
 
-  auto outputs = check_outputs(graph, decision, setup, options, progress);
+  auto outputs = check_outputs(graph, decision, setup, options, budget.get(), progress);
   if (is_interrupted(outputs.status())) {
     EGRET_RETURN_IF_ERROR(keep_what_is_known(graph, setup, outputs.status(), decision));
     outputs = Report::Check();
@@ -250,6 +279,7 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
                                      .candidates = candidates,
                                      .decision = decision,
                                      .sizes = sizes,
+                                     .budget = budget.get(),
                                      .check = checked});
   if (base::stop_requested()) report.growth.stop_reason = "interrupted";
   report.seconds = times.all();

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/formats/units.h"
 #include "driver/measure/race.h"
 #include "driver/select/operator_costs.h"
 
@@ -76,6 +77,29 @@ Report::Extraction extraction_of(const OptimizeSteps& s) {
   return extraction;
 }
 
+// Of the candidate whose forms were chosen; of the written one, if that has none.
+Report::Precision precision_of(const OptimizeSteps& s) {
+  if (s.budget == nullptr) return {};
+  const Samples& samples = s.budget->samples();
+  Report::Precision precision{.budget = s.budget->limit(),
+                              .forms_from = s.options.forms_from,
+                              .calibration = samples.calibration.size(),
+                              .held_out = samples.held_out.size(),
+                              .drawn = samples.drawn};
+  for (const Candidate& candidate : s.candidates) {
+    if (!candidate.forms) continue;
+    precision.estimated = candidate.forms->estimated;
+    precision.measured = candidate.forms->measured.held_out;
+    precision.bound = candidate.forms->measured.bound;
+    for (std::size_t i = 0; i < backends::kOperandForms; ++i) {
+      const auto form = static_cast<backends::OperandForm>(i);
+      precision.kernels[std::string(backends::to_string(form))] = candidate.forms->kernels[i];
+    }
+    precision.written = s.decision.chosen == &candidate;
+  }
+  return precision;
+}
+
 // Everything that the result depends on besides the input, and nothing that differs between runs.
 std::map<std::string, std::string> manifest_of(const OptimizeSteps& s, const Report& report) {
   const OptimizeOptions& options = s.options;
@@ -97,6 +121,11 @@ std::map<std::string, std::string> manifest_of(const OptimizeSteps& s, const Rep
   if (!s.setup.forbidden.empty()) manifest["egret.forbidden"] = s.setup.forbidden.names();
   if (s.setup.execution.precision != backends::Precision::kF32)
     manifest["egret.precision"] = options.precision;
+  if (s.budget != nullptr) {
+    manifest["egret.error_budget"] = base::format_short(s.budget->limit());
+    if (s.options.forms_from != OptimizeOptions().forms_from)
+      manifest["egret.forms_from"] = s.options.forms_from;
+  }
   if (s.setup.engine != nullptr) manifest["egret.engine"] = s.setup.engine->version();
   if (!s.setup.costs.machine.empty()) manifest["egret.machine"] = s.setup.costs.machine;
   if (report.predicted.rates.measured) manifest["egret.rates"] = "measured";
@@ -123,6 +152,7 @@ OptimizeReport report_of(const OptimizeSteps& s) {
   report.growth = s.growth;
   report.extraction = extraction_of(s);
   report.sizes = s.sizes;
+  report.precision = precision_of(s);
   report.check = s.check;
   report.manifest = manifest_of(s, report);
   report.machine = s.setup.machine;

@@ -21,6 +21,7 @@ struct OptimizeSteps {
   const std::vector<Candidate>& candidates;  // as decide() left them
   const Decision& decision;
   const OptimizeReport::Sizes& sizes;
+  const ErrorBudget* budget;  // null: none
   const OptimizeReport::Check& check;
 };
 

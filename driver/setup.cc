@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "backends/named_backend.h"
 #include "driver/measure/interference.h"
 #include "driver/select/operator_costs.h"
 
@@ -74,8 +75,8 @@ std::shared_ptr<EngineCosts> engine_costs_of(const Engine* engine, const CostCho
 
 base::Result<const backends::Backend*> backend_of(const OptimizeOptions& options,
                                                   backends::Precision precision) {
-  const backends::Backend* backend = backends::find_backend(options.backend);
-  if (backend == nullptr) return base::usage_error("unknown backend '" + options.backend + "'");
+  EGRET_ASSIGN_OR_RETURN(const backends::Backend* backend,
+                         backends::backend_called(options.backend));
   EGRET_RETURN_IF_ERROR(backend->takes_precision(precision));
   EGRET_RETURN_IF_ERROR(backend->availability());
   return backend;
@@ -112,9 +113,26 @@ void measure_on_backend(Profiler& profiler, const Execution& execution) {
   };
 }
 
+base::Status check_budget(const OptimizeOptions& options) {
+  const OptimizeOptions defaults;
+  if (options.error_budget == 0) {
+    return options.forms_from == defaults.forms_from
+               ? base::ok()
+               : base::usage_error("--forms-from needs --error-budget");
+  }
+  if (!options.engine.empty())
+    return base::usage_error("--error-budget cannot be combined with --engine");
+  if (options.precision != defaults.precision)
+    return base::usage_error("--error-budget cannot be combined with --precision");
+  if (options.quick || options.profile_time == 0)
+    return base::usage_error("--error-budget needs measurements of kernels");
+  return base::ok();
+}
+
 }  // namespace
 
 base::Result<Setup> prepare(const OptimizeOptions& options) {
+  EGRET_RETURN_IF_ERROR(check_budget(options));
   EGRET_ASSIGN_OR_RETURN(auto rules, rules_of(options));
   EGRET_ASSIGN_OR_RETURN(const Method method, method_of(options));
   EGRET_ASSIGN_OR_RETURN(auto forbidden, ForbiddenOperators::named(options.forbid));

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "backends/named_backend.h"
 #include "backends/prepare.h"
 #include "driver/measure/batch_plan.h"
 
@@ -15,8 +16,8 @@ using ReadModel =
 
 base::Result<SizedPlans> plans_of(std::vector<frontends::DeclaredInput> inputs, ReadModel read,
                                   SizedPlanOptions options) {
-  const backends::Backend* const backend = backends::find_backend(options.backend);
-  if (backend == nullptr) return base::usage_error("unknown backend '" + options.backend + "'");
+  EGRET_ASSIGN_OR_RETURN(const backends::Backend* backend,
+                         backends::backend_called(options.backend));
   EGRET_RETURN_IF_ERROR(backend->takes_precision(options.compile.precision));
   EGRET_RETURN_IF_ERROR(backend->availability());
   for (frontends::DeclaredInput& input : inputs) {

@@ -156,7 +156,8 @@ using OpenSize = std::pair<std::string, int>;
 base::Result<std::vector<OpenSize>> read_open_sizes(const std::string& path);
 base::Result<std::vector<OpenSize>> read_open_sizes(std::span<const std::byte> bytes);
 
-// How many ONNX nodes of each type export_onnx() would write. Weights are not touched.
+// How many ONNX nodes of each type ("Relu", "com.example::SquaredRelu") export_onnx() would write.
+// Weights are not touched.
 base::Result<std::map<std::string, int>> count_onnx_operators(const ir::Graph& graph);
 
 }  // namespace egret::frontends

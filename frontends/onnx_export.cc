@@ -10,6 +10,7 @@
 #include "frontends/nodes/onnx_writer.h"
 #include "frontends/onnx.h"
 #include "frontends/onnx.pb.h"
+#include "frontends/program/onnx_program.h"
 #include "frontends/wire/onnx_tensor.h"
 
 namespace egret::frontends {
@@ -196,7 +197,7 @@ base::Result<std::map<std::string, int>> count_onnx_operators(const ir::Graph& g
     EGRET_RETURN_IF_ERROR(newer.write(graph));
   }
   std::map<std::string, int> counts;
-  for (const onnx::NodeProto& node : proto.node()) ++counts[node.op_type()];
+  for (const onnx::NodeProto& node : proto.node()) ++counts[full_type(node)];
   return counts;
 }
 

@@ -99,6 +99,24 @@ def inference_parts(rows):
     return columns, rows
 
 
+def precision_budget(rows):
+    """A row for each model: how many times as fast as in f32, and the error on fresh samples."""
+    def cell(way, budget=""):
+        def of(by_way):
+            row = by_way.get((way, budget))
+            return f"{float(row['speedup']):.2f} ({float(row['fresh_error']):.1g})" if row else "--"
+        return of
+
+    models = {}
+    for row in rows:
+        models.setdefault(row["model"], {})[row["way"], row["budget"]] = row
+    columns = [("model", "l", lambda m: next(iter(m.values()))["model"].removesuffix(".onnx")),
+               ("f32, ms", "r", lambda m: f"{float(m['f32', '']['ms']):.2f}"),
+               ("budget 0.01", "r", cell("extraction", "0.01")), ("budget 0.03", "r", cell("extraction", "0.03")),
+               ("layers, 0.01", "r", cell("layers", "0.01")), ("bf16", "r", cell("bf16")), ("int8", "r", cell("int8"))]
+    return columns, list(models.values())
+
+
 def egraph_engine(rows):
     columns = [("workload", "l", lambda r: r["workload"]),
                ("e-nodes", "r", lambda r: f"{int(r['nodes']):,}"),
@@ -310,6 +328,7 @@ TABLES = [Table("generator", "generatorProvenance", generator, threads=2),
           Table("verifier", "verifierProvenance", verifier, threads=1),
           Table("inference-cpu", "inferenceProvenance", inference_cpu, peer=("ONNX Runtime", "onnxruntime")),
           Table("inference-parts", "partsProvenance", inference_parts),
+          Table("precision-budget", "precisionProvenance", precision_budget),
           Table("egraph-engine", "engineProvenance", egraph_engine, peer=("egglog", "egglog")),
           Table("extraction", "extractionProvenance", extraction, threads=1),
           Table("extraction", "extractorsProvenance", extractors, threads=1),

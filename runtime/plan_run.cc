@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/named_backend.h"
 #include "runtime/ranks/constant_part.h"
 
 namespace egret::runtime {
@@ -25,8 +26,7 @@ backends::CompileOptions plan_options(const RunOptions& options) {
 }  // namespace
 
 base::Status check_backend(const RunOptions& options) {
-  const backends::Backend* found = backends::find_backend(options.backend);
-  if (found == nullptr) return base::usage_error("unknown backend '" + options.backend + "'");
+  EGRET_ASSIGN_OR_RETURN(const backends::Backend* found, backends::backend_called(options.backend));
   EGRET_RETURN_IF_ERROR(found->takes_precision(options.precision));
   return found->availability();
 }

@@ -20,7 +20,7 @@ import check_links  # noqa: E402
 import make_reference  # noqa: E402
 
 # Options of other programs that pages name alone.
-OTHERS = {"--allow-run-as-root", "--oversubscribe", "--timeout", "--preset", "--try", "--portable", "--full", "--smoke",
+OTHERS = {"--allow-run-as-root", "--oversubscribe", "--timeout", "--preset", "--try", "--portable", "--full", "--smoke", "--component",
           "--plots", "--check", "--peers", "--cuda", "--list", "--list-tests", "--workload", "--help", "--serve"}
 
 START = re.compile(r"(?:^|[|;&(]\s*)(?:[A-Z_]+=\S+\s+|\S*/)*(?:mpirun\s+(?:-\S+\s+\S+\s+)*(?:\S*/)?)?egret\s+(?=[a-z])")

@@ -262,6 +262,9 @@ def main():
                 print(f"\n{name}: {measure_name} {figures.share(measure_name):.1f}")
             for sentence in faults[measure_name]:
                 print(f"{name}:{sentence.line}: {sentence.source}")
+    if failed:
+        named = [name for name, figures, _ in measured if excesses(figures)] or ["total"]
+        print(f"over a goal: {', '.join(named)} (--list prints the sentences)", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -16,6 +16,7 @@ CLASSES = {
     "SessionOptions": (_egret.session_options, ()),
     "CompareOptions": (_egret.compare_options, ()),
     "PlanOptions": (_egret.plan_options, ("train",)),
+    "SimulateOptions": (_egret.simulate_options, ()),
     "TrainingOptions": (_egret.training_options, ()),
 }
 SIZES = {

@@ -12,10 +12,7 @@ step "set-up"
 scripts/setup.sh
 
 step "layers, files, prose and links"
-python3 scripts/check_layers.py
-scripts/format.sh --check
-python3 scripts/check_prose.py
-python3 scripts/check_links.py
+scripts/check_all.sh
 
 step "build"
 cmake --preset release >/dev/null

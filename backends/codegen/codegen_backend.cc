@@ -10,6 +10,7 @@
 #include "backends/codegen/host_compiler.h"
 #include "backends/codegen/host_region.h"
 #include "backends/codegen/program.h"
+#include "backends/codegen/tile_search.h"
 #include "backends/division.h"
 #include "backends/memory_planner.h"
 #include "base/timer.h"
@@ -178,8 +179,9 @@ class CodegenBackend : public Backend {
       const ir::Graph& graph, const CompileOptions& options) const override {
     EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(*this, graph, options, takes_none));
     EGRET_ASSIGN_OR_RETURN(std::vector<Region> regions, regions_for(graph, prepared, options));
-    Program program = make_program(std::move(prepared), std::move(regions));
     const int threads = options.threads > 0 ? options.threads : available_threads();
+    choose_tiles(prepared.graph, regions, wanted_tiles(), threads);
+    Program program = make_program(std::move(prepared), std::move(regions));
     auto plan = std::make_unique<HostPlan>(graph, std::move(program), options, threads);
     EGRET_RETURN_IF_ERROR(plan->build());
     return std::unique_ptr<ExecutablePlan>(std::move(plan));

@@ -169,6 +169,12 @@ void* HostLibrary::find(const std::string& function) const {
   return ::dlsym(handle_, function.c_str());
 }
 
+std::string host_key() {
+  return base::content_hash(std::string(kFlags) + '\0' + compiler().version + '\0' + processor())
+      .to_hex()
+      .substr(0, 8);
+}
+
 base::Result<std::string> host_compiler_version() {
   if (!compiler().version.empty()) return compiler().version;
   return base::unavailable(compiler().problem);

@@ -38,6 +38,9 @@ base::Result<std::shared_ptr<const HostLibrary>> compile_for_host(const std::str
 // Whether compile_for_host() of this source, without flags, would find it in the cache.
 bool is_compiled_for_host(const std::string& source);
 
+// A hash of the compiler, its flags and the processor.
+std::string host_key();
+
 // "g++ (Debian 12.2.0-14) 12.2.0", or unavailable with the remedy.
 base::Result<std::string> host_compiler_version();
 

@@ -5,11 +5,13 @@
 #include <map>
 #include <string_view>
 
-#include "backends/codegen/contraction_form.h"
-#include "backends/codegen/contraction_writer.h"
+#include "backends/codegen/contractions/contraction_form.h"
+#include "backends/codegen/contractions/contraction_writer.h"
+#include "backends/codegen/contractions/window_form.h"
+#include "backends/codegen/contractions/window_writer.h"
 #include "backends/codegen/lowering.h"
-#include "backends/codegen/prelude.h"
-#include "backends/codegen/writer.h"
+#include "backends/codegen/text/prelude.h"
+#include "backends/codegen/text/writer.h"
 #include "base/hash.h"
 #include "ir/evaluate/contraction.h"
 #include "ir/evaluate/lane_program.h"
@@ -63,6 +65,10 @@ bool is_view(const ir::LoopNest& nest, const ir::Denotation& denotation,
 
 // Thinner contractions than these are no slower as loops.
 constexpr std::int64_t kFewRows = 3, kLeastColumns = 8, kLeastDepth = 4;
+// More rows pay for panels of columns.
+constexpr std::int64_t kMostWindowRows = 4;
+// Processors with such vectors load some lanes of one at full speed (AVX2, AVX-512).
+constexpr int kMaskedBytes = 32;
 
 bool is_worthwhile(const ContractionForm& form, const ContractionOptions& options) {
   const double products = form.products() / static_cast<double>(form.batch);
@@ -71,23 +77,66 @@ bool is_worthwhile(const ContractionForm& form, const ContractionOptions& option
           (form.columns >= kLeastColumns && form.depth >= kLeastDepth));
 }
 
+// Text in the tiles of this number. `others` becomes the number of tiles beside the model's.
+template <typename Text, typename Writer, typename Tiles>
+Text text_in(Writer& writer, const Tiles& first, const std::vector<Tiles>& others, int number,
+             int& others_count) {
+  others_count = static_cast<int>(others.size());
+  return writer.text(
+      number > 0 && number <= others_count ? others[static_cast<std::size_t>(number - 1)] : first);
+}
+
+// Of a contraction that slides over its right factor.
+std::optional<ContractionText> window_text(const ContractionForm& form,
+                                           std::span<const ir::TensorType> inputs,
+                                           const ContractionOptions& options,
+                                           KernelSource& kernel) {
+  if (form.rows > kMostWindowRows || form.columns < kLeastColumns ||
+      form.products() < options.least_products)
+    return std::nullopt;
+  const auto window = window_form(form);
+  if (!window) return std::nullopt;
+  WindowWriter writer(form, *window, inputs, kernel.output);
+  const bool in_place = options.processor.vector_bytes >= kMaskedBytes && writer.has_plain_lines();
+  const auto tiles = window_tiles(form, *window, options.processor, writer.element(), in_place);
+  if (!tiles) return std::nullopt;
+  const auto others =
+      other_window_tiles(form, *window, options.processor, writer.element(), in_place);
+  return text_in<ContractionText>(writer, *tiles, others, options.tiles, kernel.other_tiles);
+}
+
+std::optional<ContractionText> panel_text(const ContractionForm& form,
+                                          std::span<const ir::TensorType> inputs,
+                                          const ContractionOptions& options, KernelSource& kernel) {
+  if (!is_worthwhile(form, options)) return std::nullopt;
+  ContractionWriter writer(form, inputs, kernel.output, options.processor);
+  // Few rows do not pay for a transposition. Loops over neighbouring terms are fast.
+  if (options.least_products > 1 && form.rows < kFewRows && writer.transposes_columns())
+    return std::nullopt;
+  const auto tiles =
+      contraction_tiles(form, options.processor, writer.element(), writer.in_place());
+  const auto others =
+      other_contraction_tiles(form, options.processor, writer.element(), writer.in_place());
+  kernel.pairs = writer.pairs();
+  return text_in<ContractionText>(writer, tiles, others, options.tiles, kernel.other_tiles);
+}
+
 // The statements of the kernel in tiles; empty where it is no contraction, or a thin one.
 std::string tiled_body(const ir::LoopNest& nest, std::span<const ir::TensorType> inputs,
                        const ContractionOptions& options, KernelSource& kernel) {
   if (!options.tiled) return {};
   const auto form = contraction_form(nest, inputs);
-  if (!form || !is_worthwhile(*form, options)) return {};
-  ContractionWriter writer(*form, inputs, kernel.output);
-  // Few rows do not pay for a transposition. Loops over neighbouring terms are fast.
-  if (options.least_products > 1 && form->rows < kFewRows && writer.transposes_columns()) return {};
-  ContractionText text =
-      writer.text(contraction_tiles(*form, options.processor, writer.element(), writer.in_place()));
+  if (!form) return {};
+  auto text = window_text(*form, inputs, options, kernel);
+  kernel.slides = text.has_value();
+  if (!text) text = panel_text(*form, inputs, options, kernel);
+  if (!text) return {};
   kernel.is_tiled = true;
-  kernel.steps = text.steps;
-  kernel.memory = text.memory;
-  kernel.work.operations = text.operations;
-  kernel.text = std::move(text.functions);
-  return std::move(text.body);
+  kernel.steps = text->steps;
+  kernel.memory = text->memory;
+  kernel.work.operations = text->operations;
+  kernel.text = std::move(text->functions);
+  return std::move(text->body);
 }
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {

@@ -12,24 +12,17 @@
 #include <string>
 #include <vector>
 
-#include "backends/codegen/contraction_tiles.h"
-#include "backends/codegen/packing.h"
-#include "backends/codegen/schedule.h"
+#include "backends/codegen/contractions/contraction_tiles.h"
+#include "backends/codegen/contractions/pairs.h"
+#include "backends/codegen/text/kernel_failure.h"
+#include "backends/codegen/text/packing.h"
+#include "backends/codegen/text/schedule.h"
 #include "base/status.h"
 #include "ir/core/tensor_type.h"
 #include "ir/graph/definition.h"
 
 namespace egret::backends::codegen {
 
-// The failure word of a kernel; 0 is none.
-enum class KernelFailure : int {
-  kNone = 0,
-  kIndexOutOfRange = 1,
-  kDivisionByZero = 2,
-  // A sum of products with guards is NaN, perhaps by a factor that the guards exclude. The output
-  // is worthless, and the interpreter must compute it (host only).
-  kNotFinite = 3,
-};
 // bad_input that names the failure and `label`; ok for kNone.
 base::Status failure_status(int failure, const std::string& label);
 
@@ -62,7 +55,10 @@ struct KernelSource {
   // (ir/evaluate/contraction.h) are several times faster than loops: f64 on one thread, 64x64 3.3,
   // 512x512 50 times.
   bool is_product = false;
-  bool is_tiled = false;  // a contraction in tiles (contraction_writer.h)
+  bool is_tiled = false;  // a contraction in tiles (contractions/)
+  int other_tiles = 0;    // that could be chosen for it (ContractionOptions::tiles)
+  Pairs pairs = Pairs::kNone;
+  bool slides = false;  // in tiles over a sliding factor (contractions/window_writer.h)
 
   // CUDA:  extern "C" __global__ void __launch_bounds__(THREADS)
   //            NAME(const T* in0, .., T* out, int* failure)
@@ -74,6 +70,7 @@ struct ContractionOptions {
   bool tiled = true;             // else as loops
   double least_products = 4096;  // fewer are not tiled, and thin ones are not
   HostProcessor processor = HostProcessor::this_one();
+  int tiles = 0;  // those of the model, or the number of other ones, best first by the model
 };
 
 // `inputs` are the types of the denotation's inputs; all sizes are known, and the output has

@@ -125,7 +125,8 @@ class Grower {
 }  // namespace
 
 // A region that has no kernel is a single node, which reads its inputs as the graph has them.
-Region region_of(const ir::Graph& graph, std::vector<ir::NodeId> nodes, Target target) {
+Region region_of(const ir::Graph& graph, std::vector<ir::NodeId> nodes, Target target,
+                 const ContractionOptions& contractions) {
   Region region;
   region.nodes = std::move(nodes);
   const ir::Node& root = graph.node(region.root());
@@ -140,7 +141,7 @@ Region region_of(const ir::Graph& graph, std::vector<ir::NodeId> nodes, Target t
   if (region.empty) return region;
   std::vector<ir::TensorType> types;
   for (const ir::NodeId id : region.inputs) types.push_back(graph.node(id).type);
-  region.kernel = emit_kernel(composition->denotation, types, target);
+  region.kernel = emit_kernel(composition->denotation, types, target, {}, contractions);
   if (!region.kernel.ok()) region.inputs = root.inputs;
   return region;
 }

@@ -36,7 +36,8 @@ struct RegionOptions {
 
 // These nodes, ascending, as one region. The kernel's errors are those of compose() and
 // emit_kernel(); the inputs are then those of the last node.
-Region region_of(const ir::Graph& graph, std::vector<ir::NodeId> nodes, Target target);
+Region region_of(const ir::Graph& graph, std::vector<ir::NodeId> nodes, Target target,
+                 const ContractionOptions& contractions = {});
 
 // The same as one kernel, or, where none can be emitted, each node as a region of its own.
 std::vector<Region> regions_of(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,

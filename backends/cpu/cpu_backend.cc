@@ -10,6 +10,8 @@
 #include "backends/cpu/kernels/emitted_kernel.h"
 #include "backends/cpu/kernels/fusion.h"
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/kernels/reduction_region.h"
+#include "backends/cpu/kernels/resize_kernel.h"
 #include "backends/cpu/kernels/rounding.h"
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/loops/pointwise_program.h"
@@ -50,6 +52,7 @@ bool takes_composite(const ir::Graph& graph, ir::NodeId id, Emission emission,
   // Without emission the interpreter takes the composite whole; otherwise its primitives are
   // emitted.
   if (emission != Emission::kNone && !has_kernel(graph, id)) return false;
+  if (node.op->name() == "resize") return is_resampling(graph, id);
   // The parts of the epilogue are fused into the own product kernels as pointwise operators.
   const bool product = node.op->name() == "fused_matmul" || node.op->name() == "fused_conv";
   if (product && (is_row_product(graph, id) || is_block_product(graph, id, precision)))
@@ -69,6 +72,10 @@ TakesComposite taken_with(Emission emission, Precision precision) {
 base::Status try_group(PlanBuilder& builder, const Group& group) {
   if (is_attention(builder.graph(), group))
     return guarded([&] { return make_attention_kernel(builder, group); });
+  if (is_reduced_region(builder.graph(), group.nodes))
+    return guarded([&] { return make_reduce_kernel(builder, group); });
+  if (is_resampling_of_two_axes(builder.graph(), group))
+    return guarded([&] { return make_resize_kernel(builder, group); });
   const KernelRow* row = find_kernel(builder.node(group.anchor()).op->name());
   // A group without a kernel of its own is a region of pointwise operators. So is a group of
   // several nodes whose anchor's kernel takes no epilogue.
@@ -99,8 +106,10 @@ void build_group(PlanBuilder& builder, const Group& group) {
   // Splitting ends: each part has fewer nodes, and a single node always gets some kernel.
   const bool anchored = find_kernel(builder.node(group.anchor()).op->name()) != nullptr;
   std::vector<Group> parts = is_attention(builder.graph(), group) ? split_attention(group)
-                             : anchored                           ? split_epilogue(group)
-                                                                  : single_nodes(group);
+                             : is_reduced_region(builder.graph(), group.nodes)
+                                 ? split_reduction(group)
+                             : anchored ? split_epilogue(group)
+                                        : single_nodes(group);
   builder.recount(group, parts);
   for (Group& part : parts) {
     part.part = group.part;
@@ -138,8 +147,9 @@ bool prefers_channels_last(const ir::Graph& graph) {
 // eight rows. 5: emitted kernels instead of the interpreter. 6: weights on large pages. 7: erf
 // without division, quotients by powers of two as products, dilated convolutions by processor. 8:
 // products of many rows by tiles. 9: tiles of 9 by 48, quotients by constants as products. 10:
-// emitted contractions in tiles.
-constexpr int kPlans = 10;
+// emitted contractions in tiles. 11: resampling by tables, along two axes at once. 12: pointwise
+// operators in the pass of a reduction.
+constexpr int kPlans = 12;
 
 // Increasing sacrifices of time for less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };
@@ -151,7 +161,8 @@ std::vector<Group> own_groups(const PreparedGraph& prepared, const CompileOption
   const Fusion fusion = !options.fuse                   ? Fusion::kNone
                         : thrift == Thrift::kAndRegions ? Fusion::kEpilogues
                                                         : Fusion::kAll;
-  return find_groups(prepared.graph, fusion, options.emission, options.precision);
+  return find_groups(prepared.graph, fusion, options.emission, options.precision,
+                     prepared.lowerings);
 }
 
 // The division that was asked for, or that was kept with the graph, or the backend's own. With the
@@ -186,8 +197,9 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
   EGRET_RETURN_IF_ERROR(guarded([&] {
     builder.prefers_channels_last = prefers_channels_last(prepared.graph);
     builder.least_scratch = thrift >= Thrift::kOrderAndScratch;
-    if (options.precision == Precision::kBF16)
-      builder.values_in_bf16 = values_in_bf16(prepared.graph, groups, builder.may_take_winograd());
+    builder.lowerings = prepared.lowerings;
+    if (options.precision == Precision::kBF16 || !prepared.lowerings.empty())
+      builder.written_as = written_forms(builder, groups);
     builder.count_reads(groups);
     for (const Group& group : groups) build_group(builder, group);
     compile_emitted(builder);
@@ -197,6 +209,22 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
     return base::ok();
   }));
   return plan;
+}
+
+// Roundings in front of contractions are parts of their kernels, where those take such operands.
+base::Result<PreparedGraph> prepared_graph(const Backend& backend, const ir::Graph& graph,
+                                           const CompileOptions& options) {
+  const TakesComposite takes = taken_with(options.emission, options.precision);
+  const auto plain = without_roundings(graph, takes_lowering);
+  if (!plain) return prepare(backend, graph, options, takes);
+  EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(backend, plain->graph, options, takes));
+  prepared.lowerings.resize(prepared.graph.size());
+  for (std::size_t i = 0; i < prepared.graph.size(); ++i) {
+    const ir::NodeId origin = prepared.origin[i];
+    if (origin.valid() && is_contraction(prepared.graph, ir::NodeId(i)))
+      prepared.lowerings[i] = plain->lowerings[origin.index()];
+  }
+  return prepared;
 }
 
 class CpuBackend : public Backend {
@@ -215,6 +243,9 @@ class CpuBackend : public Backend {
     return base::usage_error("--precision " + std::string(to_string(precision)) +
                              ": the backend 'cpu' supports f32 and bf16");
   }
+  bool takes_form(const ir::Graph& graph, ir::NodeId contraction, OperandForm form) const override {
+    return form == OperandForm::kF32 || takes_lowering(graph, contraction, form);
+  }
   bool runs_slices() const override { return true; }
   bool computes_apart(const ir::Operator& op) const override {
     const KernelRow* row = find_kernel(op.name());
@@ -225,9 +256,7 @@ class CpuBackend : public Backend {
                                 const CompileOptions& options) const override {
     CompileOptions unfolded = options;
     unfolded.fold = false;
-    EGRET_ASSIGN_OR_RETURN(
-        const PreparedGraph prepared,
-        prepare(*this, graph, unfolded, taken_with(options.emission, options.precision)));
+    EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared, prepared_graph(*this, graph, unfolded));
     Division kernels;
     for (Group& group : own_groups(prepared, options, Thrift::kNone))
       kernels.push_back(std::move(group.nodes));
@@ -238,9 +267,7 @@ class CpuBackend : public Backend {
     EGRET_RETURN_IF_ERROR(takes_precision(options.precision));
     const int threads = options.threads > 0 ? options.threads : available_threads();
     const ThreadScope scope(threads);
-    EGRET_ASSIGN_OR_RETURN(
-        const PreparedGraph prepared,
-        prepare(*this, graph, options, taken_with(options.emission, options.precision)));
+    EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared, prepared_graph(*this, graph, options));
     EGRET_ASSIGN_OR_RETURN(auto plan, make_plan(graph, prepared, constants_of(prepared.graph),
                                                 options, threads, Thrift::kNone));
     // Each level is tried only while the arena exceeds the limit, and kept only if it is smaller.
@@ -262,9 +289,7 @@ class CpuBackend : public Backend {
     if (options.limit_arena != 0) return compile(graph, options);
     const int threads = options.threads > 0 ? options.threads : available_threads();
     const ThreadScope scope(threads);
-    EGRET_ASSIGN_OR_RETURN(
-        PreparedGraph prepared,
-        prepare(*this, graph, options, taken_with(options.emission, options.precision)));
+    EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepared_graph(*this, graph, options));
     // Drops this graph's references to the constants, so that packing a weight frees the original.
     (void)take_constants(graph);
     std::vector<ir::Tensor> constants = take_constants(prepared.graph);

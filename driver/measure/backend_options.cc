@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/named_backend.h"
 #include "backends/option_help.h"
 #include "driver/measure/batch_plan.h"
 
@@ -35,14 +36,8 @@ base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_plan(ir::Graph g
                                                                      const BackendOptions& options,
                                                                      std::int64_t threads,
                                                                      bool profile) {
-  const backends::Backend* backend = backends::find_backend(options.backend);
-  if (backend == nullptr) {
-    std::string known;
-    for (const backends::Backend* each : backends::all_backends()) {
-      known += (known.empty() ? "" : ", ") + std::string(each->name());
-    }
-    return base::usage_error("unknown backend '" + options.backend + "'; available: " + known);
-  }
+  EGRET_ASSIGN_OR_RETURN(const backends::Backend* backend,
+                         backends::backend_called(options.backend));
   EGRET_RETURN_IF_ERROR(backend->takes_precision(precision_of(options)));
   EGRET_RETURN_IF_ERROR(backend->availability());
   const auto has = [&](std::string_view part) {

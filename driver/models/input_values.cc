@@ -99,7 +99,8 @@ const base::OptionTable<InputOptions>& InputOptions::table() {
         "Values of an input instead of random ones, as NAME=FILE or FILE: .npy, .npz (member NAME, "
         "or the only one) or .pb (an ONNX tensor). Its sizes are those of open sizes. May be given "
         "for several inputs; run, bench and compare begin another run where an input is given "
-        "again. In the environment, a comma within a path is written \\,"}}};
+        "again, and optimize begins another sample for its error budget. In the environment, a "
+        "comma within a path is written \\,"}}};
   return rows;
 }
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/hash.h"
-#include "driver/select/node_query.h"
+#include "driver/prices/node_query.h"
 #include "rules/tensors/term_graph.h"
 
 namespace egret::driver {

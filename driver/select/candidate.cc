@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/division.h"
+#include "base/stop.h"
 #include "driver/measure/batch_plan.h"
 #include "driver/measure/kept_times.h"
 #include "driver/measure/race.h"
@@ -38,7 +39,15 @@ int operator_count(const std::map<std::string, int>& by_type) {
 // Constants are folded first, so graphs that differ only in what is computed from weights are one
 // candidate. Duplicates by identity are dropped: a race of equal graphs decides nothing.
 base::Status CandidatePool::add(Candidate candidate, const ir::Graph& graph) {
-  EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(graph, {.known = &folded_}));
+  auto folded =
+      rules::fold_constants(graph, {.should_stop = base::stop_requested, .known = &folded_});
+  if (folded.ok()) {
+    candidate.graph = *std::move(folded);
+  } else if (base::stop_requested()) {
+    candidate.graph = graph;  // the race will not take place either
+  } else {
+    return folded.status();
+  }
   if (forbidden_.any_in(candidate.graph)) return base::ok();
   // The division of the program that was given is not that of another graph.
   candidate.graph.metadata.erase(std::string(backends::kKernelsKey));

@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/backend.h"
 #include "base/status.h"
-#include "driver/select/cost_choice.h"
-#include "driver/select/forbidden_operators.h"
+#include "driver/precision/error_budget.h"
+#include "driver/prices/cost_choice.h"
+#include "driver/prices/forbidden_operators.h"
 #include "driver/select/kernel_costs.h"
 #include "driver/select/rule_count.h"
 #include "driver/select/rule_marks.h"
@@ -37,7 +39,8 @@ struct Candidate {
   std::vector<RuleCount> rules_used{};
   RuleMarks made_by{};  // of `written`, or of `graph` where that is empty
   extract::Solution solution{};
-  std::int64_t estimated = 0;  // operators of the choice that rest on estimates
+  std::int64_t estimated = 0;          // operators of the choice that rest on estimates
+  std::optional<FormsChosen> forms{};  // of its contractions, where an error budget chose them
 };
 
 // What of a graph can be priced, run and checked: for the examples of open sizes, and cut at opaque

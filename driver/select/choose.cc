@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "base/stop.h"
 #include "base/timer.h"
+#include "driver/prices/movement_costs.h"
 #include "driver/select/kernel_choice.h"
 #include "driver/select/memory_fit.h"
 #include "ir/ops/opaque.h"
@@ -53,6 +54,8 @@ class Chooser {
     // inexact, so the race decides.
     EGRET_RETURN_IF_ERROR(add_cheapest("cheapest"));
     if (options_.second_model != nullptr) EGRET_RETURN_IF_ERROR(add_by_second_model());
+    if (!options_.only_cheapest && !options_.only_clear_gains)
+      EGRET_RETURN_IF_ERROR(add_least_movement());
     EGRET_RETURN_IF_ERROR(learn_in_graphs());
     if (!options_.only_cheapest) {
       EGRET_RETURN_IF_ERROR(add("conservative", own_factor(kClearGain)));
@@ -83,6 +86,16 @@ class Chooser {
     SelectionOptions selection = own_factor(options_.only_clear_gains ? kClearGain : 1);
     return add("cheapest on the backend", selection, *options_.second_model,
                *options_.second_profiler);
+  }
+
+  // Each operator that only moves data costs an average operator more.
+  base::Status add_least_movement() {
+    if (pool_.candidates().empty()) return base::ok();
+    const Candidate& cheapest = pool_.candidates().front();
+    const int operators = operator_count(cheapest.operators);
+    if (operators == 0 || count_of_moves(cheapest.graph) == 0) return base::ok();
+    MovementCosts model(*costs_.model, cheapest.prediction.seconds / operators);
+    return add("least movement", own_factor(1), model, profiler_);
   }
 
   // Each round learns from the candidates that are new. They all take part in the race.
@@ -211,7 +224,8 @@ class Chooser {
                                  .plan = options_.plan,
                                  .kept = options_.kept,
                                  .keep_answers = options_.keep_answers,
-                                 .seconds = options_.kernel_seconds};
+                                 .seconds = options_.kernel_seconds,
+                                 .error_budget = options_.error_budget};
     choosing.extraction.seed = options_.seed;
     if (options_.kernels_from == ChooseOptions::KernelsFrom::kGraph &&
         !pool_.candidates().front().solution.choice.empty()) {
@@ -236,6 +250,7 @@ class Chooser {
       std::rotate(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(*chosen.given),
                   known.begin() + static_cast<std::ptrdiff_t>(*chosen.given) + 1);
       known.front().solution = std::move(chosen.solution);
+      if (options_.error_budget != nullptr) known.front().forms = chosen.forms;
       return base::ok();
     }
     Candidate candidate{.name = "kernels"};
@@ -250,6 +265,7 @@ class Chooser {
     candidate.prediction = prediction_of(std::move(chosen.times));
     candidate.solution = std::move(chosen.solution);
     candidate.estimated = candidate.prediction.estimated;
+    if (options_.error_budget != nullptr) candidate.forms = chosen.forms;
     return pool_.add_divided(std::move(candidate));
   }
 

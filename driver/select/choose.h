@@ -16,9 +16,9 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "driver/measure/kept_times.h"
+#include "driver/prices/cost_choice.h"
+#include "driver/prices/forbidden_operators.h"
 #include "driver/select/candidate.h"
-#include "driver/select/cost_choice.h"
-#include "driver/select/forbidden_operators.h"
 #include "driver/select/selection.h"
 #include "extract/core/extractor.h"
 #include "rules/tensors/saturated_graph.h"
@@ -47,8 +47,9 @@ struct ChooseOptions {
   // together with its graph, or for the cheapest graph. kBackend: none.
   enum class KernelsFrom : std::uint8_t { kBackend, kGraph, kEGraph };
   KernelsFrom kernels_from = KernelsFrom::kBackend;
-  KeptTimes kept{};            // of kernels
-  double kernel_seconds = 20;  // of measuring kernels
+  KeptTimes kept{};                     // of kernels
+  double kernel_seconds = 20;           // of measuring kernels
+  ErrorBudget* error_budget = nullptr;  // KernelChoiceOptions::error_budget
   std::int64_t alternatives = 0;
   double alternative_spread = 1.1;  // SelectionOptions::spread and ::kept of alternatives
   double alternative_kept = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include "base/timer.h"
 #include "driver/measure/race.h"
 #include "driver/select/extraction_cache.h"
+#include "driver/select/kernel_forms.h"
 #include "driver/select/selection.h"
 #include "extract/core/choice_walk.h"
 #include "rules/tensors/constant_folding.h"
@@ -76,15 +78,19 @@ class Search {
     EGRET_RETURN_IF_ERROR(options_.backend->divide(ir::Graph(), options_.plan).status());
     find();
     for (std::size_t i = 0; i < given.size(); ++i) EGRET_RETURN_IF_ERROR(add(given[i], i));
+    forms_ = options_.error_budget == nullptr
+                 ? plain_forms(pieces_)
+                 : add_forms(tensors_, view_, *options_.backend, pieces_);
     kernels_ = extract::kernel_graph(view_, leaves_, pieces_);
     EGRET_RETURN_IF_ERROR(look_up());
     std::vector<KernelTimes> times_of_given(given.size());
     for (const Given& one : given_) {
-      if (!may_measure()) break;
+      if (!may_measure() && !needs_answer()) break;
       EGRET_ASSIGN_OR_RETURN(times_of_given[one.place], try_given(one));
     }
     EGRET_ASSIGN_OR_RETURN(const bool recalled, recall());
     if (!recalled) {
+      EGRET_RETURN_IF_ERROR(try_single_forms());
       EGRET_RETURN_IF_ERROR(search());
       EGRET_RETURN_IF_ERROR(keep());
     }
@@ -98,11 +104,21 @@ class Search {
 
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  static constexpr int kMostSettled = 4;     // programs in a row
+  static constexpr double kExploring = 0.8;  // of all time
   struct Given {
     std::size_t place;                // among the given programs
     std::vector<std::size_t> pieces;  // by class, counted in the class; kNone: none
   };
 
+  // A program in f32 is an answer under any error budget.
+  bool needs_answer() const { return options_.error_budget != nullptr && !best_; }
+
+  // Time remains for programs of kernels that are known by then.
+  bool may_explore() const {
+    const double share = is_by_extraction() ? kExploring : 1;
+    return watch_.seconds() < share * options_.seconds && !base::stop_requested();
+  }
   bool may_measure() const {
     return watch_.seconds() < options_.seconds && !base::stop_requested();
   }
@@ -193,21 +209,26 @@ class Search {
     return choice;
   }
 
-  // What is known of each piece. Pieces of one shape do the same work, and so do those of one text.
+  // Pieces of one shape and form do the same work, and so do those of one text.
   base::Status look_up() {
-    std::map<std::vector<std::uint32_t>, std::size_t> by_shape;
+    std::map<std::pair<std::vector<std::uint32_t>, backends::OperandForm>, std::size_t> by_shape;
     std::map<std::string, std::size_t> by_text;
-    for (const Piece& piece : pieces_.all) {
-      const auto [entry, is_new] = by_shape.emplace(shapes_.shape(piece), known_.size());
+    for (std::size_t i = 0; i < pieces_.all.size(); ++i) {
+      const Piece& piece = pieces_.all[i];
+      const backends::OperandForm form = forms_.form[i];
+      const auto [entry, is_new] = by_shape.try_emplace({shapes_.shape(piece), form});
       if (is_new) {
         const auto graph = graph_of(tensors_, view_, piece);
-        const std::string text = graph.ok() ? text_of(*graph) : "?";
+        std::string text = graph.ok() ? text_of(*graph) : "?";
+        if (form != backends::OperandForm::kF32)
+          text += " in " + std::string(backends::to_string(form));
         entry->second = by_text.emplace(text, known_.size()).first->second;
         if (entry->second == known_.size()) EGRET_RETURN_IF_ERROR(add_known("piece " + text));
       }
       known_of_.push_back(entry->second);
     }
     prices_.resize(pieces_.all.size());
+    is_measured_.resize(pieces_.all.size());
     update_prices();
     return base::ok();
   }
@@ -224,12 +245,17 @@ class Search {
   void update_prices() {
     for (std::size_t i = 0; i < prices_.size(); ++i) {
       const Known& known = known_[known_of_[i]];
-      prices_[i] = known.measured.empty() ? estimate(pieces_.all[i]) : known.seconds();
+      is_measured_[i] = !known.measured.empty();
+      prices_[i] = is_measured_[i] ? known.seconds() : estimate(pieces_.all[i]);
     }
+    price_forms(forms_, is_measured_, prices_);
   }
 
+  // An answer under an error budget rests on measured errors, which nothing keeps.
   cost::Database* answers() const {
-    return options_.keep_answers && options_.seconds > 0 ? options_.kept.database : nullptr;
+    const bool keeps =
+        options_.keep_answers && options_.seconds > 0 && options_.error_budget == nullptr;
+    return keeps ? options_.kept.database : nullptr;
   }
 
   // What the search depends on, besides times. The entry says whether it was disturbed; the note
@@ -243,7 +269,7 @@ class Search {
     add_hash(kernels_.graph.child_begin);
     add_hash(kernels_.graph.children);
     add_hash(kernels_.graph.roots);
-    add_hash(known_of_);
+    for (const std::size_t known : known_of_) all += known_[known].key;
     for (const Piece& piece : pieces_.all) add_hash(piece.nodes);
     for (const Given& one : given_) add_hash(one.pieces);
     return "kernels by " + std::string(options_.extractor->name) + ", seed " +
@@ -270,7 +296,8 @@ class Search {
     }
     EGRET_RETURN_IF_ERROR(
         try_choice(extract::solution_of(problem, *std::move(choice)), given).status());
-    EGRET_ASSIGN_OR_RETURN(const extract::Solution solution, extracted(problem));
+    EGRET_ASSIGN_OR_RETURN(const extract::Solution solution, extract(problem));
+    EGRET_RETURN_IF_ERROR(extract::check_solution(problem, solution));
     bound_by(problem, solution);
     return true;
   }
@@ -286,14 +313,6 @@ class Search {
                                  text_of_choice(kernels_.graph, best_->solution.choice));
   }
 
-  base::Result<extract::Solution> extracted(const extract::Problem& problem) {
-    EGRET_ASSIGN_OR_RETURN(
-        extract::Solution solution,
-        extract_or_recall(*options_.extractor, problem, options_.extraction, answers()));
-    EGRET_RETURN_IF_ERROR(extract::check_solution(problem, solution));
-    return solution;
-  }
-
   // The answer at the prices of this extraction, whose bound holds for all answers.
   void bound_by(const extract::Problem& problem, const extract::Solution& solution) {
     best_->solution = extract::solution_of(problem, std::move(best_->solution.choice));
@@ -303,34 +322,39 @@ class Search {
   }
 
   base::Status search() {
-    std::set<std::vector<NodeIndex>> tried;
     while (true) {
-      const std::vector<double> costs = kernels_.costs(prices_);
+      const std::vector<double> costs = costs_of_kernels();
       const extract::Problem problem{kernels_.graph, costs};
-      EGRET_ASSIGN_OR_RETURN(const extract::Solution solution, extracted(problem));
+      EGRET_ASSIGN_OR_RETURN(const extract::Solution solution, extract(problem));
+      EGRET_RETURN_IF_ERROR(extract::check_solution(problem, solution));
       ++rounds_;
       progress_.report({{base::kIteration, rounds_},
                         {base::kBestCost, solution.dag_cost},
                         {kKernels, newly_measured_}});
-      const bool is_new = tried.insert(solution.choice).second;
+      const bool is_new = tried_.insert(solution.choice).second;
       if (!best_ || (is_new && may_gain(solution))) {
         EGRET_ASSIGN_OR_RETURN(const bool learned, try_choice(solution, std::nullopt));
-        if (learned && rounds_ < options_.max_rounds && may_measure()) continue;
+        if ((learned || beyond_ || corrected_) && rounds_ < options_.max_rounds && may_explore())
+          continue;
       }
+      EGRET_RETURN_IF_ERROR(settle());
+      if (!best_) EGRET_RETURN_IF_ERROR(try_in_f32());
       bound_by(problem, solution);
       return base::ok();
     }
   }
 
-  // Prices are optimistic: what is not cheaper than the best program's kernels is not faster.
+  // Prices are optimistic: what is not cheaper than the best program's kernels is not faster. Those
+  // of forms are guesses.
   bool may_gain(const extract::Solution& solution) const {
+    if (options_.error_budget != nullptr) return true;
     double seconds = 0;
     for (const KernelTime& kernel : best_->times.kernels) seconds += kernel.seconds;
     return !best_->times.measured || solution.dag_cost < (1 - kRaceNoise) * seconds;
   }
 
   base::Result<KernelTimes> try_given(const Given& given) {
-    const std::vector<double> costs = kernels_.costs(prices_);
+    const std::vector<double> costs = costs_of_kernels();
     const auto solution = extract::solution_of({kernels_.graph, costs}, choice_of(given.pieces));
     EGRET_RETURN_IF_ERROR(try_choice(solution, given.place).status());
     return last_times_;
@@ -348,11 +372,14 @@ class Search {
     choice.program = carried_over(divided, std::move(folded));
     choice.solution = solution;
     choice.given = given;
+    std::int64_t learned = 0;
+    EGRET_ASSIGN_OR_RETURN(learned, apply_forms(choice));
     const DividedGraph& program = choice.program;
     EGRET_ASSIGN_OR_RETURN(const std::optional<KnownPartTimes> known, times_of(program));
-    std::int64_t learned = 0;
     if (known) {
-      EGRET_ASSIGN_OR_RETURN(learned, learn(program, *known));
+      EGRET_ASSIGN_OR_RETURN(const std::int64_t measured, learn(program, *known));
+      learned += measured;
+      newly_measured_ += measured;
       choice.times = kernel_times(program.graph, program.division, known->times.parts);
       choice.times.seconds += known->times.rest;
       choice.times.measured = true;
@@ -363,7 +390,6 @@ class Search {
     }
     last_times_ = choice.times;
     if (is_better(choice)) best_ = std::move(choice);
-    newly_measured_ += learned;
     return learned > 0;
   }
 
@@ -401,10 +427,115 @@ class Search {
   // A measured program is better known than an estimated one. Of two measured ones, the given one
   // has the advantage of the noise.
   bool is_better(const KernelChoice& choice) const {
+    const ErrorBudget* const budget = options_.error_budget;
+    if (budget != nullptr && !budget->allows(choice.forms.measured)) return false;
+    if (is_comparison()) return !best_ || choice.forms.lowers();
+    if (is_trial_) return false;
     if (!best_ || choice.times.measured != best_->times.measured)
       return !best_ || choice.times.measured;
     const double margin = best_->given && !choice.given ? 1 - kRaceNoise : 1;
     return choice.times.seconds < margin * best_->times.seconds;
+  }
+
+  // Whether one form is asked for wherever there is a kernel, as a comparison.
+  bool is_comparison() const {
+    return options_.error_budget != nullptr &&
+           options_.error_budget->forms_from() >= FormsFrom::kBF16;
+  }
+
+  std::vector<double> costs_of_kernels() const {
+    std::vector<double> costs = kernels_.costs(prices_);
+    if (options_.error_budget != nullptr)
+      exclude_impossible(kernels_, forms_, *options_.error_budget, costs);
+    return costs;
+  }
+
+  base::Result<extract::Solution> extract(const extract::Problem& problem) const {
+    if (options_.error_budget != nullptr)
+      return extract_in_forms(problem, kernels_, forms_, plain_choice_, *options_.error_budget,
+                              *options_.extractor, options_.extraction);
+    return extract_or_recall(*options_.extractor, problem, options_.extraction, answers());
+  }
+
+  bool is_by_extraction() const {
+    return options_.error_budget != nullptr &&
+           options_.error_budget->forms_from() == FormsFrom::kExtraction;
+  }
+
+  // Programs of kernels whose times and errors are all known, until one is within the budget.
+  base::Status settle() {
+    if (!is_by_extraction()) return base::ok();
+    for (int i = 0; i < kMostSettled && may_measure(); ++i) {
+      std::vector<double> costs = costs_of_kernels();
+      exclude_unknown(kernels_, forms_, *options_.error_budget, is_measured_, costs);
+      const auto solution = extract({kernels_.graph, costs});
+      if (!solution.ok()) return base::ok();  // of no program all kernels are known
+      if (!tried_.insert(solution->choice).second) return base::ok();
+      EGRET_RETURN_IF_ERROR(try_choice(*solution, std::nullopt).status());
+      if (!beyond_ && !corrected_) return base::ok();
+    }
+    return base::ok();
+  }
+
+  // The best program in f32 once in each form, after which most prices of forms are known; then
+  // with one layer lowered after the other, which the extraction is never to be worse than.
+  base::Status try_single_forms() {
+    if (options_.error_budget == nullptr || !best_) return base::ok();
+    plain_choice_ = best_->solution.choice;
+    if (is_comparison()) return base::ok();
+    for (const auto form : {backends::OperandForm::kBF16, backends::OperandForm::kI8}) {
+      if (!may_measure()) return base::ok();
+      const std::vector<double> costs = costs_of_kernels();
+      const auto solution = extract::solution_of(
+          {kernels_.graph, costs},
+          in_form_everywhere(kernels_, forms_, plain_choice_, form, *options_.error_budget));
+      if (solution.choice == plain_choice_) continue;
+      // What is compared with the extraction chooses by itself.
+      is_trial_ = !is_by_extraction();
+      const auto tried = try_choice(solution, std::nullopt);
+      is_trial_ = false;
+      EGRET_RETURN_IF_ERROR(tried.status());
+    }
+    if (!is_by_extraction() || !may_measure()) return base::ok();
+    const std::vector<double> costs = costs_of_kernels();
+    const auto by_layers = extract::solution_of(
+        {kernels_.graph, costs},
+        in_forms_by_layers(kernels_, forms_, plain_choice_, costs, *options_.error_budget));
+    if (tried_.insert(by_layers.choice).second)
+      EGRET_RETURN_IF_ERROR(try_choice(by_layers, std::nullopt).status());
+    return settle();
+  }
+
+  // The cheapest program in f32.
+  base::Status try_in_f32() {
+    std::vector<double> costs = kernels_.costs(prices_);
+    exclude_lowered(kernels_, forms_, costs);
+    EGRET_ASSIGN_OR_RETURN(
+        const extract::Solution solution,
+        options_.extractor->extract({kernels_.graph, costs}, options_.extraction));
+    return try_choice(solution, std::nullopt).status();
+  }
+
+  // Rounds the operands of a program as its pieces say, and measures its error. Returns how many
+  // errors of kernels were learned (0 or 1).
+  base::Result<std::int64_t> apply_forms(KernelChoice& choice) {
+    ErrorBudget* const budget = options_.error_budget;
+    beyond_ = corrected_ = false;
+    if (budget == nullptr) return 0;
+    const std::vector<ErrorBudget::Contraction> contractions =
+        contractions_of(choice.program, forms_);
+    EGRET_ASSIGN_OR_RETURN(const bool learned, budget->learn(choice.program.graph, contractions));
+    choice.program = in_forms(choice.program, forms_, *budget, choice.forms);
+    if (choice.forms.lowers()) {
+      backends::CompileOptions plan = options_.plan;
+      plan.division = choice.program.division;
+      EGRET_ASSIGN_OR_RETURN(const auto compiled,
+                             options_.backend->compile(choice.program.graph, plan));
+      EGRET_ASSIGN_OR_RETURN(choice.forms.measured, budget->measure(*compiled));
+      corrected_ = budget->correct(choice.forms.estimated, choice.forms.measured.largest());
+      beyond_ = !budget->allows(choice.forms.measured);
+    }
+    return learned ? 1 : 0;
   }
 
   const rules::TensorEGraph& tensors_;
@@ -421,7 +552,14 @@ class Search {
   extract::KernelGraph kernels_;
   std::vector<Known> known_;
   std::vector<std::size_t> known_of_;  // by piece: its place in known_
-  std::vector<double> prices_;         // by piece
+  PieceForms forms_;
+  std::set<std::vector<NodeIndex>> tried_;
+  std::vector<NodeIndex> plain_choice_;  // of the best program in f32
+  bool is_trial_ = false;                // a program that is run for its prices alone
+  bool beyond_ = false;                  // the last program was beyond the error budget
+  bool corrected_ = false;               // estimates of errors were
+  std::vector<double> prices_;           // by piece
+  std::vector<bool> is_measured_;        // by piece, of prices
   rules::FoldedValues folded_;
   KernelTimes last_times_;
   std::optional<KernelChoice> best_;

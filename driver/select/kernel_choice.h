@@ -23,6 +23,7 @@
 #include "base/status.h"
 #include "cost/model.h"
 #include "driver/measure/kept_times.h"
+#include "driver/precision/error_budget.h"
 #include "driver/select/kernel_pieces.h"
 #include "driver/select/selection.h"
 #include "extract/core/extractor.h"
@@ -40,6 +41,8 @@ struct KernelChoiceOptions {
   bool keep_answers = true;  // there, too
   double seconds = 20;       // of measuring; 0: estimates alone
   int max_rounds = 12;
+  // Kernels in less precision are candidates, too (driver/select/kernel_forms.h). Null: none.
+  ErrorBudget* error_budget = nullptr;
 };
 
 // A program of the e-graph that the backend divides by itself.
@@ -65,7 +68,8 @@ base::Result<Prediction> predict_as_divided(const ir::Graph& graph,
                                             const KeptTimes& kept);
 
 struct KernelChoice {
-  DividedGraph program{};        // constants folded
+  DividedGraph program{};        // constants folded, and rounded as `forms` says
+  FormsChosen forms{};           // with an error budget
   extract::Solution solution{};  // of the e-graph of kernels, at the prices of its round
   KernelTimes times{};
   // The place of the given program that it is, as the backend divides it; none: it is another one.
@@ -77,6 +81,9 @@ struct KernelChoice {
   int rounds = 0;
 };
 
+// With an error budget, each round also measures the errors of kernels that are new, and the error
+// of its program on samples that are held out; only programs within the budget are answers.
+//
 // Errors: unsupported where the backend takes no division; those of extraction, folding, compiling
 // and running.
 base::Result<KernelChoice> choose_kernels(const rules::TensorEGraph& tensors,

@@ -7,7 +7,7 @@
 #include <queue>
 #include <utility>
 
-#include "driver/select/node_query.h"
+#include "driver/prices/node_query.h"
 #include "extract/core/parents.h"
 #include "ir/nest/work.h"
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "driver/select/graph_queries.h"
+#include "driver/prices/graph_queries.h"
+#include "driver/prices/node_query.h"
 #include "driver/select/kernel_pieces.h"
-#include "driver/select/node_query.h"
 #include "ir/analysis/elementwise.h"
 #include "ir/graph/body.h"
 
@@ -21,6 +21,7 @@ namespace {
 struct Prices {
   double sum = 0;
   double dearest = 0;
+  bool measured = true;  // all of them
 };
 
 // Infinite if one of the operators has no price.
@@ -30,6 +31,7 @@ Prices prices_of(std::span<const cost::Query> queries, cost::Model& model) {
   for (const cost::Query& query : queries) {
     const auto cost = model.cost(query);
     if (!cost.ok()) return {kNone, kNone};
+    prices.measured = prices.measured && cost->measured();
     prices.sum += cost->seconds;
     prices.dearest = std::max(prices.dearest, cost->seconds);
   }
@@ -57,13 +59,16 @@ bool is_one_pass(const cost::Query& query) {
 }
 
 // A composite costs at most what its body does, because a backend without a kernel for it runs
-// that. An elementwise one is fused into one pass, as costly as its dearest operator.
-double price_of_composite(const cost::Query& query, double price, cost::Model& model) {
+// that. An elementwise one is fused into one pass, as costly as its dearest operator. A measured
+// price yields to measured ones alone: estimates are below measured times.
+double price_of_composite(const cost::Query& query, double price, bool measured,
+                          cost::Model& model) {
   const std::vector<ir::TensorType> types(query.inputs.begin(), query.inputs.end());
   const auto body = ir::body_graph(*query.op, *query.attrs, types);
   if (!body.ok()) return price;
   const GraphQueries queries(*body, {query.constant.begin(), query.constant.end()});
   const Prices prices = prices_of(queries.all(), model);
+  if (measured && !prices.measured) return price;
   const bool one_pass = is_one_pass(query);
   return std::min(price, kWhole * (one_pass ? prices.dearest : prices.sum));
 }
@@ -127,9 +132,10 @@ double price_at(const rules::TensorEGraph& tensors, const egraph::EGraphView& vi
     return body.empty() ? 0 : std::max(body.price(model), kLeastOfWhole);
   }
   const auto cost = model.cost(query.query());
-  const double price = cost.ok() ? cost->seconds : std::numeric_limits<double>::infinity();
-  const bool composite = query.query().op->is_composite();
-  return std::max(composite ? price_of_composite(query.query(), price, model) : price, kLeast);
+  double price = cost.ok() ? cost->seconds : std::numeric_limits<double>::infinity();
+  if (query.query().op->is_composite())
+    price = price_of_composite(query.query(), price, cost.ok() && cost->measured(), model);
+  return std::max(price, kLeast);
 }
 
 // What a written model spends to compute the open sizes of a reshape or broadcast: some nodes for

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/named_backend.h"
 #include "backends/option_help.h"
 #include "backends/timing/node_timer.h"
 #include "base/formats/units.h"
@@ -16,8 +17,8 @@
 #include "cost/profiled.h"
 #include "driver/measure/interference.h"
 #include "driver/measure/machine_fingerprint.h"
-#include "driver/select/cost_choice.h"
-#include "driver/select/node_query.h"
+#include "driver/prices/cost_choice.h"
+#include "driver/prices/node_query.h"
 #include "driver/select/selection.h"
 #include "rules/tensors/saturated_graph.h"
 
@@ -54,8 +55,7 @@ class Profiling {
 
  private:
   base::Status open() {
-    backend_ = backends::find_backend(options_.backend);
-    if (backend_ == nullptr) return base::usage_error("unknown backend '" + options_.backend + "'");
+    EGRET_ASSIGN_OR_RETURN(backend_, backends::backend_called(options_.backend));
     EGRET_RETURN_IF_ERROR(backend_->takes_precision(execution().precision));
     EGRET_RETURN_IF_ERROR(backend_->availability());
     EGRET_ASSIGN_OR_RETURN(database_, cost::open_database(options_.cost_db));

@@ -10,8 +10,8 @@
 #include "base/random.h"
 #include "base/stop.h"
 #include "base/timer.h"
+#include "driver/prices/graph_queries.h"
 #include "driver/select/extraction_cache.h"
-#include "driver/select/graph_queries.h"
 
 namespace egret::driver {
 namespace {

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generated contractions beside the CPU backend's kernels, for each distinct convolution and product of several models.
 
-A contraction becomes a file of one operator with random weights. Both backends run it in turns, round by round. A time is
-the least of the rounds' tenth percentiles, since other processes only add to it. The outputs of the generated kernel are
-checked against the interpreter's.
+A contraction becomes a file of one operator with random weights. Egret's two backends and the versions of oneDNN that are
+here (onednn.py) run it in turns, round by round, on inputs that stay in the cache. A time is the least of the rounds'
+tenth percentiles, since other processes only add to it. The outputs of the generated kernel are checked against the
+interpreter's, in the model's tiles and in those that were measured.
 """
+import os
 import pathlib
 import statistics
 import sys
@@ -14,11 +16,13 @@ import numpy
 import onnx
 from onnx import helper, numpy_helper
 
+import onednn
 from lib import egret, models, onnx_graph, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
-COLUMNS = ["model", "kernel", "shapes", "count", "right", "generated_ms", "library_ms", "ratio", "implementation",
-           "reorders", "mflop", "mbytes", "roofline_ms", "generated_share", "library_share"]
+COLUMNS = ["model", "kernel", "shapes", "count", "right", "generated_ms", "model_ms", "library_ms", "ratio",
+           "implementation", "reorders", *[f"onednn_{version}_ms" for version in onednn.PACKAGES], "mflop", "mbytes",
+           "roofline_ms", "generated_share", "library_share"]
 
 
 def shapes_by_name(model):
@@ -76,28 +80,39 @@ def name_of(contraction):
 
 def is_right(path, threads):
     try:
-        egret.run("run", path, "--backend", "codegen", "--check", "--threads", threads, accept=(0,))
+        for tiles in ("model", "measured"):
+            os.environ["EGRET_TILES"] = tiles
+            egret.run("run", path, "--backend", "codegen", "--check", "--threads", threads, accept=(0,))
     except egret.EgretError:
         return False
     return True
 
 
-def row_of(path, config):
-    flags = ["--threads", config["threads"], "--time", f"{config['seconds']}s", "--kernels"]
-    generated, library = [], []
+def row_of(path, contraction, libraries, config):
+    flags = ["--threads", config["threads"], "--time", f"{config['seconds']}s", "--kernels", "--reuse-inputs"]
+    times = {name: [] for name in ("measured", "model", "library", *onednn.PACKAGES)}
+    line = onednn.line_of(contraction)
     for _ in range(config["rounds"]):
-        report = egret.call("bench", path, "--backend", "codegen", *flags)
-        work = report["kernels"]
-        generated.append(report["p10_s"])
+        for tiles in ("measured", "model"):
+            os.environ["EGRET_TILES"] = tiles
+            report = egret.call("bench", path, "--backend", "codegen", *flags)
+            work = report["kernels"]
+            times[tiles].append(report["p10_s"])
         report = egret.call("bench", path, *flags)
         kernels = report["kernels"]
         total = sum(kernel["seconds"] for kernel in kernels)
         reorders = sum(kernel["seconds"] for kernel in kernels if kernel["kernel"] == "reorder") / total
-        library.append(report["p10_s"] * (1 - reorders))
+        times["library"].append(report["p10_s"] * (1 - reorders))
+        for library in libraries:
+            answer = library.ask(line) if line else None
+            if answer:
+                times[library.version].append(answer[0])
     main = max(kernels, key=lambda kernel: kernel["flops"])
-    ours, theirs = min(generated), min(library)
-    return {"generated_ms": f"{1e3 * ours:.4f}", "library_ms": f"{1e3 * theirs:.4f}", "ratio": f"{ours / theirs:.3f}",
+    least = {name: min(values) for name, values in times.items() if values}
+    return {"generated_ms": f"{1e3 * least['measured']:.4f}", "model_ms": f"{1e3 * least['model']:.4f}",
+            "library_ms": f"{1e3 * least['library']:.4f}", "ratio": f"{least['measured'] / least['library']:.3f}",
             "implementation": main["implementation"], "reorders": f"{reorders:.2f}",
+            **{f"onednn_{version}_ms": f"{1e3 * least[version]:.4f}" for version in onednn.PACKAGES if version in least},
             "mflop": f"{sum(kernel['flops'] for kernel in work) / 1e6:.3f}",
             "mbytes": f"{sum(kernel['bytes'] for kernel in work) / 1e6:.3f}"}
 
@@ -119,6 +134,7 @@ def main():
                           {"egret": egret.version(), "threads": config["threads"]})
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
+        libraries = onednn.libraries(folder, config["threads"], config["seconds"])
         wanted = []
         for model in config["models"]:
             with models.located(model, folder) as path:
@@ -132,7 +148,8 @@ def main():
         for key, contraction, count in in_time:
             path = folder / "contraction.onnx"
             write(contraction, path)
-            table.add(**key, count=count, right=int(is_right(path, config["threads"])), **row_of(path, config))
+            table.add(**key, count=count, right=int(is_right(path, config["threads"])),
+                      **row_of(path, contraction, libraries, config))
         if in_time.left:
             return 0  # the next call goes on
         path = folder / "contraction.onnx"

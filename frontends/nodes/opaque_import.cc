@@ -47,11 +47,6 @@ std::optional<ir::TensorType> type_of(const onnx::ValueInfoProto& value) {
   return type;
 }
 
-std::string type_name(const onnx::NodeProto& node) {
-  const std::string domain = canonical_domain(node.domain());
-  return (domain.empty() ? "" : domain + "::") + node.op_type();
-}
-
 // Of ai.onnx, which may be raised at export; 0 for a node of another domain.
 int opset_of(const OnnxProgram& program, const OnnxProgramNode& node) {
   const bool standard = canonical_domain(node.proto->domain()).empty();
@@ -159,7 +154,7 @@ base::Result<std::vector<ir::Value>> OpaqueImport::import(const OnnxImportContex
 
   const std::string key = "node " + std::to_string(node.index);
   const ir::Value whole =
-      context.builder.add(ir::opaque_operator(), operands, ir::opaque_attrs(key, type_name(proto)));
+      context.builder.add(ir::opaque_operator(), operands, ir::opaque_attrs(key, full_type(proto)));
   std::vector<ir::Value> made;
   ResultTypes following;
   bool asked = false;
@@ -402,7 +397,7 @@ std::vector<ir::Value> OpaqueImport::kept_whole(const OnnxImportContext& context
 
   const std::string key = key_of(proto, reading->fixed, reading->body);
   const ir::Value node_value = context.builder.add(ir::opaque_operator(), reading->operands,
-                                                   ir::opaque_attrs(key, type_name(proto)));
+                                                   ir::opaque_attrs(key, full_type(proto)));
   std::vector<ir::Value> whole;
   for (std::size_t i = 0; i < made.size(); ++i) {
     whole.emplace_back();

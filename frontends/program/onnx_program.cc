@@ -128,4 +128,9 @@ std::string canonical_domain(std::string_view domain) {
   return domain == "ai.onnx" ? std::string() : std::string(domain);
 }
 
+std::string full_type(const onnx::NodeProto& node) {
+  const std::string domain = canonical_domain(node.domain());
+  return (domain.empty() ? "" : domain + "::") + node.op_type();
+}
+
 }  // namespace egret::frontends

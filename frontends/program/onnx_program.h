@@ -102,5 +102,7 @@ bool is_if(const onnx::NodeProto& node);
 std::string in_quotes(std::string_view name);
 // "ai.onnx" is written as "".
 std::string canonical_domain(std::string_view domain);
+// "Relu"; "com.example::SquaredRelu" for a node of another domain than ONNX's.
+std::string full_type(const onnx::NodeProto& node);
 
 }  // namespace egret::frontends

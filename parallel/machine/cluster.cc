@@ -24,22 +24,7 @@ latency_s = 2e-6
 bytes_per_second = 4e9
 )";
 
-// Peak rates of the vendor's data sheet (H100 SXM, TF32 without sparsity; HBM3; NVLink 4, one
-// direction); a step's latency is that of a small NCCL message.
-constexpr std::string_view kDgxH100 = R"(name = "dgx-h100"
-[device]
-flops_per_second = 4.9e14
-bytes_per_second = 3.35e12
-seconds_per_kernel = 3e-6
-memory_bytes = 85899345920
-[[axis]]
-name = "gpus"
-size = 8
-latency_s = 3e-6
-bytes_per_second = 4.5e11
-)";
-
-constexpr std::array<ClusterPreset, 2> kPresets = {{{"local", kLocal}, {"dgx-h100", kDgxH100}}};
+constexpr std::array<ClusterPreset, 1> kPresets = {{{"local", kLocal}}};
 
 using Reader = std::function<base::Status(const base::Json&)>;
 

@@ -61,7 +61,8 @@ struct ClusterPreset {
   std::string_view name;
   std::string_view toml;
 };
-// "local": ranks that share this kind of machine's memory; "dgx-h100": eight GPUs and NVLink.
+// "local": ranks that share this kind of machine's memory. All others are machine files
+// (parallel/system/system.h).
 std::span<const ClusterPreset> cluster_presets();
 
 }  // namespace egret::parallel

@@ -64,6 +64,7 @@ from ._optimize import Result, optimize
 from ._planning import Plan, plan
 from ._progress import Progress
 from ._session import Comparison, Input, Session, compare, run
+from ._simulation import Simulation, simulate
 from ._training import TrainingStep, train_step
 from .rules import Rules
 
@@ -86,6 +87,7 @@ __all__ = [
     "Run",
     "Scheduler",
     "Session",
+    "Simulation",
     "TensorType",
     "TrainingStep",
     "Unavailable",
@@ -100,5 +102,6 @@ __all__ = [
     "rule_source",
     "rules",
     "run",
+    "simulate",
     "train_step",
 ]

@@ -8,7 +8,7 @@ import html
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _egret
@@ -114,7 +114,7 @@ def optimize(
     extractor: Union[str, ExtractorLike, None] = None,
     cost: Union[str, CostModelLike, None] = None,
     scheduler: Optional[Scheduler] = None,
-    inputs: Optional[Mapping[str, Any]] = None,
+    inputs: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
     progress: ProgressLike = None,
     data_folder: str | os.PathLike[str] | None = None,
     **options: Unpack[OptimizeOptions],
@@ -127,6 +127,7 @@ def optimize(
     extractor, cost: a name, or a function (egret.extractor, egret.cost_model).
     scheduler: an egret.Scheduler; by default rules that match much are banned for a while.
     inputs: arrays in place of random ones in the race and in the check; they fix open sizes' numbers.
+        With error_budget, a list of such mappings: samples, of which every second one is held out.
     progress: a function of an egret.Progress; True shows a bar.
     data_folder: where external data of bytes or a ModelProto may lie.
     options: those of `egret optimize`, with "_" for "-": limit_nodes=50_000, quick=True,
@@ -154,7 +155,7 @@ def optimize(
         _egret.optimize(
             model_of(model, data_folder),
             texts,
-            dict(inputs or {}),
+            [dict(inputs or {})] if inputs is None or isinstance(inputs, Mapping) else [dict(i) for i in inputs],
             callback_of(progress),
             rule_set._rules if rule_set is not None else None,
             own["extractor"],

@@ -46,6 +46,15 @@ class OptimizeOptions(TypedDict, total=False):
     # Precision of products and convolutions of f32; sums stay in f32. --backend cuda takes
     # every precision, --backend cpu takes f32 and bf16
     precision: Literal["f32", "tf32", "bf16", "f16"]
+    # Largest relative error of the outputs that less precision may cause: kernels with operands
+    # in f32, bf16 or int8 are chosen together with the graph (implies --kernels-from egraph).
+    # Samples to calibrate on and to measure the error on come from repeated --input; without
+    # them they are drawn. 0: f32 alone
+    error_budget: float
+    # Who chooses the precision of kernels under --error-budget: the extraction; or, to compare
+    # with: one layer after the other; or bf16 or int8 wherever there is a kernel, whatever the
+    # error
+    forms_from: Literal["extraction", "layers", "bf16", "int8"]
     # Seed of random numbers
     seed: int
     # Stop saturation at this many e-nodes
@@ -156,7 +165,7 @@ class CompareOptions(TypedDict, total=False):
 class PlanOptions(TypedDict, total=False):
     # Mesh of devices as NAME=SIZE,... (default: the mesh of the machine)
     mesh: Union[Mapping[str, int], str]
-    # Machine: a TOML file, or the preset local or dgx-h100
+    # Machine: a TOML file, or a preset such as local, dgx-h100, gh200 or tpu-v4
     machine: Union[str, os.PathLike[str]]
     # Set the size of a symbolic dimension, as NAME=SIZE
     bind: Union[Mapping[str, int], Sequence[str], str]
@@ -210,6 +219,99 @@ class PlanOptions(TypedDict, total=False):
     loss_of: str
     # Constant to keep fixed during training, by name; a final * matches any suffix
     freeze: Union[Sequence[str], str]
+
+
+class SimulateOptions(TypedDict, total=False):
+    # Devices and links: a TOML file, or a preset such as dgx-a100
+    system: Union[str, os.PathLike[str]]
+    # Layers of the transformer
+    model_layers: int
+    # Hidden size
+    hidden: int
+    # Attention heads
+    heads: int
+    # Heads of keys and values; 0: as many as heads
+    kv_heads: int
+    # Hidden size of the feed-forward layer; 0: four times --hidden
+    ffn: int
+    # The feed-forward layer has a gate (SwiGLU)
+    gated: bool
+    # Tokens of a sequence
+    sequence_length: int
+    # Entries of the vocabulary, padded
+    vocabulary: int
+    # The output layer has weights of its own
+    untied: bool
+    # Train without dropout
+    no_dropout: bool
+    # Attention is one kernel (FlashAttention)
+    flash_attention: bool
+    # The weights get no gradients, as under LoRA
+    frozen: bool
+    # Degree of tensor parallelism
+    tp: int
+    # Degree of pipeline parallelism
+    pp: int
+    # Degree of data parallelism
+    dp: int
+    # Degree of context parallelism
+    cp: int
+    # Chunks of layers of each pipeline rank; above 1 the schedule is interleaved
+    vpp: int
+    # Sequences of a micro-batch
+    micro_batch: int
+    # Sequences of a step
+    global_batch: int
+    # Schedule of the pipeline
+    schedule: Literal["1f1b", "gpipe", "zb-h1", "dualpipe"]
+    # Recomputation of activations
+    recompute: Literal["none", "selective", "full"]
+    # Split normalizations and dropout along the sequence between the tensor ranks
+    sequence_parallel: bool
+    # Split the optimizer's state between the data-parallel ranks
+    distributed_optimizer: bool
+    # Exchange gradients during the backward pass
+    overlap_gradients: bool
+    # Send activations between stages during computation
+    overlap_transfers: bool
+    # Exchange tensor-parallel blocks beside the products that need or make them
+    overlap_tensor: bool
+    # Element type of the products
+    train_precision: Literal["f32", "tf32", "f16", "bf16", "fp8", "fp4"]
+    # Bytes of an accumulated gradient
+    gradient_bytes: int
+    # Bytes of the optimizer's state of a parameter
+    optimizer_bytes: int
+    # Bytes of a logit, kept for the backward pass
+    logit_bytes: int
+    # Only forward passes, as in inference
+    forward_only: bool
+    # What data-parallel ranks divide: 1 the optimizer's state, 2 also gradients, 3 also weights
+    zero: int
+    # Layers whose weights are gathered ahead with --zero 3
+    prefetch: int
+    # What is kept in the memory of the host
+    offload: Literal["none", "activations", "optimizer"]
+    # Bytes a second between a device and its host, in each direction
+    host_bandwidth: float
+    # Bytes a second at which the host updates a device's part of the weights
+    host_memory_bandwidth: float
+    # Kernels are launched from recorded graphs, which costs the host no time
+    recorded_launches: bool
+    # Part of activations and workspace that the allocator loses
+    fragmentation: float
+    # Simulate each data-parallel replica; otherwise one stands for all
+    each_replica: bool
+    # Standard deviation of the time of a pass, relative to its mean
+    jitter: float
+    # Share of the devices that are slow
+    straggler_share: float
+    # Time of a slow device relative to others
+    straggler_slowdown: float
+    # Simulate so many random steps and report their distribution
+    trials: int
+    # Seed of the random steps
+    trial_seed: int
 
 
 class TrainingOptions(TypedDict, total=False):

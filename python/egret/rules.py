@@ -92,7 +92,8 @@ class Rules:
     """A set of rewrite rules, with what is known of each.
 
     Rules(text) reads the rule language (docs/rule_language.md); Rules.load() reads a file or folder, or
-    selects among the rules that come with Egret as --rules does. a + b has the rules of both.
+    selects among the rules that come with Egret as --rules does. a + b has the rules of both; a rule of b
+    whose name another rule of a has is called FILE/NAME there.
     """
 
     def __init__(self, text: str = "", *, name: str = "rules"):
@@ -187,9 +188,13 @@ class Rules:
         return self._rules.hash()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the rules as text, without the dynamic ones."""
+        """Writes the rules as text, without the dynamic ones, and their known verdicts into
+        PATH.status.json, where Rules.load() and --rules find them."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(str(self))
+        if statuses := self._rules.statuses():
+            with open(os.fspath(path) + ".status.json", "w", encoding="utf-8") as file:
+                file.write(statuses)
 
     def __len__(self) -> int:
         return len(self._rules)

@@ -11,6 +11,7 @@ void bind_session(nanobind::module_& module);
 void bind_rules(nanobind::module_& module);
 void bind_egraph(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
+void bind_simulate(nanobind::module_& module);
 void bind_training(nanobind::module_& module);
 
 }  // namespace egret::python

@@ -18,5 +18,6 @@ NB_MODULE(_egret, module) {
   bind_rules(module);
   bind_egraph(module);
   bind_plan(module);
+  bind_simulate(module);
   bind_training(module);
 }

@@ -77,13 +77,17 @@ struct Optimized {
 base::Result<Optimized> optimized(const driver::ModelSource& source, const Arguments& arguments,
                                   base::ProgressSink* progress) {
   std::optional<rules::OpenSizes> open;
-  EGRET_ASSIGN_OR_RETURN(const driver::InputValues given,
-                         values_for(source, arguments.optimize.given_inputs));
+  driver::OptimizeOptions how = arguments.optimize;
+  EGRET_ASSIGN_OR_RETURN(const driver::InputValues given, values_for(source, how.given_inputs));
+  how.given_inputs = given.values;
+  for (ir::GivenInputs& sample : how.samples) {
+    EGRET_ASSIGN_OR_RETURN(driver::InputValues values, values_for(source, sample));
+    sample = std::move(values.values);
+  }
   EGRET_ASSIGN_OR_RETURN(
       frontends::ImportedModel model,
       driver::read_open_model(source, arguments.model, arguments.sizes, given, open));
   if (arguments.output.strict) EGRET_RETURN_IF_ERROR(driver::check_defined(model.graph));
-  driver::OptimizeOptions how = arguments.optimize;
   how.written_like = std::make_shared<const frontends::OnnxModelInfo>(model.info);
   if (arguments.model.bind.empty())
     how.model_file = std::make_shared<const driver::ModelSource>(source);
@@ -108,7 +112,17 @@ base::Result<Optimized> optimized(const driver::ModelSource& source, const Argum
   return all;
 }
 
-Optimized optimize(const Model& model, const OptionTexts& options, const nb::dict& inputs,
+// One set of inputs, or several: samples for an error budget.
+void take_inputs(const nb::list& sets, driver::OptimizeOptions& how) {
+  std::vector<ir::GivenInputs> values;
+  for (const nb::handle& set : sets) values.push_back(tensors_of(nb::cast<nb::dict>(set)));
+  if (values.size() > 1 && how.error_budget == 0)
+    raise(base::usage_error("several sets of inputs are samples for error_budget"));
+  if (!values.empty()) how.given_inputs = values.front();
+  if (how.error_budget > 0) how.samples = std::move(values);
+}
+
+Optimized optimize(const Model& model, const OptionTexts& options, const nb::list& inputs,
                    const nb::object& progress, const nb::object& rules, const nb::object& extractor,
                    const nb::object& cost, const nb::object& scheduler) {
   Arguments arguments;
@@ -118,7 +132,7 @@ Optimized optimize(const Model& model, const OptionTexts& options, const nb::dic
     if (!writable.ok()) raise(writable);
   }
   driver::OptimizeOptions& how = arguments.optimize;
-  how.given_inputs = tensors_of(inputs);
+  take_inputs(inputs, how);
   Call call(progress, OnInterrupt::kKeepResult);
   if (!rules.is_none()) admit(nb::cast<const Rules&>(rules), how);
   if (!extractor.is_none()) use_extractor(call, extractor, how);

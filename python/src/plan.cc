@@ -30,7 +30,8 @@ struct MachineOptions {
     static const base::OptionTable<M> rows{
         "plan-machine",
         {{"mesh", &M::mesh, "Mesh of devices as NAME=SIZE,... (default: the mesh of the machine)"},
-         {"machine", &M::machine, "Machine: a TOML file, or the preset local or dgx-h100",
+         {"machine", &M::machine,
+          "Machine: a TOML file, or a preset such as local, dgx-h100, gh200 or tpu-v4",
           base::path()},
          {"train", &M::train, "Plan one training step of the model; implies sharded_inputs"}}};
     return rows;

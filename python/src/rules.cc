@@ -23,6 +23,7 @@
 #include "rules/generator/derivation.h"
 #include "rules/generator/generation.h"
 #include "rules/generator/spaces/named_spaces.h"
+#include "rules/language/rule_names.h"
 #include "rules/language/rule_parser.h"
 #include "rules/proving/record.h"
 #include "rules/proving/verification.h"
@@ -40,38 +41,20 @@ base::Result<Rules> parsed(const std::string& name, const std::string& text) {
 base::Result<Rules> selected(const std::string& selection) {
   Rules result;
   EGRET_ASSIGN_OR_RETURN(result.set, rules::select_rules(selection));
-  EGRET_ASSIGN_OR_RETURN(result.statuses, rules::builtin_statuses());
+  EGRET_ASSIGN_OR_RETURN(result.statuses, rules::statuses_of(result.set));
   return result;
 }
 
-// What is known of a rule in `from` is known of it in `to`.
-void carry_over(const Rules& from, rules::RuleStatuses& to) {
-  for (const rules::Rule& rule : from.set.rules) {
-    const auto* entry = from.statuses.find(content_hash(rule));
-    if (entry == nullptr || to.of(rule) == entry->status) continue;
-    to.record_proof(rule, entry->status,
-                    {entry->families, entry->axes, entry->bound, entry->limit});
-  }
-}
-
-// Names stay unique. A rule that both have is in the sum once.
+// Names stay unique: a rule of `b` whose name is taken by another one gets its file's name as a
+// prefix. A rule that both have is in the sum once.
 Rules sum(const Rules& a, const Rules& b) {
   Rules result = a;
-  for (const rules::Rule& rule : b.set.rules) {
-    const auto same = std::ranges::find(result.set.rules, rule.name, &rules::Rule::name);
-    if (same == result.set.rules.end()) {
-      result.set.rules.push_back(rule);
-    } else if (content_hash(*same) != content_hash(rule)) {
-      raise(base::usage_error("two rules are called '" + rule.name + "': " + same->file + ":" +
-                              std::to_string(same->at.line) + " and " + rule.file + ":" +
-                              std::to_string(rule.at.line)));
-    }
-  }
+  rules::add_rules(result.set.rules, b.set.rules, "");
   for (const rules::DynamicRule* rule : b.set.dynamic) {
     if (std::ranges::find(result.set.dynamic, rule) == result.set.dynamic.end())
       result.set.dynamic.push_back(rule);
   }
-  carry_over(b, result.statuses);
+  result.statuses.merge(b.statuses);
   return result;
 }
 
@@ -291,6 +274,12 @@ void bind_rules(nb::module_& module) {
                if (!text.ends_with('\n')) text += '\n';
              }
              return text;
+           })
+      .def("statuses",
+           [](const Rules& r) {
+             rules::RuleStatuses known = r.statuses;
+             known.keep_only(r.set);
+             return known.size() > 0 ? known.to_json() : std::string();
            })
       .def("sum", &sum)
       .def("only",

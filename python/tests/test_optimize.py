@@ -323,6 +323,56 @@ def test_kernels_are_chosen_of_the_operators_of_a_node_that_has_several():
     assert [dim.dim_value for dim in shape.dim] == [8, 1, 16]
 
 
+def layers(width, count):
+    f32 = onnx.TensorProto.FLOAT
+    random = np.random.default_rng(0)
+    weights = [random.standard_normal((width, width)).astype(np.float32) / width**0.5 for _ in range(count)]
+    nodes = []
+    for i in range(count):
+        nodes += [
+            helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"y{i}"]),
+            helper.make_node("Relu", [f"y{i}"], [f"x{i + 1}"]),
+        ]
+    return helper.make_model(
+        helper.make_graph(
+            nodes,
+            "g",
+            [helper.make_tensor_value_info("x0", f32, (64, width))],
+            [helper.make_tensor_value_info(f"x{count}", f32, (64, width))],
+            [onnx.numpy_helper.from_array(values, f"w{i}") for i, values in enumerate(weights)],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+
+
+def test_an_error_budget_holds_on_samples_and_in_another_engine():
+    model = layers(256, 3)
+    random = np.random.default_rng(1)
+    samples = [{"x0": random.standard_normal((64, 256)).astype(np.float32)} for _ in range(5)]
+    options = dict(threads=1, measure_time=0.05, cost_db=":memory:", allow_slower=True)
+    result = egret.optimize(model, error_budget=1e-2, inputs=samples[:4], **options)
+    assert (result.precision["calibration_samples"], result.precision["held_out_samples"]) == (2, 2)
+    assert result.precision["error_measured"] <= 1e-2
+    if not result.precision["kernels"]["bf16"] + result.precision["kernels"]["int8"]:
+        pytest.skip("this processor has no kernels in less precision")
+    assert result.precision["written"] and result.precision["error_measured"] > 1e-5
+    onnxruntime = pytest.importorskip("onnxruntime")
+    before, after = (
+        onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"]).run(None, samples[4])[0]
+        for source in (model.SerializeToString(), result.model_bytes)
+    )
+    assert 1e-5 < np.linalg.norm(after - before) / np.linalg.norm(before) < 2e-2
+
+
+def test_samples_need_an_error_budget_and_more_than_one_of_them():
+    sample = {"x0": np.zeros((64, 8), np.float32)}
+    with pytest.raises(egret.Error, match="samples for error_budget"):
+        egret.optimize(layers(8, 1), inputs=[sample, sample])
+    with pytest.raises(egret.Error, match="at least two samples"):
+        egret.optimize(layers(8, 1), inputs=[sample], error_budget=1e-2)
+
+
 def grouped_attention(heads, group, width):
     """Attention whose keys and values are repeated for the query heads of a group, as exporters write it."""
     f32 = onnx.TensorProto.FLOAT

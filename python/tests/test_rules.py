@@ -39,14 +39,29 @@ def test_rules_are_read_from_files(tmp_path):
     assert egret.Rules.load(path).names == ["relu-of-relu"]
 
 
+def test_verdicts_are_saved_and_read_with_the_rules(tmp_path, wasteful):
+    path = tmp_path / "mine.rules"
+    rules = egret.Rules("rule once relu(relu(relu(relu(?x)))) => relu(?x)")
+    rules.save(path)
+    assert not (tmp_path / "mine.rules.status.json").exists()
+    assert egret.Rules.load(path).status("once") == "untested"
+    assert rules.verify().all_proven
+    rules.save(path)
+    assert egret.Rules.load(path).status("once") == "proven"
+    both = egret.rules.default + egret.Rules.load(path)
+    assert both.status("once") == "proven"
+    egret.optimize(wasteful, rules=both, quick=True)  # without allow=
+    egret.optimize(wasteful, rules=f"default,{path}", quick=True)
+
+
 def test_sets_are_added():
     a, b = egret.Rules(PROVEN), egret.Rules(WRONG)
     assert (a + b).names == ["relu-of-relu", "relu-is-nothing"]
     assert (a + a).names == a.names
     assert (a + b).only("relu-is-nothing").names == b.names
-    other = egret.Rules("rule relu-of-relu relu(neg(?x)) => neg(?x)")
-    with pytest.raises(egret.Usage, match="two rules are called 'relu-of-relu'"):
-        a + other
+    other = egret.Rules("rule relu-of-relu relu(neg(?x)) => neg(?x)", name="mine.rules")
+    assert (a + other).names == ["relu-of-relu", "mine/relu-of-relu"]
+    assert (a + other + other).names == (a + other).names
     with pytest.raises(TypeError):
         a + "text"
 

@@ -9,17 +9,10 @@
 
 #include "base/stop.h"
 #include "base/system/thread_pool.h"
+#include "rules/language/rule_names.h"
 
 namespace egret::rules {
 namespace {
-
-constexpr std::string_view kReversed = "-reversed";
-
-std::string unit_of(const Rule& rule) {
-  std::string name = rule.name;
-  if (name.ends_with(kReversed)) name.resize(name.size() - kReversed.size());
-  return name;
-}
 
 std::vector<DerivationGoal> goals_of(const std::vector<Rule>& rules,
                                      const DerivationOptions& options, KnownOperators& known) {
@@ -60,7 +53,7 @@ std::vector<bool> minimize(const std::vector<Rule>& rules, const RuleSet& fixed,
   std::vector<Unit> units;
   std::map<std::string, std::size_t> unit_index;
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    const auto [found, is_new] = unit_index.emplace(unit_of(rules[i]), units.size());
+    const auto [found, is_new] = unit_index.emplace(name_of_pair(rules[i].name), units.size());
     if (is_new) units.push_back({{}, score.cost(rules[i], options.uses)});
     units[found->second].members.push_back(i);
   }

@@ -243,7 +243,8 @@ Result<Expr> ExpressionParser::call(const Token& name) {
   if (function == nullptr) {
     std::vector<std::string> known;
     for (const ExprFunction& row : functions()) known.emplace_back(row.name);
-    return tokens_.error(name.at, "unknown function '" + std::string(name.text) + "'" +
+    return tokens_.error(name.at, "unknown function '" + std::string(name.text) +
+                                      "' (`egret help rules` lists them)" +
                                       base::did_you_mean(name.text, known));
   }
   std::vector<Expr> arguments;

@@ -59,9 +59,9 @@ class Lexer {
     const bool names_rule = !tokens_.empty() && tokens_.back().is_word("rule");
     if (names_rule) {
       token.kind = Token::Kind::kRuleName;
-      token.text = take_while([](char c) { return is_name(c) || c == '-'; });
+      token.text = take_while([](char c) { return is_name(c) || c == '-' || c == '/'; });
       return token.text.empty()
-                 ? error(token, "the name of a rule consists of letters, digits, - and _")
+                 ? error(token, "the name of a rule consists of letters, digits, -, _ and /")
                  : base::ok();
     }
     const char c = peek();

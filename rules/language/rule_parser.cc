@@ -322,7 +322,8 @@ Result<Term> RuleParser::application(const Token& name, bool left) {
   if (result.op == nullptr) {
     std::vector<std::string> known;
     for (const ir::Operator* op : ir::all_operators()) known.push_back(op->name());
-    return tokens_.error(name.at, "unknown operator '" + std::string(name.text) + "'" +
+    return tokens_.error(name.at, "unknown operator '" + std::string(name.text) +
+                                      "' (`egret ops` lists them)" +
                                       base::did_you_mean(name.text, known));
   }
   if (tokens_.accept("{")) EGRET_RETURN_IF_ERROR(attributes(result, left));
@@ -371,12 +372,14 @@ Status RuleParser::attribute(Term& result, bool left) {
   if (token.kind != Token::Kind::kWord)
     return tokens_.error(token.at, "expected an attribute's name here");
   const auto& specs = result.op->attrs();
+  if (specs.empty())
+    return tokens_.error(token.at, "operator '" + result.op->name() + "' has no attributes");
   if (std::ranges::find(specs, token.text, &ir::AttrSpec::name) == specs.end()) {
     std::vector<std::string> known;
     for (const ir::AttrSpec& spec : specs) known.push_back(spec.name);
     return tokens_.error(token.at, "operator '" + result.op->name() + "' has no attribute '" +
                                        std::string(token.text) + "'" +
-                                       base::did_you_mean(token.text, known));
+                                       base::known_names(token.text, known));
   }
   if (std::ranges::find(result.attrs, token.text, &Term::Attr::name) != result.attrs.end())
     return tokens_.error(token.at, "attribute '" + std::string(token.text) + "' is given twice");

@@ -58,17 +58,21 @@ base::Result<StatusFiles> StatusFiles::open(const RuleSet& set) {
   for (const std::string& path : set.files) {
     EGRET_ASSIGN_OR_RETURN(RuleStatuses statuses, read_statuses(status_file_of(path)));
     EGRET_ASSIGN_OR_RETURN(std::vector<Rule> rules, load_rules(path));
+    File& file = all.files_[path];
+    for (const Rule& rule : rules) file.rules.insert(content_hash(rule));
     statuses.keep_only({std::move(rules), {}});
-    all.files_[path].statuses = std::move(statuses);
+    file.statuses = std::move(statuses);
   }
   return all;
 }
 
 void StatusFiles::add(const Rule& rule, const Verdict& verdict) {
-  const auto file = files_.find(rule.file);
-  if (file == files_.end()) return;
-  record(file->second.statuses, rule, verdict);
-  file->second.changed = true;
+  const base::ContentHash hash = content_hash(rule);
+  for (auto& [path, file] : files_) {
+    if (!file.rules.contains(hash)) continue;
+    record(file.statuses, rule, verdict);
+    file.changed = true;
+  }
 }
 
 base::Status StatusFiles::write() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "rules/language/rule.h"
@@ -25,7 +26,7 @@ class StatusFiles {
  public:
   // Reads those that exist, without entries of rules that their files no longer have.
   static base::Result<StatusFiles> open(const RuleSet& set);
-  // Rules from elsewhere are ignored.
+  // To each file that has the rule, under whatever name. Rules from elsewhere are ignored.
   void add(const Rule& rule, const Verdict& verdict);
   // Replaces the files of rules that were added to. Errors: of writing.
   base::Status write();
@@ -33,6 +34,7 @@ class StatusFiles {
  private:
   struct File {
     RuleStatuses statuses;
+    std::set<base::ContentHash> rules{};
     bool changed = false;
   };
   std::map<std::string, File> files_;  // by path of the rules

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ir/graph/body.h"
+#include "rules/tensors/transpose_rules.h"
 
 namespace egret::rules {
 
@@ -128,6 +129,11 @@ std::vector<CompiledRule> expand_composites(TensorEGraph& tensors) {
 constexpr DynamicRule kRules[] = {
     {"concat-nest", "a concatenation of many is one of two, again and again", true, nest_concat},
     {"concat-flatten", "nested concatenations along one axis are one", true, flatten_concat},
+    {"transpose-into-elementwise", "a transposed value of an elementwise operator", true,
+     transpose_into_elementwise},
+    {"transpose-out-of-elementwise", "an elementwise operator of transposes and constants", true,
+     transpose_out_of_elementwise},
+    {"transpose-into-resize", "a transposed resize", true, transpose_into_resize},
     {"expand-composites", "a composite operator is its body", false, expand_composites},
 };
 

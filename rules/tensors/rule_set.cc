@@ -9,8 +9,8 @@
 
 #include "base/did_you_mean.h"
 #include "base/system/file.h"
+#include "rules/language/rule_names.h"
 #include "rules/language/rule_parser.h"
-#include "rules/tensors/compile.h"
 
 namespace egret::rules {
 
@@ -22,6 +22,9 @@ namespace {
 constexpr std::int64_t kMaxFileBytes = std::int64_t{16} << 20;
 constexpr std::string_view kSuffix = ".rules";
 
+// A name of a file is no statement about the meaning of its rules.
+bool has_meaning(std::string_view tag) { return tag == "rounding"; }
+
 void add_tag(std::vector<Rule>& rules, std::string_view tag) {
   for (Rule& rule : rules) {
     if (!rule.has_tag(tag)) rule.tags.emplace_back(tag);
@@ -32,7 +35,7 @@ void tag_by_file(std::vector<Rule>& rules, std::string_view file) {
   const std::size_t slash = file.rfind('/');
   if (slash != std::string_view::npos) file.remove_prefix(slash + 1);
   if (file.ends_with(kSuffix)) file.remove_suffix(kSuffix.size());
-  add_tag(rules, file);
+  if (!has_meaning(file)) add_tag(rules, file);
 }
 
 // Whether a built-in rule belongs to a named set.
@@ -47,28 +50,12 @@ bool is_in(std::string_view set, const DynamicRule& rule) {
   return set == "all" || (rule.starter && (set == "default" || set == "starter"));
 }
 
-// Names must be unique within a set, across files. A rule that occurs twice with the same meaning
-// is added once.
-Status append(std::vector<Rule>& all, std::vector<Rule> more) {
-  for (Rule& rule : more) {
-    const auto same = std::ranges::find(all, rule.name, &Rule::name);
-    if (same != all.end()) {
-      if (content_hash(*same) == content_hash(rule)) continue;
-      return base::bad_input("duplicate rule '" + rule.name + "': " + same->file + ":" +
-                             std::to_string(same->at.line) + " and " + rule.file + ":" +
-                             std::to_string(rule.at.line));
-    }
-    all.push_back(std::move(rule));
-  }
-  return base::ok();
-}
-
 bool is_path(std::string_view item) {
   return item.find('/') != std::string_view::npos || item.ends_with(kSuffix);
 }
 
 bool matches(std::string_view pattern, const Rule& rule) {
-  return matches_glob(pattern, rule.name) ||
+  return matches_glob(pattern, rule.name) || matches_glob(pattern, name_in_file(rule.name)) ||
          std::ranges::any_of(rule.tags,
                              [&](const std::string& tag) { return matches_glob(pattern, tag); });
 }
@@ -111,14 +98,17 @@ class Selector {
       if (std::filesystem::is_directory(item, error)) return add_files(std::string(item));
       return no_match(item);
     }
-    return append(set_.rules, std::move(chosen));
+    add_rules(set_.rules, std::move(chosen), "");
+    return base::ok();
   }
 
   Status add_files(const std::string& path) {
     EGRET_ASSIGN_OR_RETURN(const std::vector<std::string> files, rule_files_of(path));
     EGRET_ASSIGN_OR_RETURN(std::vector<Rule> loaded, load_rules(path));
     set_.files.insert(set_.files.end(), files.begin(), files.end());
-    return append(set_.rules, std::move(loaded));
+    for (std::string& note : add_rules(set_.rules, std::move(loaded), path))
+      set_.notes.push_back(std::move(note));
+    return base::ok();
   }
 
   Status keep(std::string_view pattern, bool matching) {
@@ -144,9 +134,11 @@ class Selector {
       known.push_back(rule.name);
       tags.insert(rule.tags.begin(), rule.tags.end());
     }
+    for (const Rule& rule : set_.rules) known.push_back(rule.name);
     for (const DynamicRule& rule : dynamic_rules()) known.emplace_back(rule.name);
     known.insert(known.end(), tags.begin(), tags.end());
-    return base::usage_error("no rule, tag or file matches '" + std::string(pattern) + "'" +
+    return base::usage_error("no rule, tag or file matches '" + std::string(pattern) +
+                             "' (`egret rules list` lists rules and files)" +
                              base::did_you_mean(pattern, known));
   }
 
@@ -187,7 +179,7 @@ Result<std::vector<Rule>> builtin_rules() {
     tag_by_file(rules, file.name);
     if (const std::size_t slash = file.name.find('/'); slash != std::string_view::npos)
       add_tag(rules, file.name.substr(0, slash));
-    EGRET_RETURN_IF_ERROR(append(all, std::move(rules)));
+    add_rules(all, std::move(rules), std::string(file.name));
   }
   return all;
 }
@@ -213,7 +205,7 @@ Result<std::vector<Rule>> load_rules(const std::string& path) {
     EGRET_ASSIGN_OR_RETURN(const std::string text, base::read_file(file, kMaxFileBytes));
     EGRET_ASSIGN_OR_RETURN(std::vector<Rule> rules, parse_rules(file, text));
     tag_by_file(rules, file);
-    EGRET_RETURN_IF_ERROR(append(all, std::move(rules)));
+    add_rules(all, std::move(rules), file);
   }
   return all;
 }

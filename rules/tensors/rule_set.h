@@ -15,6 +15,9 @@
 // so `default,-enlarge*` is an ablation and `default,+merge` an intersection. A list that begins
 // with '-' or '+' begins with `default`. An item that matches nothing is an error.
 //
+// A rule of a PATH whose name is taken by another rule is called FILE/NAME, or FOLDER/NAME
+// (rules/language/rule_names.h). A PATTERN matches both names.
+//
 // Dynamic rules (rules/tensors/dynamic_rules.h) are selected by the same items.
 #pragma once
 
@@ -51,6 +54,7 @@ struct RuleSet {
   std::vector<Rule> rules;
   std::vector<const DynamicRule*> dynamic;
   std::vector<std::string> files{};  // that were read, in order
+  std::vector<std::string> notes{};  // on names that were taken, for people
 
   std::size_t size() const { return rules.size() + dynamic.size(); }
   // A hash of the set's meaning, independent of the order and names of its rules.

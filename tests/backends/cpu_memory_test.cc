@@ -139,6 +139,13 @@ const std::map<std::string, std::function<Value(Maker&)>>& makers() {
          return m.b.add("lrn", {m.x},
                         {{"size", std::int64_t{3}}, {"alpha", 0.3}, {"beta", 0.7}, {"bias", 1.5}});
        }},
+      {"resize",
+       [](Maker& m) {
+         const Value rows =
+             m.b.add("resize", {m.x},
+                     {{"axis", 2}, {"size", 7}, {"scale", 0.0}, {"mode", std::string("linear")}});
+         return m.b.add("resize", {rows}, {{"axis", 3}, {"size", 2 * kColumns}, {"scale", 2.0}});
+       }},
       {"reduce_sum", [](Maker& m) { return m.reduced("reduce_sum"); }},
       {"reduce_mean", [](Maker& m) { return m.reduced("reduce_mean"); }},
       {"reduce_max", [](Maker& m) { return m.reduced("reduce_max"); }},

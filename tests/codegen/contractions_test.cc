@@ -30,17 +30,20 @@ bool rounds(const ir::Graph& graph) {
 
 class Contractions : public NeedsHostCompiler<::testing::TestWithParam<Tiling>> {};
 
-// $EGRET_RANDOM_CONTRACTIONS of them, else 120.
-TEST_P(Contractions, EqualTheInterpretersResult) {
-  const char* given = std::getenv("EGRET_RANDOM_CONTRACTIONS");
-  const std::uint64_t count = given != nullptr ? std::strtoull(given, nullptr, 10) : 120;
+struct Counts {
+  std::size_t tiled = 0, slide = 0, pairs = 0;
+};
+
+// Compiles and runs `count` kernels of `make`'s graphs.
+Counts compare(std::uint64_t count, const HostProcessor& processor,
+               ir::Graph (*make)(std::uint64_t seed), int tiles = 0) {
   constexpr std::uint64_t kBatch = 120;
-  std::size_t tiled = 0;
+  Counts counts;
   for (std::uint64_t first = 0; first < count; first += kBatch) {
-    const ContractionOptions options{.least_products = 1, .processor = GetParam().processor};
+    const ContractionOptions options{.least_products = 1, .processor = processor, .tiles = tiles};
     KernelBatch exact(Target::kHost, {}, options), rounded(Target::kHost, {}, options);
     for (std::uint64_t seed = first; seed < std::min(first + kBatch, count); ++seed) {
-      const ir::Graph graph = random_contraction(seed);
+      const ir::Graph graph = make(seed);
       base::Random random(seed);
       std::vector<ir::Tensor> inputs;
       for (const ir::NodeId id : graph.inputs())
@@ -49,13 +52,53 @@ TEST_P(Contractions, EqualTheInterpretersResult) {
       batch.add(graph, std::move(inputs), "contraction of seed " + std::to_string(seed));
     }
     exact.check(2e-5);
-    rounded.check(1e-2);
+    rounded.check(2e-2);  // two roundings of values up to 4
     for (const KernelBatch* batch : {&exact, &rounded}) {
-      for (const KernelSource* kernel : batch->kernels()) tiled += kernel->is_tiled ? 1 : 0;
+      for (const KernelSource* kernel : batch->kernels()) {
+        counts.tiled += kernel->is_tiled ? 1 : 0;
+        counts.slide += kernel->slides ? 1 : 0;
+        counts.pairs += kernel->pairs != Pairs::kNone ? 1 : 0;
+      }
     }
   }
-  std::cout << tiled << " of " << count << " in tiles\n";
-  EXPECT_GT(tiled, count * 80 / 100);
+  std::cout << counts.tiled << " of " << count << " in tiles, " << counts.slide << " slide, "
+            << counts.pairs << " in pairs\n";
+  return counts;
+}
+
+// $EGRET_RANDOM_CONTRACTIONS, else 120.
+std::uint64_t random_count() {
+  const char* given = std::getenv("EGRET_RANDOM_CONTRACTIONS");
+  return given != nullptr ? std::strtoull(given, nullptr, 10) : 120;
+}
+
+TEST_P(Contractions, EqualTheInterpretersResult) {
+  const std::uint64_t count = random_count();
+  EXPECT_GT(compare(count, GetParam().processor, random_contraction).tiled, count * 80 / 100);
+}
+
+TEST_P(Contractions, OfDepthwiseConvolutionsEqualTheInterpretersResult) {
+  const std::uint64_t count = random_count();
+  EXPECT_GT(compare(count, GetParam().processor, random_depthwise).slide, count * 60 / 100);
+}
+
+TEST_P(Contractions, OfPairsEqualTheInterpretersResult) {
+  const std::uint64_t count = random_count();
+  HostProcessor processor = GetParam().processor;
+  processor.has_bf16_pairs = processor.has_int16_pairs = true;
+  // The others slide, or wrap around in their narrow type.
+  EXPECT_GT(compare(count, processor, random_narrow).pairs, count * 40 / 100);
+}
+
+// Of other tiles than the model's, which measurements may prefer.
+TEST_P(Contractions, InOtherTilesEqualTheInterpretersResult) {
+  const std::uint64_t count = random_count() / 4;
+  for (const int tiles : {1, 4}) {
+    EXPECT_GT(compare(count, GetParam().processor, random_contraction, tiles).tiled,
+              count * 80 / 100);
+    EXPECT_GT(compare(count, GetParam().processor, random_depthwise, tiles).slide,
+              count * 50 / 100);
+  }
 }
 
 // The second cuts every loop into blocks.

@@ -2,6 +2,7 @@
 #include "tests/codegen/kernel_batch.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,11 +11,12 @@
 #include <new>
 #include <regex>
 #include <span>
+#include <utility>
 
 #include "backends/codegen/composition.h"
 #include "backends/codegen/host_compiler.h"
-#include "backends/codegen/prelude.h"
-#include "backends/codegen/writer.h"
+#include "backends/codegen/text/prelude.h"
+#include "backends/codegen/text/writer.h"
 #include "ir/evaluate/interpreter.h"
 #include "tests/codegen/cuda_on_cpu_include.h"
 
@@ -31,28 +33,58 @@ constexpr const char* kFlags = "-O1 -fsanitize=address,undefined -fno-sanitize-r
 constexpr const char* kFlags = "-O0";
 #endif
 
-// Memory of as many bytes and no more, that begins as a GPU's does, and holds what nobody wrote.
+// Memory of as many bytes and no more, which holds what nobody wrote. A GPU's begins at a multiple
+// of 256 bytes; the host's begins behind, or ends before, a page that nobody may read. (Sanitizers
+// watch memory of operator new.)
 class Exact {
  public:
-  explicit Exact(std::size_t bytes)
-      : bytes_(bytes), memory_(static_cast<std::byte*>(::operator new(bytes, kAlignment))) {
-    std::memset(memory_.get(), 0xa5, bytes);
+  Exact(std::size_t bytes, Target target, bool at_end) : bytes_(bytes) {
+#if !defined(__SANITIZE_ADDRESS__)
+    if (target == Target::kHost) {
+      const std::size_t pages = (bytes + kPage - 1) / kPage * kPage;
+      void* mapped = ::mmap(nullptr, pages + 2 * kPage, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (mapped == MAP_FAILED) throw std::bad_alloc();
+      mapped_ = {static_cast<std::byte*>(mapped), pages + 2 * kPage};
+      ::mprotect(mapped_.data(), kPage, PROT_NONE);
+      ::mprotect(mapped_.data() + kPage + pages, kPage, PROT_NONE);
+      begin_ = mapped_.data() + kPage + (at_end ? pages - bytes : 0);
+    }
+#endif
+    if (mapped_.empty()) {
+      memory_.reset(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
+      begin_ = memory_.get();
+    }
+    std::memset(begin_, 0xa5, bytes);
   }
-  explicit Exact(std::span<const std::byte> from) : Exact(from.size()) {
-    std::ranges::copy(from, memory_.get());
+  Exact(std::span<const std::byte> from, Target target, bool at_end)
+      : Exact(from.size(), target, at_end) {
+    std::ranges::copy(from, begin_);
+  }
+  Exact(Exact&& other) noexcept
+      : bytes_(other.bytes_),
+        begin_(other.begin_),
+        mapped_(std::exchange(other.mapped_, {})),
+        memory_(std::move(other.memory_)) {}
+  Exact& operator=(Exact&&) = delete;
+  ~Exact() {
+    if (!mapped_.empty()) ::munmap(mapped_.data(), mapped_.size());
   }
 
-  std::byte* begin() const { return memory_.get(); }
-  std::span<const std::byte> data() const { return {memory_.get(), bytes_}; }
+  std::byte* begin() const { return begin_; }
+  std::span<const std::byte> data() const { return {begin_, bytes_}; }
 
  private:
+  static constexpr std::size_t kPage = 4096;
   static constexpr std::align_val_t kAlignment{256};
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
   };
 
   std::size_t bytes_;
-  std::unique_ptr<std::byte, Free> memory_;
+  std::byte* begin_ = nullptr;
+  std::span<std::byte> mapped_{};
+  std::unique_ptr<std::byte, Free> memory_{};
 };
 
 std::string caller(std::size_t number, const KernelSource& kernel, Target target) {
@@ -160,13 +192,13 @@ void KernelBatch::check(double tolerance) const {
     check_with(
         [&](const KernelSource&, const std::vector<ir::Tensor>& inputs, ir::Tensor& output,
             int* failure) -> base::Status {
-          const auto call =
-              reinterpret_cast<Call>((*library)->find("call" + std::to_string(next++)));
+          const auto call = reinterpret_cast<Call>((*library)->find("call" + std::to_string(next)));
+          const bool at_end = next++ % 2 == 0;
           std::vector<Exact> memory;
-          for (const ir::Tensor& input : inputs) memory.emplace_back(input.data());
+          for (const ir::Tensor& input : inputs) memory.emplace_back(input.data(), target_, at_end);
           std::vector<const void*> in;
           for (const Exact& each : memory) in.push_back(each.begin());
-          const Exact out(output.data().size());
+          const Exact out(output.data().size(), target_, at_end);
           if (call(in.data(), out.begin(), failure, backward) != 1)
             return base::internal_error("threads of a block do not meet");
           std::ranges::copy(out.data(), output.mutable_data().data());

@@ -20,12 +20,21 @@ using ir::Value;
 
 class Sampler {
  public:
-  explicit Sampler(std::uint64_t seed) : random_(seed) {
+  Sampler(std::uint64_t seed, bool pairs) : random_(seed), pairs_(pairs) {
     static constexpr DType kTypes[] = {DType::kF32, DType::kF32, DType::kF32,  DType::kF32,
                                        DType::kF64, DType::kF64, DType::kBF16, DType::kF16,
                                        DType::kI32, DType::kI64, DType::kI8,   DType::kU8,
                                        DType::kI16, DType::kU32, DType::kU64};
-    type_ = one_of(kTypes);
+    static constexpr DType kTypesOfPairs[] = {DType::kF32, DType::kBF16, DType::kI32, DType::kU32,
+                                              DType::kI8};
+    type_ = pairs ? one_of(kTypesOfPairs) : one_of(kTypes);
+  }
+
+  ir::Graph depthwise_graph() {
+    b_.output("y", epilogue(depthwise()));
+    auto graph = std::move(b_).finish();
+    EXPECT_TRUE(graph.ok()) << graph.status().message();
+    return *std::move(graph);
   }
 
   ir::Graph graph() {
@@ -53,8 +62,25 @@ class Sampler {
     return one_of(kSizes);
   }
 
+  // Of values that fit bf16 or 16 bits.
+  Value narrow_input(const Shape& shape) {
+    static constexpr DType kIntegers[] = {DType::kI8, DType::kU8, DType::kI16};
+    const DType stored = is_float(type_) ? DType::kBF16 : one_of(kIntegers);
+    Value x = b_.input("x" + std::to_string(inputs_++), ir::TensorType(stored, shape));
+    const bool differs = stored != type_;
+    if (differs) x = b_.add("cast", {x}, {{"to", std::string(to_string(type_))}});
+    if (type_ == DType::kBF16 && random_.chance(0.3)) x = b_.add("relu", {x});
+    if (type_ == DType::kI32 && stored == DType::kU8 && random_.chance(0.5)) {
+      const Value zero =
+          b_.input("x" + std::to_string(inputs_++), ir::TensorType(stored, Shape{1}));
+      x = b_.add("sub", {x, b_.add("cast", {zero}, {{"to", std::string("i32")}})});
+    }
+    return x;
+  }
+
   // An input of the type, perhaps stored in another type, or behind what prologues are made of.
   Value input(const Shape& shape) {
+    if (pairs_) return narrow_input(shape);
     const bool narrow = random_.chance(0.2);
     static constexpr DType kStored[] = {DType::kBF16, DType::kI8, DType::kU8, DType::kF32};
     const DType stored = narrow ? one_of(kStored) : type_;
@@ -147,6 +173,41 @@ class Sampler {
         {{"strides", w.strides}, {"pads", w.pads}, {"dilations", w.dilations}, {"group", group}});
   }
 
+  // The axis of channels last, from behind the batch, or back.
+  Value moved(const Value& x, bool last) {
+    const auto rank = static_cast<std::int64_t>(b_.type(x).shape().size());
+    Integers perm{0};
+    if (!last) perm.push_back(rank - 1);
+    for (std::int64_t i = last ? 2 : 1; i < (last ? rank : rank - 1); ++i) perm.push_back(i);
+    if (last) perm.push_back(1);
+    return b_.add("transpose", {x}, {{"perm", perm}});
+  }
+
+  Value depthwise() {
+    const bool channels_last = random_.chance(0.4);
+    const auto axes = static_cast<std::size_t>(random_.between(1, 3));
+    Integers strides, dilations, pads(2 * axes);
+    const std::int64_t groups = channels_last ? random_.between(3, 40) : random_.between(1, 5);
+    const std::int64_t channels = random_.chance(0.3) ? random_.between(2, 3) : 1;
+    const std::int64_t multiplier = random_.chance(0.3) ? random_.between(2, 3) : 1;
+    Shape x{random_.between(1, 2)}, k{groups * multiplier, channels};
+    if (!channels_last) x.push_back(groups * channels);
+    for (std::size_t i = 0; i < axes; ++i) {
+      k.push_back(random_.between(1, axes == 1 ? 7 : axes == 2 ? 5 : 3));
+      strides.push_back(random_.between(1, 3));
+      dilations.push_back(random_.chance(0.7) ? 1 : 2);
+      pads[i] = random_.between(0, 2);
+      pads[i + axes] = random_.between(0, 2);
+      x.push_back(random_.between(10, axes == 1 ? 150 : axes == 2 ? 40 : 12));
+    }
+    if (channels_last) x.push_back(groups * channels);
+    Value image = channels_last ? moved(input(x), false) : ordered(x);
+    const Value y =
+        b_.add("conv", {image, ordered(k)},
+               {{"strides", strides}, {"pads", pads}, {"dilations", dilations}, {"group", groups}});
+    return channels_last ? moved(y, true) : y;
+  }
+
   Value transposed_convolution() {
     Window w = window();
     w.pads.assign(w.pads.size(), random_.between(0, 1));
@@ -187,6 +248,7 @@ class Sampler {
   }
 
   base::Random random_;
+  bool pairs_;
   DType type_;
   ir::GraphBuilder b_;
   int inputs_ = 0;
@@ -194,6 +256,10 @@ class Sampler {
 
 }  // namespace
 
-ir::Graph random_contraction(std::uint64_t seed) { return Sampler(seed).graph(); }
+ir::Graph random_contraction(std::uint64_t seed) { return Sampler(seed, false).graph(); }
+
+ir::Graph random_narrow(std::uint64_t seed) { return Sampler(seed, true).graph(); }
+
+ir::Graph random_depthwise(std::uint64_t seed) { return Sampler(seed, false).depthwise_graph(); }
 
 }  // namespace egret::backends::codegen

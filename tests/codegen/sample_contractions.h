@@ -11,5 +11,9 @@ namespace egret::backends::codegen {
 
 // Types, layouts, strides, padding, groups, dilations and sizes (1 too) follow from the seed.
 ir::Graph random_contraction(std::uint64_t seed);
+// The same of values that fit bf16 or 16 bits, whose terms may be multiplied in pairs.
+ir::Graph random_narrow(std::uint64_t seed);
+// Convolutions of few input and output channels a group, channels first or last, in wider images.
+ir::Graph random_depthwise(std::uint64_t seed);
 
 }  // namespace egret::backends::codegen

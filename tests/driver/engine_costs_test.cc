@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times of operators in engines: one of the test's own, and ONNX Runtime.
-#include "driver/select/engine_costs.h"
+#include "driver/prices/engine_costs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 #include "base/system/file.h"
 #include "driver/engine/engine.h"
-#include "driver/select/graph_queries.h"
+#include "driver/prices/graph_queries.h"
 #include "ir/graph/builder.h"
 #include "tests/paths.h"
 

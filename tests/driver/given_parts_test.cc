@@ -111,6 +111,7 @@ TEST(StoppedRuns, KeepTheOriginalWhereNothingWasMeasured) {
   EXPECT_EQ(result->report.growth.stop_reason, "interrupted");
   EXPECT_EQ(operators(result), 2u);
   EXPECT_FALSE(result->report.check.made);
+  EXPECT_EQ(result->report.race.arena_before, 0);  // not even the original was compiled
 
   // The original has what must not be there.
   how.forbid = {"sigmoid"};

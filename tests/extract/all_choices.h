@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "extract/core/choice_walk.h"
+#include "extract/extractors/side_rows.h"
 
 namespace egret::extract {
 
@@ -33,6 +36,18 @@ inline double least_dag_cost(const Problem& problem) {
   double best = std::numeric_limits<double>::infinity();
   for_all_choices(problem, [&](const ChoiceWalk& walk, const std::vector<NodeIndex>&) {
     best = std::min(best, walk.dag_cost);
+  });
+  return best;
+}
+
+// Among the choices that keep to the rows; infinite when there is none.
+inline double least_within(const Problem& problem, std::span<const SideRow> rows) {
+  double best = std::numeric_limits<double>::infinity();
+  for_all_choices(problem, [&](const ChoiceWalk& walk, const std::vector<NodeIndex>& choice) {
+    Solution solution;
+    solution.choice.assign(problem.graph.class_count(), kNoNode);
+    for (const ClassIndex c : walk.order) solution.choice[c] = choice[c];
+    if (keeps_to(rows, solution, problem.graph)) best = std::min(best, walk.dag_cost);
   });
   return best;
 }

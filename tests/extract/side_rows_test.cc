@@ -28,17 +28,6 @@ std::vector<SideRow> random_rows(const EGraphView& graph, base::Random& random) 
   return rows;
 }
 
-double least_within(const Problem& problem, const std::vector<SideRow>& rows) {
-  double best = std::numeric_limits<double>::infinity();
-  for_all_choices(problem, [&](const ChoiceWalk& walk, const std::vector<NodeIndex>& choice) {
-    Solution solution;
-    solution.choice.assign(problem.graph.class_count(), kNoNode);
-    for (const ClassIndex c : walk.order) solution.choice[c] = choice[c];
-    if (keeps_to(rows, solution, problem.graph)) best = std::min(best, walk.dag_cost);
-  });
-  return best;
-}
-
 TEST(SideRows, AnswersAreTheLeastThatKeepToThem) {
   SKIP_WITHOUT_MILP_SOLVER();
   base::Random random(71);

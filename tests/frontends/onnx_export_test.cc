@@ -8,6 +8,7 @@
 #include "ir/evaluate/interpreter.h"
 #include "ir/graph/builder.h"
 #include "ir/graph/graph_text.h"
+#include "ir/graph/operator_registration.h"
 #include "tests/frontends/onnx_model.h"
 
 namespace egret::frontends {
@@ -55,6 +56,24 @@ TEST(OnnxExport, TheSameGraphGivesTheSameBytes) {
     return finish(b);
   };
   EXPECT_EQ(exported(build()).bytes, exported(build()).bytes);
+}
+
+TEST(OnnxExport, CountedTypesHaveTheirDomain) {
+  ir::register_operator(ir::primitive("test_negative", "-x", {"x"})
+                            .defined_by([](ir::Definition& d) {
+                              d.pointwise([](ir::Scalar x) { return ir::Scalar(0) - x; });
+                            })
+                            .onnx_export([](ir::OnnxWriter& writer) {
+                              writer.emit("Negative", {writer.input(0)}, {}, "org.example");
+                              return base::ok();
+                            }));
+  GraphBuilder b;
+  const Value x = b.input("x", TensorType(DType::kF32, {2, 3}));
+  b.output("y", b.add("relu", {b.add("test_negative", {x})}));
+  const auto counts = count_onnx_operators(finish(b));
+  ASSERT_TRUE(counts.ok()) << counts.status().message();
+  EXPECT_THAT(*counts,
+              ElementsAre(testing::Pair("Relu", 1), testing::Pair("org.example::Negative", 1)));
 }
 
 TEST(OnnxExport, SlicesThatAreAWholeAreOneSplit) {

@@ -2,6 +2,16 @@
 #   cmake -DBUILD= -DWORK= -DGENERATOR= -DCOMPILER= -DFLAGS= -P install_all.cmake
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
+# docs/installing.md shows the project that is built here.
+file(READ ${CMAKE_CURRENT_LIST_DIR}/../../docs/installing.md page)
+foreach(file CMakeLists.txt optimizer.cc)
+  file(READ ${CMAKE_CURRENT_LIST_DIR}/optimizer/${file} text)
+  string(FIND "${page}" "\n${text}```\n" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "docs/installing.md does not show tests/package/optimizer/${file}")
+  endif()
+endforeach()
+
 file(REMOVE_RECURSE ${WORK})
 set(prefix ${WORK}/prefix)
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})

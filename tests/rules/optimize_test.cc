@@ -182,6 +182,38 @@ TEST(Optimize, TakesTransposesAndReshapesAway) {
   EXPECT_TRUE(result.uses("drop-reshape"));
 }
 
+// As frameworks that keep channels last write it.
+Value conv_of_channels_last(Program& p, Value x, std::int64_t from, std::int64_t to) {
+  x = p("transpose", {x}, {{"perm", Integers{0, 3, 1, 2}}});
+  return p("transpose", {p.conv(x, p.weight({to, from, 1, 1}))}, {{"perm", Integers{0, 2, 3, 1}}});
+}
+
+TEST(Optimize, LeavesTransposesOnlyAtTheEndsOfAChannelsLastModel) {
+  Program p;
+  Value x = conv_of_channels_last(p, p.input({1, 4, 4, 3}), 3, 4);
+  x = p("add", {p("mul", {x, p.weight({4})}), p.weight({4})});
+  x = p("clip", {x}, {{"min", 0.0}, {"max", 6.0}});
+  Value y = p("add", {conv_of_channels_last(p, x, 4, 4), p.weight({1, 1, 1, 4})});
+  y = p("add", {p("sigmoid", {y}), x});
+  y = p("pad", {y},
+        {{"before", Integers{0, 1, 0, 0}}, {"after", Integers{0, 0, 1, 0}}, {"value", 0.0}});
+  const Value mean = p("reduce_mean", {y}, {{"axes", Integers{1, 2}}, {"keepdims", 1}});
+  y = p("mul", {y, mean});
+  y = p("resize", {y}, {{"axis", 1}, {"size", 10}, {"scale", 2.0}});
+  const Optimized result = optimize(p.finish({conv_of_channels_last(p, y, 4, 2)}));
+  EXPECT_EQ(result.count("transpose"), 2);
+  EXPECT_EQ(result.count("mul"), 1);  // the constant factor went into the convolution
+}
+
+TEST(Optimize, PermutesTheConstantsThatATransposePasses) {
+  Program p;
+  Value x = p("transpose", {p.input({2, 3, 4})}, {{"perm", Integers{2, 0, 1}}});
+  x = p("max", {p("add", {x, p.weight({3})}), p.weight({4, 1, 3})});
+  x = p("pow", {p("abs", {x}), p.scalar(3)});
+  const Optimized result = optimize(p.finish({p("transpose", {x}, {{"perm", Integers{1, 2, 0}}})}));
+  EXPECT_EQ(result.count("transpose"), 0);
+}
+
 TEST(Optimize, KeepsValuesWithEveryRuleAndComposite) {
   Program p;
   const Value x = p.input({1, 4, 6, 6});

@@ -84,15 +84,16 @@ struct Wrong {
 
 TEST(RuleParser, PointsAtErrors) {
   const Wrong kCases[] = {
-      {"rule a matmull(?x, ?y) => ?x", "unknown operator 'matmull'; did you mean \"matmul\"?", 8},
+      {"rule a matmull(?x, ?y) => ?x",
+       "unknown operator 'matmull' (`egret ops` lists them); did you mean \"matmul\"?", 8},
       {"rule a relu(?x) => relu(?y)", "nothing binds ?y; did you mean \"?x\"?", 25},
       {"rule a relu(?x, ?y) => ?x", "relu: takes 1 inputs, not 2", 8},
       {"rule a transpose(?x) => ?x",
        "operator 'transpose' needs its attribute 'perm'; write {*} if any value is allowed", 8},
       {"rule a transpose{prm=?p}(?x) => ?x",
-       "operator 'transpose' has no attribute 'prm'; did you mean \"perm\"?", 18},
-      {"rule a relu(?x) where rnk(?x) == 1 => ?x", "unknown function 'rnk'; did you mean \"rank\"?",
-       23},
+       "operator 'transpose' has no attribute 'prm'; known are perm; did you mean \"perm\"?", 18},
+      {"rule a relu(?x) where rnk(?x) == 1 => ?x",
+       "unknown function 'rnk' (`egret help rules` lists them); did you mean \"rank\"?", 23},
       {"rule a relu(?x) => transpose{*c}(?x)", "no source captures attributes as *c", 31},
       {"rule a conv{*c}(?x, ?w) where c.stride == [1] => conv{*c}(?x, ?w)",
        "no operator captured as *c has an attribute 'stride'; did you mean \"strides\"?", 33},

@@ -73,6 +73,31 @@ TEST_F(KeptVerdicts, OfOtherRulesStand) {
   EXPECT_EQ(run_rules(path("mine.rules")).code, 0);
 }
 
+// Verdicts are kept by the hash of the rule. They count under the name that a set gives it.
+TEST_F(KeptVerdicts, CountForARuleWhoseNameIsTaken) {
+  const std::string more = path("more.rules");
+  ASSERT_TRUE(base::write_file(more, "rule once relu(relu(relu(relu(?x)))) => relu(?x)\n").ok());
+  const std::string both = path("mine.rules") + "," + more;
+  EXPECT_THAT(run_rules(both).err, HasSubstr("once (untested), more/once (untested)"));
+  const ProgramRun verified = run_program("rules verify -v --write " + both);
+  ASSERT_EQ(verified.code, 0) << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("more/once"));
+  EXPECT_THAT(verified.err, HasSubstr("is called more/once"));
+  EXPECT_EQ(run_rules(both).code, 0);
+  EXPECT_EQ(run_rules(more).code, 0);
+  EXPECT_EQ(run_rules(both + ",-more/once").code, 0);
+}
+
+TEST_F(KeptVerdicts, AreWrittenBesideEachFileThatHasTheRule) {
+  const std::string more = path("more.rules");
+  ASSERT_TRUE(base::write_file(more, "rule once relu(relu(relu(?y))) => relu(?y)\n").ok());
+  const std::string both = path("mine.rules") + "," + more;
+  ASSERT_EQ(run_program("rules verify --write " + both).code, 0);
+  EXPECT_EQ(run_rules(both).code, 0);
+  EXPECT_EQ(run_rules(more).code, 0);
+  EXPECT_THAT(run_program("rules list " + both).out, HasSubstr("1 rule"));
+}
+
 TEST_F(KeptVerdicts, NeedARuleFile) {
   const ProgramRun run = run_program("rules verify --write relu-of-relu");
   EXPECT_EQ(run.code, 2) << run.out;

@@ -134,6 +134,20 @@ TEST_F(ProfiledRun, SaysWhatMemoryAModelAdds) {
   EXPECT_GT(number(*json, "peak_bytes"), number(*json, "model_bytes"));
 }
 
+TEST_F(ProfiledRun, HoldsOneSetOfInputsWhereTheyAreReused) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "what a sanitizer adds is not the model's";
+#endif
+  const auto peak = [&](const std::string& flags) {
+    const ProgramRun run =
+        run_program("bench " + path("m.onnx") + " --threads 1 --json --time 0.1s" + flags);
+    EXPECT_EQ(run.code, 0) << run.err;
+    const auto json = base::Json::parse(run.out);
+    return json.ok() ? number(*json, "peak_bytes") : 0;
+  };
+  EXPECT_GT(peak(""), peak(" --reuse-inputs") + 2e6);  // seven more images of 0.6 MB
+}
+
 TEST_F(ProfiledRun, NamesATraceFileThatCannotBeWritten) {
   const ProgramRun run = run_program("run " + path("m.onnx") + " --trace " + path("no/t.json"));
   EXPECT_EQ(run.code, 7) << run.err;

@@ -29,6 +29,7 @@ struct BenchOptions {
   double time = 2;
   std::int64_t runs = 10;
   bool kernels = false;
+  bool reuse_inputs = false;
   std::string cost_db;
 
   static const base::OptionTable<BenchOptions>& table() {
@@ -39,6 +40,8 @@ struct BenchOptions {
          {"runs", &B::runs, "Measure at least this many runs", base::range(1, 1e6)},
          {"kernels", &B::kernels,
           "Also list each kernel with its time and its share of the roofline of this machine"},
+         {"reuse-inputs", &B::reuse_inputs,
+          "Run on the same inputs each time: what fits a cache stays there"},
          {"cost-db", &B::cost_db, cost::kDatabaseHelp, base::path()}}};
     return rows;
   }
@@ -95,6 +98,7 @@ class Bench final : public Command {
     measuring.on_device = engine != nullptr;
     measuring.min_runs = static_cast<int>(options_.runs);
     measuring.min_seconds = options_.time;
+    if (options_.reuse_inputs) measuring.rotate_bytes = 0;
     measuring.seed = static_cast<std::uint64_t>(backend_.seed);
     measuring.should_stop = [] { return base::stop_requested(); };
     EGRET_ASSIGN_OR_RETURN(const std::vector<backends::Timing> timings,

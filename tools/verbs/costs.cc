@@ -5,7 +5,7 @@
 #include "base/formats/units.h"
 #include "cost/database.h"
 #include "driver/measure/machine_fingerprint.h"
-#include "driver/select/cost_choice.h"
+#include "driver/prices/cost_choice.h"
 #include "tools/arguments/output_file.h"
 #include "tools/console/rates_report.h"
 #include "tools/frame/verb.h"

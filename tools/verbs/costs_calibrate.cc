@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret costs calibrate`: the rates that estimates rest on, measured.
 #include "backends/backend.h"
+#include "backends/named_backend.h"
 #include "backends/option_help.h"
 #include "cost/database.h"
 #include "driver/measure/calibration.h"
@@ -33,8 +34,8 @@ class Calibrate final : public Command {
   void declare(Arguments& arguments) override { arguments.options(options_); }
 
   base::Result<ExitCode> run(Console& console) override {
-    const backends::Backend* backend = backends::find_backend(options_.backend);
-    if (backend == nullptr) return base::usage_error("unknown backend '" + options_.backend + "'");
+    EGRET_ASSIGN_OR_RETURN(const backends::Backend* backend,
+                           backends::backend_called(options_.backend));
     const backends::Precision precision = backends::precision_named(options_.precision);
     EGRET_RETURN_IF_ERROR(backend->takes_precision(precision));
     EGRET_RETURN_IF_ERROR(backend->availability());

@@ -6,7 +6,7 @@
 #include "cost/prediction_check.h"
 #include "driver/measure/calibration.h"
 #include "driver/measure/machine_fingerprint.h"
-#include "driver/select/cost_choice.h"
+#include "driver/prices/cost_choice.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret costs profile MODEL`: fills the database of measured costs beforehand.
 #include "base/formats/units.h"
-#include "driver/select/cost_choice.h"
+#include "driver/prices/cost_choice.h"
 #include "driver/select/operator_costs.h"
 #include "tools/arguments/model_file.h"
 #include "tools/console/rates_report.h"

@@ -30,7 +30,7 @@ class Help final : public Command {
     } else if (text = group_help(name); text.empty()) {
       std::vector<std::string> topics = verb_names();
       topics.push_back("exit-codes");
-      return base::usage_error("unknown help topic \"" + name + "\"" +
+      return base::usage_error("unknown help topic \"" + name + "\" (`egret help` lists them)" +
                                base::did_you_mean(name, topics));
     }
     base::Json json = base::versioned_json();

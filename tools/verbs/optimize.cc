@@ -82,7 +82,7 @@ class Optimize final : public Command {
     EGRET_RETURN_IF_ERROR(check_report(report_, inputs));
     std::optional<rules::OpenSizes> open;
     EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(path_));
-    EGRET_ASSIGN_OR_RETURN(const driver::InputValues given, driver::read_inputs(source, inputs_));
+    EGRET_ASSIGN_OR_RETURN(const driver::InputValues given, read_given(source));
     options_.given_inputs = given.values;
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            driver::read_open_model(source, model_, sizes_, given, open));
@@ -123,6 +123,15 @@ class Optimize final : public Command {
   }
 
  private:
+  // With an error budget, each further value of an input begins another sample.
+  base::Result<driver::InputValues> read_given(const ModelSource& source) {
+    if (options_.error_budget == 0) return driver::read_inputs(source, inputs_);
+    EGRET_ASSIGN_OR_RETURN(std::vector<driver::InputValues> sets,
+                           driver::read_input_sets(source, inputs_));
+    for (const driver::InputValues& set : sets) options_.samples.push_back(set.values);
+    return std::move(sets.front());
+  }
+
   // The model is its own result only where that is asked for.
   base::Status settle_output() {
     if (output_.in_place) {
@@ -207,7 +216,11 @@ Verb optimize_verb() {
       "backtracking-split search "
       "over whole graphs instead of extracting from an e-graph. --limit-time and --limit-memory "
       "then limit this search, and --forbid and --limit-arena cannot be used.\n\n--forbid NAME "
-      "also excludes operators whose ONNX form contains NAME.",
+      "also excludes operators whose ONNX form contains NAME.\n"
+      "\n"
+      "--error-budget 1e-2 lets products and convolutions read operands in bf16 or "
+      "int8, as long as the relative error of the outputs, measured on samples that "
+      "are held out, stays within it (docs/precision_budget.md).",
       make_command<Optimize>};
 }
 

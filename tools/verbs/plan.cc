@@ -30,7 +30,8 @@ struct PlanArguments {
         {{"output", &P::output, "File for the result; - is standard output", base::output_file(),
           'o'},
          {"mesh", &P::mesh, "Mesh of devices as NAME=SIZE,... (default: the mesh of the machine)"},
-         {"machine", &P::machine, "Machine: a TOML file, or the preset local or dgx-h100",
+         {"machine", &P::machine,
+          "Machine: a TOML file, or a preset such as local, dgx-h100, gh200 or tpu-v4",
           base::path()},
          {"train", &P::train,
           "Plan one training step of the model, as `egret grad` builds it; implies "

@@ -28,6 +28,7 @@ class List final : public Command {
   base::Result<ExitCode> run(Console& console) override {
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(selection_));
     EGRET_ASSIGN_OR_RETURN(const rules::RuleStatuses statuses, rules::statuses_of(set));
+    for (const std::string& note : set.notes) console.detail(note);
     base::Json json = base::versioned_json();
     base::Json list = base::Json::array();
     base::TextTable table({{"rule"}, {"status"}, {"limit"}, {"file"}, {"what"}});

@@ -113,6 +113,7 @@ class Verify final : public Command {
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(selection_));
     if (set.rules.empty())
       return base::bad_input("'" + selection_ + "' selects no rules to verify");
+    for (const std::string& note : set.notes) console.detail(note);
     if (options_.write && set.files.empty())
       return base::usage_error("--write: '" + selection_ + "' selects no rule file");
     if (options_.second_opinion && !rules::has_second_solver()) {
@@ -207,7 +208,9 @@ class Verify final : public Command {
     for (std::size_t i = 0; i < verdict.queries.size(); ++i) {
       char number[32];
       std::snprintf(number, sizeof number, "-%03zu.smt2", i + 1);
-      const auto path = std::filesystem::path(options_.keep_queries) / (rule.name + number);
+      std::string name = rule.name + number;
+      std::ranges::replace(name, '/', '.');
+      const auto path = std::filesystem::path(options_.keep_queries) / name;
       EGRET_RETURN_IF_ERROR(base::write_file(path.string(), verdict.queries[i]));
     }
     return base::ok();

@@ -33,9 +33,7 @@ struct RunOptions {
         {{"output-folder", &R::output_folder,
           "Write each output as output_K.pb into this folder, or run_N_output_K.pb of several runs",
           base::output_folder()},
-         {"trace", &R::trace,
-          "Write a trace of a second run to this file, for chrome://tracing or Perfetto: time, "
-          "arithmetic and memory traffic of each kernel",
+         {"trace", &R::trace, "Write a trace to this file, for chrome://tracing or Perfetto",
           base::output_file()},
          {"check", &R::check, kCheckHelp}}};
     return rows;
@@ -193,7 +191,9 @@ Verb run_verb() {
   return {
       "run", "Run a model once",
       "Runs the model on the inputs of --input, or on random inputs, and prints the outputs. "
-      "--check compares them with the f64 reference interpreter.\n\nOpen sizes are those of the "
+      "--check compares them with the f64 reference interpreter. --trace runs the model a second "
+      "time and writes time, arithmetic and memory traffic of each kernel.\n\nOpen sizes are those "
+      "of the "
       "inputs, of --bind, or of --at. With several --at, or where an input is given again, the "
       "model runs once for each; runs at equal sizes share a plan.\n\nA plan of `egret plan` "
       "runs on as many ranks as its mesh has devices: mpirun -n 4 egret run plan.json. Without "

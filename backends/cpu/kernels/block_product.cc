@@ -278,7 +278,9 @@ bool is_block_product(const ir::Graph& graph, ir::NodeId id, Precision precision
 base::Status make_block_product(PlanBuilder& builder, const Group& group) {
   const ir::Node& node = builder.node(group.anchor());
   const bool fused = node.attrs.find("activation") != nullptr;
-  if (fused || !is_block_product(builder.graph(), group.anchor(), builder.options().precision))
+  const bool lowered = builder.given_form(group.anchor()) != OperandForm::kF32;
+  if (fused || lowered ||
+      !is_block_product(builder.graph(), group.anchor(), builder.options().precision))
     return base::unsupported("needs many rows and constant weights");
   if (builder.least_scratch) return base::unsupported("tiles take scratch space");
   const Operand& home = builder.home(node.inputs[0]);

@@ -6,8 +6,9 @@
 // 0.31-0.83 of the direct kernels' time from 16 channels on; the library itself never chooses it; a
 // dilated window is first split into phases, see phases.h). Then come the direct kernels: in the
 // layout of the input, in the layout that the graph prefers, in any layout, and last through GEMM.
-// With bf16 (rounding.h) its direct kernels come first, and f32 follows. Blocked and channels-last
-// kernels differ by less than 3 % where both exist, so avoiding reorders decides.
+// With less precision (rounding.h) its direct kernels come first, and f32 follows; those of
+// integers read and write channels last. Blocked and channels-last kernels differ by less than 3 %
+// where both exist, so avoiding reorders decides.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -36,8 +37,8 @@ struct Candidate {
   dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct;
   Form source = Form::kAny;
   Form target = Form::kAny;
-  bool gemm = false;  // whether an implementation by GEMM is good enough
-  bool bf16 = false;  // of inputs
+  bool gemm = false;     // whether an implementation by GEMM is good enough
+  bool lowered = false;  // inputs in less precision
 };
 
 // The channels of one vector register: 16 floats with AVX-512, else 8. oneDNN's blocked layouts use
@@ -181,10 +182,13 @@ std::vector<Candidate> candidates(const PlanBuilder& builder, const Geometry& g,
   return list;
 }
 
-// The same in bf16, by direct kernels.
-std::vector<Candidate> lowered(std::vector<Candidate> list) {
+// The same in less precision, by direct kernels.
+std::vector<Candidate> lowered(std::vector<Candidate> list, OperandForm form) {
+  if (form == OperandForm::kI8)
+    return {{.source = Form::kChannelsLast, .target = Form::kChannelsLast, .lowered = true},
+            {.lowered = true}};
   std::erase_if(list, [](const Candidate& candidate) { return candidate.algorithm == kWinograd; });
-  for (Candidate& candidate : list) candidate.bf16 = true;
+  for (Candidate& candidate : list) candidate.lowered = true;
   return list;
 }
 
@@ -196,22 +200,24 @@ class ConvMaker {
         group_(group),
         node_(builder.node(group.anchor())),
         g_(geometry(builder, group.anchor())),
-        operations_(std::move(operations)) {
+        operations_(std::move(operations)),
+        how_(lowering_of(builder, group.anchor())) {
     if (node_.inputs.size() > 2) bias_ = node_.inputs[2];
     take_channel_affine_from_chain();
   }
 
   base::Status make() {
-    const bool bf16 = builder_.options().precision == Precision::kBF16 &&
-                      takes_bf16(builder_.graph(), group_.anchor(), builder_.may_take_winograd());
-    if (!bf16 && make_by_phases()) return base::ok();
+    const bool lowers = how_.form != OperandForm::kF32;
+    if (!lowers && make_by_phases()) return base::ok();
     std::string reason = "no implementation";
     std::vector<Candidate> list =
         candidates(builder_, g_, node_.inputs[0], builder_.is_constant(node_.inputs[1]));
-    // bf16 candidates come first, and the f32 ones stay as fallback.
-    if (bf16) {
-      const std::vector<Candidate> in_f32 = std::exchange(list, lowered(list));
-      list.insert(list.end(), in_f32.begin(), in_f32.end());
+    // They come first, and the f32 ones stay as fallback. An operator whose operands the graph
+    // rounds is rather computed apart from its epilogue.
+    if (lowers) {
+      const std::vector<Candidate> in_f32 = std::exchange(list, lowered(list, how_.form));
+      if (!is_asked() || group_.nodes.size() == 1)
+        list.insert(list.end(), in_f32.begin(), in_f32.end());
     }
     for (const Candidate& candidate : list) {
       const base::Status tried = guarded([&] { return describe_primitive(candidate); });
@@ -250,18 +256,23 @@ class ConvMaker {
     return !has_two_product_units() || has_large_tiles(primitive_.impl_info_str());
   }
 
-  // Folds per-channel constants of the chain into constant weights and bias.
+  // Folds per-channel constants of the chain into constant weights and bias; with integers, into
+  // the scales of their sums.
   void take_channel_affine_from_chain() {
     if (bias_.valid() && !builder_.is_constant(bias_)) return;
-    const std::size_t before = operations_.size();
+    std::vector<PostOperation> operations = operations_;
     // The bias is the initial shift. Composition is computed in f64 and rounded to f32 once.
     std::vector<double> shift;
     for (std::int64_t c = 0; bias_.valid() && c < g_.filters(); ++c)
       shift.push_back(builder_.constant(bias_).f64_at(c));
     ChannelAffine affine =
         take_channel_affine(builder_.graph(), g_.target, builder_.is_constant(node_.inputs[1]),
-                            std::move(shift), operations_);
-    if (operations_.size() < before) affine_ = std::move(affine);
+                            std::move(shift), operations);
+    // The bias is divided by the scales of sums of integers.
+    const bool vanishes = how_.form == OperandForm::kI8 && std::ranges::count(affine.scale, 0) > 0;
+    if (operations.size() == operations_.size() || vanishes) return;
+    operations_ = std::move(operations);
+    affine_ = std::move(affine);
   }
 
   bool has_bias() const { return affine_ ? affine_->shifts() : bias_.valid(); }
@@ -273,17 +284,48 @@ class ConvMaker {
     return builder_.weights(affine_->scaled(builder_.constant(node_.inputs[1])));
   }
 
+  Operand integer_weights() {
+    return builder_.weights(
+        weights_in_i8(builder_.constant(node_.inputs[1]), 0, how_.weight_scales));
+  }
+  // The factors of sums of integers: one, or one for each channel.
+  std::vector<float> sum_scales() const {
+    std::vector<float> scales = scales_of(how_);
+    if (!affine_ || !affine_->scales()) return scales;
+    if (scales.size() == 1) scales.resize(affine_->scale.size(), scales.front());
+    for (std::size_t i = 0; i < scales.size(); ++i)
+      scales[i] = static_cast<float>(scales[i] * affine_->scale[i]);
+    return scales;
+  }
+  // The bias is added to sums of integers, before they are scaled.
+  ir::Tensor scaled_bias() const {
+    const std::vector<float> scales = sum_scales();
+    const ir::Tensor plain = affine_ ? affine_->bias() : builder_.constant(bias_);
+    ir::Tensor bias(ir::DType::kF32, ir::Shape{g_.filters()});
+    const auto values = bias.mutable_as<float>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(plain.f64_at(static_cast<std::int64_t>(i)) /
+                                     scales[scales.size() == 1 ? 0 : i]);
+    }
+    return bias;
+  }
+
   // Describes the primitive without adding a step, and accepts it only if its implementation,
   // layouts and memory are good enough. A failure leaves the builder as it was, so that the next
   // candidate can be tried.
   base::Status describe_primitive(const Candidate& candidate) {
-    bf16_ = candidate.bf16;
-    bf16_target_ = bf16_ && writes_bf16();
-    const Element element = bf16_ ? Element::bf16 : Element::f32;
+    lowers_ = candidate.lowered;
+    writes_rounded_ = lowers_ && may_write_rounded();
+    const bool integers = lowers_ && how_.form == OperandForm::kI8;
+    if (integers && bias_.valid() && !builder_.is_constant(bias_))
+      return base::unsupported("integers with a computed bias");
+    const Lowering written =
+        writes_rounded_ ? builder_.written_as[group_.root().index()] : Lowering();
+    const Element element = lowers_ ? element_of(element_of(how_)) : Element::f32;
     const memory::desc source = formed(g_.source, candidate.source, element);
     const memory::desc target =
-        formed(g_.target, candidate.target, bf16_target_ ? Element::bf16 : Element::f32);
-    const memory::desc weights = any_layout(g_.grouped_weights(), element);
+        formed(g_.target, candidate.target, element_of(element_of(written)));
+    const memory::desc weights = any_layout(g_.grouped_weights(), integers ? Element::s8 : element);
     const memory::desc bias({g_.filters()}, memory::data_type::f32, memory::format_tag::x);
     const auto kind = dnnl::prop_kind::forward_inference;
     const Primitive::desc desc =
@@ -295,6 +337,10 @@ class ConvMaker {
     // it.
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    if (integers) {
+      const std::vector<float> scales = sum_scales();
+      attr.set_output_scales(scales.size() == 1 ? 0 : 1 << 1, scales);
+    }
     Layout layout;
     if (candidate.target == Form::kAny) {
       const Primitive::primitive_desc bare(desc, attr, onednn_engine());
@@ -309,7 +355,7 @@ class ConvMaker {
     accumulate_ = accumulated_operation(builder_, group_, operations_, target_, !winograd);
     EGRET_ASSIGN_OR_RETURN(const dnnl::post_ops ops,
                            describe_epilogue(builder_.graph(), operations_, target_, accumulate_));
-    attr.set_post_ops(ops);
+    attr.set_post_ops(with_rounding(ops, written));
     Primitive::primitive_desc pd(desc, attr, onednn_engine());
     const std::string implementation = pd.impl_info_str();
     EGRET_RETURN_IF_ERROR(reject_reference(implementation));
@@ -318,9 +364,9 @@ class ConvMaker {
     if (implementation.find("brg") != std::string::npos && !operations_.empty() &&
         g_.has_empty_windows())
       return base::unsupported(implementation + " with windows that contain only padding");
-    if (bf16_ && implementation.find("bf16") == std::string::npos)
+    if (lowers_ && !integers && implementation.find("bf16") == std::string::npos)
       return base::unsupported(implementation + " does not support bf16");
-    if ((bf16_ || !candidate.gemm) && implementation.find("gemm") != std::string::npos)
+    if ((lowers_ || !candidate.gemm) && implementation.find("gemm") != std::string::npos)
       return base::unsupported("only " + implementation);
     if (winograd &&
         !winograd_pays(implementation, g_.channels(), g_.target[0] * g_.target[2] * g_.target[3]))
@@ -344,10 +390,13 @@ class ConvMaker {
         static_cast<std::int64_t>(pd.scratchpad_desc().get_size()));
   }
 
-  // Whether only bf16 kernels read the value; an accumulated sum must be f32.
-  bool writes_bf16() const {
-    const std::vector<bool>& values = builder_.values_in_bf16;
-    return !values.empty() && values[group_.root().index()] &&
+  // Whether the graph itself rounds the operands.
+  bool is_asked() const { return builder_.given_form(group_.anchor()) != OperandForm::kF32; }
+
+  // Whether all readers want the value rounded; an accumulated sum must be f32.
+  bool may_write_rounded() const {
+    const std::vector<Lowering>& forms = builder_.written_as;
+    return !forms.empty() && forms[group_.root().index()].form == how_.form &&
            std::ranges::none_of(operations_, [&](const PostOperation& operation) {
              return operation.operand.valid() &&
                     builder_.node(operation.operand).type.shape() == g_.target;
@@ -355,8 +404,8 @@ class ConvMaker {
   }
 
   base::Status add_steps() {
-    const Operand source = bf16_ ? builder_.in_bf16(node_.inputs[0], source_layout_)
-                                 : builder_.in_layout(node_.inputs[0], source_layout_);
+    const Operand source = lowers_ ? builder_.rounded(node_.inputs[0], source_layout_, how_)
+                                   : builder_.in_layout(node_.inputs[0], source_layout_);
     EGRET_ASSIGN_OR_RETURN(BoundEpilogue epilogue,
                            bind_epilogue(builder_, group_, operations_, target_, accumulate_));
     EGRET_ASSIGN_OR_RETURN(auto arguments, weight_arguments());
@@ -366,8 +415,8 @@ class ConvMaker {
       target = *epilogue.accumulated;
       builder_.set_home(group_.root(), target);
     } else {
-      target = bf16_target_ ? builder_.bf16_output(group_.root(), target_.layout)
-                            : builder_.output(group_.root(), target_.layout);
+      target = writes_rounded_ ? builder_.rounded_output(group_.root(), target_.layout)
+                               : builder_.output(group_.root(), target_.layout);
     }
     add_execution(std::move(arguments), source, target);
     return base::ok();
@@ -397,11 +446,18 @@ class ConvMaker {
   base::Result<std::vector<PrimitiveStep::Argument>> weight_arguments() {
     const Primitive::primitive_desc& pd = primitive_;
     const ir::Shape grouped = g_.grouped_weights();
-    EGRET_ASSIGN_OR_RETURN(const Operand weights,
-                           weights_operand(builder_, descriptor(grouped, row_major(grouped)),
-                                           plain_weights(), pd.weights_desc()));
+    const bool integers = lowers_ && how_.form == OperandForm::kI8;
+    const Operand plain = integers ? integer_weights() : plain_weights();
+    EGRET_ASSIGN_OR_RETURN(
+        const Operand weights,
+        weights_operand(builder_,
+                        descriptor(grouped, row_major(grouped), element_of(plain.type.dtype)),
+                        plain, pd.weights_desc()));
     std::vector<PrimitiveStep::Argument> arguments{{DNNL_ARG_WEIGHTS, pd.weights_desc(), weights}};
-    if (has_bias()) arguments.push_back({DNNL_ARG_BIAS, pd.bias_desc(), bias_operand()});
+    if (has_bias()) {
+      arguments.push_back({DNNL_ARG_BIAS, pd.bias_desc(),
+                           integers ? builder_.weights(scaled_bias()) : bias_operand()});
+    }
     const auto scratch = static_cast<std::int64_t>(pd.scratchpad_desc().get_size());
     if (scratch > 0)
       arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), builder_.bytes(scratch)});
@@ -428,7 +484,8 @@ class ConvMaker {
   EpilogueTarget target_;
   int accumulate_ = -1;
   Layout source_layout_;
-  bool bf16_ = false, bf16_target_ = false;
+  Lowering how_;  // of a candidate that lowers its inputs
+  bool lowers_ = false, writes_rounded_ = false;
   Primitive::primitive_desc primitive_;
 };
 

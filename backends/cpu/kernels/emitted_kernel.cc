@@ -10,6 +10,7 @@
 #include "backends/codegen/host_region.h"
 #include "backends/codegen/kernel_source.h"
 #include "backends/codegen/regions.h"
+#include "backends/codegen/tile_search.h"
 #include "ir/graph/body.h"
 
 namespace egret::backends::cpu {
@@ -169,10 +170,11 @@ void make_emitted_kernel(PlanBuilder& builder, const Group& group, std::string r
     builder.set_home(root, view);
     return;
   }
+  const ir::Graph& graph = source.body == nullptr ? builder.graph() : *source.body;
+  codegen::choose_tiles(graph, {&region, 1}, codegen::wanted_tiles(), builder.threads());
   const Operand output = builder.output(root, layout);
   std::vector<Operand> touched = inputs;
   touched.push_back(output);
-  const ir::Graph& graph = source.body == nullptr ? builder.graph() : *source.body;
   auto step = std::make_unique<RegionStep>(
       codegen::HostRegion(graph, region, node_label(builder.graph(), root)), inputs, output,
       builder.threads());

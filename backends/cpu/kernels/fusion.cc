@@ -10,6 +10,8 @@
 #include "backends/cpu/kernels/block_product.h"
 #include "backends/cpu/kernels/emitted_kernel.h"
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/kernels/reduction_region.h"
+#include "backends/cpu/kernels/resize_kernel.h"
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/loops/pointwise_program.h"
 #include "backends/cpu/plan/epilogue.h"
@@ -48,10 +50,10 @@ bool takes_epilogue(const ir::Graph& graph, ir::NodeId id) {
 }
 
 // Whether its own kernel fuses any pointwise operators behind it.
-bool is_own_product(const ir::Graph& graph, ir::NodeId id, Precision precision) {
+bool is_own_product(const ir::Graph& graph, ir::NodeId id, Precision precision, OperandForm form) {
   const ir::Node& node = graph.node(id);
-  if (node.attrs.find("activation") != nullptr) return false;
-  if (is_block_product(graph, id, precision)) return true;
+  if (node.attrs.find("activation") != nullptr || form == OperandForm::kI8) return false;
+  if (form == OperandForm::kF32 && is_block_product(graph, id, precision)) return true;
   return graph.node(node.inputs[1]).kind == ir::NodeKind::kConstant && is_row_product(graph, id);
 }
 
@@ -59,9 +61,10 @@ bool is_own_product(const ir::Graph& graph, ir::NodeId id, Precision precision) 
 // of preference; a node that one pass takes is not available to the later ones.
 class Grouping {
  public:
-  Grouping(const ir::Graph& graph, Precision precision)
+  Grouping(const ir::Graph& graph, Precision precision, std::span<const Lowering> lowerings)
       : graph_(graph),
         precision_(precision),
+        lowerings_(lowerings),
         readers_(graph),
         pointwise_(graph.size()),
         taken_(graph.size(), false) {
@@ -75,7 +78,20 @@ class Grouping {
     const auto only_reader = [&](ir::NodeId id) { return readers_.only(id); };
     for (std::size_t i = 0; i < graph_.size(); ++i) {
       Group group = attention_group(graph_, ir::NodeId(i), only_reader);
-      if (group.nodes.empty()) continue;
+      const auto is_lowered = [&](ir::NodeId id) { return form(id) != OperandForm::kF32; };
+      if (group.nodes.empty() || std::ranges::any_of(group.nodes, is_lowered)) continue;
+      for (const ir::NodeId id : group.nodes) taken_[id.index()] = true;
+      groups_.push_back(std::move(group));
+    }
+  }
+
+  // Images are resampled along two axes.
+  void take_resamplings() {
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      const ir::NodeId first(i), second = readers_.only(first);
+      if (taken_[i] || !second.valid() || taken_[second.index()]) continue;
+      Group group{{first, second}};
+      if (!is_resampling_of_two_axes(graph_, group)) continue;
       for (const ir::NodeId id : group.nodes) taken_[id.index()] = true;
       groups_.push_back(std::move(group));
     }
@@ -87,16 +103,31 @@ class Grouping {
     for (std::size_t i = graph_.size(); i-- > 0;) {
       const ir::NodeId anchor(i);
       if (taken_[i] || !takes_epilogue(graph_, anchor)) continue;
-      Group group = is_own_product(graph_, anchor, precision_) ? with_operators_behind(anchor)
-                                                               : with_chain_behind(anchor);
+      Group group = is_own_product(graph_, anchor, precision_, form(anchor))
+                        ? with_operators_behind(anchor)
+                        : with_chain_behind(anchor);
       for (const ir::NodeId id : group.nodes) taken_[id.index()] = true;
+      groups_.push_back(std::move(group));
+    }
+  }
+
+  void take_reductions() {
+    for (std::size_t i = graph_.size(); i-- > 0;) {
+      const ir::NodeId reduction(i);
+      if (taken_[i] || !may_reduce_region(graph_, reduction)) continue;
+      const ir::NodeId value = graph_.node(reduction).inputs[0];
+      if (taken_[value.index()] || !pointwise_[value.index()] || readers_.only(value) != reduction)
+        continue;
+      Group group = take_region(value);
+      group.nodes.push_back(reduction);
+      taken_[i] = true;
       groups_.push_back(std::move(group));
     }
   }
 
   void take_regions() {
     for (std::size_t i = graph_.size(); i-- > 0;) {
-      if (!taken_[i] && pointwise_[i]) take_region(ir::NodeId(i));
+      if (!taken_[i] && pointwise_[i]) groups_.push_back(take_region(ir::NodeId(i)));
     }
   }
 
@@ -138,6 +169,9 @@ class Grouping {
   }
 
  private:
+  OperandForm form(ir::NodeId id) const {
+    return lowerings_.empty() ? OperandForm::kF32 : lowerings_[id.index()].form;
+  }
   bool is_free(ir::NodeId id, const ir::TensorType& type) const {
     return !taken_[id.index()] && graph_.node(id).type == type;
   }
@@ -184,7 +218,7 @@ class Grouping {
 
   // Grows upwards from the root. A producer joins when all its readers are inside: nothing is then
   // computed twice.
-  void take_region(ir::NodeId root) {
+  Group take_region(ir::NodeId root) {
     Group group{{root}};
     taken_[root.index()] = true;
     const ir::Shape shape = graph_.node(root).type.shape();
@@ -207,11 +241,12 @@ class Grouping {
       candidates.insert(candidates.end(), inputs.begin(), inputs.end());
     }
     std::ranges::sort(group.nodes);
-    groups_.push_back(std::move(group));
+    return group;
   }
 
   const ir::Graph& graph_;
   Precision precision_;
+  std::span<const Lowering> lowerings_;
   Readers readers_;
   std::vector<bool> pointwise_;
   std::vector<bool> taken_;
@@ -221,13 +256,17 @@ class Grouping {
 }  // namespace
 
 std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission emission,
-                               Precision precision) {
-  Grouping grouping(graph, precision);
+                               Precision precision, std::span<const Lowering> lowerings) {
+  Grouping grouping(graph, precision, lowerings);
   if (fusion != Fusion::kNone) {
     grouping.take_attention();
+    grouping.take_resamplings();
     grouping.take_epilogues();
   }
-  if (fusion == Fusion::kAll) grouping.take_regions();
+  if (fusion == Fusion::kAll) {
+    grouping.take_reductions();
+    grouping.take_regions();
+  }
   if (emission != Emission::kNone) grouping.take_emitted(fusion == Fusion::kAll, emission);
   grouping.take_single_nodes();
   return std::move(grouping).in_order();
@@ -236,6 +275,10 @@ std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission e
 // The anchor alone, and the operators behind it as a region of their own.
 std::vector<Group> split_epilogue(const Group& group) {
   return {{{group.nodes.front()}}, {{group.nodes.begin() + 1, group.nodes.end()}}};
+}
+
+std::vector<Group> split_reduction(const Group& group) {
+  return {{{group.nodes.begin(), group.nodes.end() - 1}}, {{group.root()}}};
 }
 
 std::vector<Group> single_nodes(const Group& group) {

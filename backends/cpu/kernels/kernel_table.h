@@ -31,5 +31,6 @@ const KernelRow* find_kernel(std::string_view op);
 bool has_kernel(const ir::Graph& graph, ir::NodeId id);
 
 base::Status make_pointwise_kernel(PlanBuilder& builder, const Group& group);
+base::Status make_reduce_kernel(PlanBuilder& builder, const Group& group);
 
 }  // namespace egret::backends::cpu

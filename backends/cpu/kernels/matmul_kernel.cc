@@ -4,8 +4,8 @@
 // Batch axes are joined where one descriptor can express it: with one matrix b all rows of a are
 // one matrix; with equal batches both have one batch axis. Transposed and sliced inputs are read in
 // place when one of their last two axes is contiguous. A constant b is packed once, in the form
-// that the implementation prefers. With bf16 (rounding.h), a and a computed b are rounded and laid
-// out row-major.
+// that the implementation prefers. With less precision (rounding.h), a and a computed b are rounded
+// and laid out row-major.
 #include <algorithm>
 
 #include "backends/cpu/kernels/block_product.h"
@@ -99,12 +99,12 @@ void clean_strides(Operand& operand) {
 class MatmulMaker {
  public:
   MatmulMaker(PlanBuilder& builder, const Group& group, std::vector<PostOperation> operations,
-              bool bf16)
+              Lowering how)
       : builder_(builder),
         group_(group),
         node_(builder.node(group.anchor())),
         operations_(std::move(operations)),
-        bf16_(bf16) {
+        how_(std::move(how)) {
     if (node_.inputs.size() > 2)
       operations_.insert(operations_.begin(), {PostOperation::Kind::kBinary,
                                                dnnl::algorithm::binary_add, 0, 0, node_.inputs[2]});
@@ -192,13 +192,13 @@ class MatmulMaker {
 
   // Constants stay f32 until they are packed.
   Operand laid_out(ir::NodeId id) {
-    const bool rounds = bf16_ && !builder_.is_constant(id);
-    return rounds ? builder_.in_bf16(id, row_major(builder_.node(id).type.shape()))
-                  : builder_.in_row_major(id);
+    return lowers() && !builder_.is_constant(id)
+               ? builder_.rounded(id, row_major(builder_.node(id).type.shape()), how_)
+               : builder_.in_row_major(id);
   }
   Operand readable(ir::NodeId id, bool& strided) {
     strided = false;
-    if (bf16_ && !builder_.is_constant(id)) return laid_out(id);
+    if (lowers() && !builder_.is_constant(id)) return laid_out(id);
     const Operand& home = builder_.home(id);
     strided = is_matrix(home) && !is_row_major(home.layout, home.shape());
     return strided ? home : builder_.in_row_major(id);
@@ -232,35 +232,57 @@ class MatmulMaker {
     accumulate_ = accumulated_operation(builder_, group_, operations_, target_, true);
     EGRET_ASSIGN_OR_RETURN(const dnnl::post_ops ops,
                            describe_epilogue(builder_.graph(), operations_, target_, accumulate_));
-    attr.set_post_ops(ops);
+    writes_rounded_ = may_write_rounded();
+    const Lowering target =
+        writes_rounded_ ? builder_.written_as[group_.root().index()] : Lowering();
+    attr.set_post_ops(with_rounding(ops, target));
     const bool constant = builder_.weights_data(b_) != nullptr;
-    const Element element = bf16_ ? Element::bf16 : Element::f32;
+    if (how_.form == OperandForm::kI8) {
+      if (!constant || b_.type.rank() != 2 || target_.shape.size() != 2)
+        return base::unsupported("products of integers with a computed matrix");
+      attr.set_output_scales(how_.weight_scales.size() == 1 ? 0 : 1 << 1, scales_of(how_));
+    }
+    const Element element = how_.form == OperandForm::kI8 ? Element::s8
+                            : lowers()                    ? Element::bf16
+                                                          : Element::f32;
     const memory::desc b = constant && b_.type.rank() == 2
                                ? any_layout(b_.shape(), element)
                                : descriptor(b_.shape(), b_.layout, element);
-    bf16_target_ = bf16_ && writes_bf16();
     const Primitive::desc desc(
-        descriptor(a_.shape(), a_.layout, element), b,
-        descriptor(target_.shape, target_.layout, bf16_target_ ? Element::bf16 : Element::f32));
+        descriptor(a_.shape(), a_.layout, element_of(element_of(how_))), b,
+        descriptor(target_.shape, target_.layout, element_of(element_of(target))));
     const Primitive::primitive_desc pd(desc, attr, onednn_engine());
     const std::string implementation = pd.impl_info_str();
     EGRET_RETURN_IF_ERROR(reject_reference(implementation));
-    if (bf16_ && implementation.find("bf16") == std::string::npos)
+    if (how_.form == OperandForm::kBF16 && implementation.find("bf16") == std::string::npos)
       return base::unsupported(implementation + " does not support bf16");
     primitive_ = pd;
     return base::ok();
   }
 
-  // Whether only bf16 kernels read the value; an accumulated sum must be f32.
-  bool writes_bf16() const {
-    const std::vector<bool>& values = builder_.values_in_bf16;
-    return !values.empty() && values[group_.root().index()] && accumulate_ < 0;
+  bool lowers() const { return how_.form != OperandForm::kF32; }
+
+  // Whether all readers want the value rounded; an accumulated sum must be f32.
+  bool may_write_rounded() const {
+    const std::vector<Lowering>& forms = builder_.written_as;
+    return lowers() && !forms.empty() && accumulate_ < 0 &&
+           forms[group_.root().index()].form == how_.form;
+  }
+
+  base::Result<Operand> packed_b() {
+    const memory::desc wanted = primitive_.weights_desc();
+    if (how_.form != OperandForm::kI8) {
+      return weights_operand(builder_, descriptor_of(b_), b_, wanted);
+    }
+    const ir::Tensor& values = builder_.constant(node_.inputs[1]);
+    const Operand integers =
+        builder_.weights(weights_in_i8(values, values.type().rank() - 1, how_.weight_scales));
+    return weights_operand(builder_, descriptor_of(integers), integers, wanted);
   }
 
   base::Status add_steps() {
     const Primitive::primitive_desc& pd = primitive_;
-    EGRET_ASSIGN_OR_RETURN(const Operand b,
-                           weights_operand(builder_, descriptor_of(b_), b_, pd.weights_desc()));
+    EGRET_ASSIGN_OR_RETURN(const Operand b, packed_b());
     EGRET_ASSIGN_OR_RETURN(BoundEpilogue epilogue,
                            bind_epilogue(builder_, group_, operations_, target_, accumulate_));
     std::vector<PrimitiveStep::Argument> arguments = std::move(epilogue.arguments);
@@ -277,8 +299,8 @@ class MatmulMaker {
       target.layout = row_major(shape);
       builder_.set_home(group_.root(), target);
     } else {
-      target = bf16_target_ ? builder_.bf16_output(group_.root(), row_major(shape))
-                            : builder_.output(group_.root(), row_major(shape));
+      target = writes_rounded_ ? builder_.rounded_output(group_.root(), row_major(shape))
+                               : builder_.output(group_.root(), row_major(shape));
     }
     arguments.push_back({DNNL_ARG_DST, pd.dst_desc(), target});
     auto step = std::make_unique<PrimitiveStep>(Primitive(pd), std::move(arguments));
@@ -293,7 +315,8 @@ class MatmulMaker {
   std::vector<PostOperation> operations_;
   Operand a_, b_;
   bool a_strided_ = false, b_strided_ = false;
-  bool bf16_ = false, bf16_target_ = false;
+  Lowering how_;
+  bool writes_rounded_ = false;
   EpilogueTarget target_;
   int accumulate_ = -1;
   Primitive::primitive_desc primitive_;
@@ -312,11 +335,14 @@ base::Status make_matmul_kernel(PlanBuilder& builder, const Group& group) {
   if (make_block_product(builder, group).ok()) return base::ok();
   EGRET_ASSIGN_OR_RETURN(std::vector<PostOperation> operations,
                          post_operations(builder.graph(), group));
-  if (builder.options().precision == Precision::kBF16 &&
-      takes_bf16(builder.graph(), group.anchor(), builder.may_take_winograd()) &&
-      MatmulMaker(builder, group, operations, true).make().ok())
-    return base::ok();
-  return MatmulMaker(builder, group, std::move(operations), false).make();
+  Lowering how = lowering_of(builder, group.anchor());
+  if (how.form != OperandForm::kF32) {
+    const bool asked = builder.given_form(group.anchor()) != OperandForm::kF32;
+    base::Status made = MatmulMaker(builder, group, operations, std::move(how)).make();
+    // The product alone is computed as the graph says, if its epilogue is what no kernel takes.
+    if (made.ok() || (asked && group.nodes.size() > 1)) return made;
+  }
+  return MatmulMaker(builder, group, std::move(operations), {}).make();
 }
 
 }  // namespace egret::backends::cpu

@@ -11,18 +11,12 @@
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/loops/parallel_loop.h"
 #include "backends/cpu/loops/pointwise_program.h"
+#include "backends/cpu/regions/region_inputs.h"
 
 namespace egret::backends::cpu {
 namespace {
 
 constexpr std::int64_t kParallelElements = 16384;
-
-// An input of the region, and how its elements follow the output's loops.
-struct Input {
-  Operand operand;
-  ir::Shape strides;    // in the output's loops, outermost first; 0 where it repeats
-  bool direct = false;  // f32 with contiguous blocks: read in place
-};
 
 // Layouts with blocks of channels pad the last block. Kernels rely on zeros there, and an operator
 // such as exp would leave others.
@@ -44,7 +38,7 @@ void zero_channel_padding(T* data, const Layout& layout, const ir::Shape& shape)
 // sequence that the threads divide.
 class PointwiseStep : public Step {
  public:
-  PointwiseStep(PointwiseProgram program, std::vector<Input> inputs, const Operand& output,
+  PointwiseStep(PointwiseProgram program, std::vector<RegionInput> inputs, const Operand& output,
                 ir::Shape loops, const Operand& registers, int threads)
       : program_(std::move(program)),
         inputs_(std::move(inputs)),
@@ -56,7 +50,7 @@ class PointwiseStep : public Step {
     // size 1.
     while (loops_.size() < 2) {
       loops_.insert(loops_.begin(), 1);
-      for (Input& input : inputs_) input.strides.insert(input.strides.begin(), 0);
+      for (RegionInput& input : inputs_) input.strides.insert(input.strides.begin(), 0);
     }
     inner_ = loops_.back();
     rows_ = loops_[loops_.size() - 2];
@@ -66,17 +60,13 @@ class PointwiseStep : public Step {
     rows_per_block_ = inner_ >= kBlockElements ? 1 : kBlockElements / inner_;
     pieces_per_row_ = (inner_ + kBlockElements - 1) / kBlockElements;
     row_blocks_ = (rows_ + rows_per_block_ - 1) / rows_per_block_;
-    for (Input& input : inputs_) {
+    for (RegionInput& input : inputs_) {
       const std::int64_t row = input.strides[loops_.size() - 2];
       // A block of several rows is contiguous in the input only if its rows follow each other
       // without a gap.
       input.direct = input.operand.type.dtype == ir::DType::kF32 && input.strides.back() == 1 &&
                      (rows_per_block_ == 1 || row == inner_ || rows_ == 1);
     }
-  }
-
-  static std::int64_t register_bytes(const PointwiseProgram& program, int threads) {
-    return std::int64_t{program.registers} * kBlockElements * 4 * threads;
   }
 
   // Each part has its own registers: values of a block never leave the first-level cache or the
@@ -99,16 +89,14 @@ class PointwiseStep : public Step {
   }
 
  private:
-  static constexpr int kMaxRegisters = 256;
-
   // Constants are filled once per part. The result register points into the output, so that the
   // last instruction writes there directly; booleans are computed as floats and narrowed
   // afterwards.
   void run_part(const Addresses& addresses, int part, std::int64_t begin, std::int64_t end) const {
     float* const base =
         addresses.at(registers_) + std::int64_t{part} * program_.registers * kBlockElements;
-    float* own[kMaxRegisters];
-    float* registers[kMaxRegisters];
+    float* own[kMostRegisters];
+    float* registers[kMostRegisters];
     for (int r = 0; r < program_.registers; ++r)
       own[r] = registers[r] = base + std::int64_t{r} * kBlockElements;
     for (std::size_t i = 0; i < program_.constants.size(); ++i)
@@ -149,25 +137,11 @@ class PointwiseStep : public Step {
     return std::min<std::int64_t>(kBlockElements, inner_ - piece * kBlockElements);
   }
 
-  template <typename T>
-  static void fill_rows(const T* from, std::int64_t row_stride, std::int64_t stride,
-                        std::int64_t rows, std::int64_t inner, float* to) {
-    for (std::int64_t r = 0; r < rows; ++r, from += row_stride, to += inner) {
-      if (stride == 0) {
-        std::fill_n(to, inner, static_cast<float>(*from));
-      } else if (stride == 1) {
-        for (std::int64_t i = 0; i < inner; ++i) to[i] = static_cast<float>(from[i]);
-      } else {
-        for (std::int64_t i = 0; i < inner; ++i) to[i] = static_cast<float>(from[i * stride]);
-      }
-    }
-  }
-
   // The input's elements for one block: in place if they are contiguous floats; else gathered,
   // widened to float, into the input's own register.
-  float* load(const Input& input, const Addresses& addresses, std::int64_t outer, std::int64_t row,
-              std::int64_t first, std::int64_t rows, std::int64_t inner, float* own,
-              bool refill) const {
+  float* load(const RegionInput& input, const Addresses& addresses, std::int64_t outer,
+              std::int64_t row, std::int64_t first, std::int64_t rows, std::int64_t inner,
+              float* own, bool refill) const {
     const std::size_t loops = loops_.size();
     // The outer number is decomposed into loop indices, innermost first.
     std::int64_t at = row * input.strides[loops - 2] + first * input.strides[loops - 1];
@@ -181,135 +155,19 @@ class PointwiseStep : public Step {
     // The previous block loaded the same elements: the row repeats and one piece covers it. The
     // last block of a plane may have fewer rows, a subset of the earlier contents.
     if (!refill && row_stride == 0 && (stride == 0 || pieces_per_row_ == 1)) return own;
-    switch (input.operand.type.dtype) {
-      case ir::DType::kF32:
-        fill_rows(addresses.at(input.operand) + at, row_stride, stride, rows, inner, own);
-        break;
-      case ir::DType::kI32:
-        fill_rows(addresses.at<std::int32_t>(input.operand) + at, row_stride, stride, rows, inner,
-                  own);
-        break;
-      case ir::DType::kI64:
-        fill_rows(addresses.at<std::int64_t>(input.operand) + at, row_stride, stride, rows, inner,
-                  own);
-        break;
-      default:
-        fill_rows(addresses.at<std::uint8_t>(input.operand) + at, row_stride, stride, rows, inner,
-                  own);
-    }
+    copy_rows(input.operand, addresses, at, row_stride, stride, rows, inner, own);
     return own;
   }
 
   PointwiseProgram program_;
-  std::vector<Input> inputs_;
+  std::vector<RegionInput> inputs_;
   Operand output_;
   ir::Shape loops_;
   Operand registers_;
   int threads_;
   std::int64_t inner_ = 1, rows_ = 1, outer_ = 1;
   std::int64_t rows_per_block_ = 1, pieces_per_row_ = 1, row_blocks_ = 1;
-
- public:
-  static constexpr int max_registers() { return kMaxRegisters; }
 };
-
-// The layout of the computation: that of an input with the output's shape, blocked ones first.
-Layout choose_layout(const PlanBuilder& builder, const PointwiseProgram& program,
-                     const ir::Shape& shape) {
-  const Layout* dense = nullptr;
-  for (const ir::NodeId id : program.inputs) {
-    if (builder.is_constant(id)) continue;
-    const Operand& home = builder.place(id);
-    if (home.shape() != shape || !is_dense(home.layout, shape)) continue;
-    if (home.layout.block > 1) return home.layout;
-    if (dense == nullptr) dense = &home.layout;
-  }
-  return dense != nullptr ? *dense : row_major(shape);
-}
-
-// Strides of an input in the axes of the output's strided view; false when it must be copied into
-// another layout first.
-bool input_strides(const Operand& operand, const ir::Shape& out, std::int64_t block,
-                   ir::Shape& strides) {
-  const ir::Shape shape = operand.shape();
-  const std::size_t shift = out.size() - shape.size();
-  strides.assign(out.size() + (block > 1 ? 1 : 0), 0);
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const std::size_t axis = i + shift;
-    if (shape[i] == 1 && out[axis] != 1) continue;
-    const std::int64_t stride = operand.layout.strides[i];
-    const bool split = operand.layout.block > 1 && i == 1;
-    // The output's view splits channels into blocks and channels of a block. An input in the same
-    // blocks follows directly. A plain input follows by two strides, if the last block is full.
-    if (block > 1 && axis == 1 && shape[i] > 1) {
-      if (split) {
-        if (operand.layout.block != block || shift != 0) return false;
-        strides[axis] = stride;
-        strides.back() = 1;
-      } else {
-        if (out[axis] % block != 0) return false;
-        strides[axis] = stride * block;
-        strides.back() = stride;
-      }
-    } else {
-      if (split && shape[i] > 1) return false;
-      strides[axis] = stride;
-    }
-  }
-  return true;
-}
-
-// Chooses where to read `id` from, adding a reorder where strides cannot express it.
-bool place_input(PlanBuilder& builder, ir::NodeId id, const ir::Shape& out, const Layout& layout,
-                 Input& input) {
-  const ir::Shape shape = builder.node(id).type.shape();
-  const bool f32 = builder.node(id).type.dtype == ir::DType::kF32;
-  if (const Operand* same = shape == out ? builder.find_home(id, layout) : nullptr) {
-    input.operand = *same;
-    input.operand.layout = layout;
-    return input_strides(input.operand, out, layout.block, input.strides);
-  }
-  input.operand = builder.home(id);
-  const bool whole = shape == out && f32 && layout.block > 1;
-  if (!whole && input_strides(input.operand, out, layout.block, input.strides)) return true;
-  if (f32 && layout.block > 1 && shape.size() == out.size() && shape[1] == out[1]) {
-    input.operand = builder.in_layout(id, channel_blocked(shape, layout.block));
-    return input_strides(input.operand, out, layout.block, input.strides);
-  }
-  input.operand = builder.in_row_major(id);
-  return input_strides(input.operand, out, layout.block, input.strides);
-}
-
-// Loops in the order of the output's memory, merged where every input allows it.
-ir::Shape join_loops(const Layout& layout, const ir::Shape& shape, std::vector<Input>& inputs) {
-  const StridedView view = strided_view(layout, shape);
-  std::vector<std::size_t> order;
-  for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
-    if (view.shape[axis] > 1) order.push_back(axis);
-  }
-  // The output is dense, so descending strides are the order of its memory. Only the inputs decide
-  // whether two neighbouring loops merge.
-  std::ranges::stable_sort(
-      order, [&](std::size_t a, std::size_t b) { return view.strides[a] > view.strides[b]; });
-  ir::Shape loops;
-  std::vector<ir::Shape> strides(inputs.size());
-  for (const std::size_t axis : order) {
-    bool joins = !loops.empty();
-    for (std::size_t i = 0; i < inputs.size() && joins; ++i)
-      // The outer loop must continue the inner one in this input. A repeated pair (stride 0 and 0)
-      // continues too.
-      joins = strides[i].back() == inputs[i].strides[axis] * view.shape[axis];
-    if (joins) {
-      loops.back() *= view.shape[axis];
-      for (std::size_t i = 0; i < inputs.size(); ++i) strides[i].back() = inputs[i].strides[axis];
-    } else {
-      loops.push_back(view.shape[axis]);
-      for (std::size_t i = 0; i < inputs.size(); ++i) strides[i].push_back(inputs[i].strides[axis]);
-    }
-  }
-  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].strides = strides[i];
-  return loops;
-}
 
 }  // namespace
 
@@ -319,11 +177,11 @@ base::Status make_pointwise_kernel(PlanBuilder& builder, const Group& group) {
   const ir::Shape shape = type.shape();
   if (type.elements() == 0) return base::unsupported("an empty tensor");
   EGRET_ASSIGN_OR_RETURN(PointwiseProgram program, compile_pointwise(builder.graph(), group.nodes));
-  if (program.registers > PointwiseStep::max_registers())
+  if (program.registers > kMostRegisters)
     return base::unsupported("a region of more values than a block holds");
 
   Layout layout = choose_layout(builder, program, shape);
-  std::vector<Input> inputs(program.inputs.size());
+  std::vector<RegionInput> inputs(program.inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (place_input(builder, program.inputs[i], shape, layout, inputs[i])) continue;
     EGRET_CHECK(layout.block > 1, "row-major inputs broadcast by strides");
@@ -346,9 +204,8 @@ base::Status make_pointwise_kernel(PlanBuilder& builder, const Group& group) {
   if (!output.buffer.valid()) output = builder.output(root, layout);
 
   std::vector<Operand> touched;
-  for (const Input& input : inputs) touched.push_back(input.operand);
-  const Operand registers =
-      builder.bytes(PointwiseStep::register_bytes(program, builder.threads()));
+  for (const RegionInput& input : inputs) touched.push_back(input.operand);
+  const Operand registers = builder.bytes(register_bytes(program, builder.threads()));
   touched.push_back(registers);
   touched.push_back(output);
   const std::string implementation =

@@ -4,12 +4,18 @@
 // If the contiguous axis is kept, vectors along it accumulate over the reduced positions. Otherwise
 // each contiguous run is reduced with 32 accumulators. Long sums are cut into pieces, whose results
 // are added in f64: the rounding error then does not grow with the length.
+//
+// The pointwise operators that make the reduced value, and that nothing else reads, are computed in
+// the same pass (lazy_region.h): the sum of squares of a norm reads its input once.
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/kernels/reduction_region.h"
 #include "backends/cpu/loops/parallel_loop.h"
 #include "backends/cpu/loops/vector_math.h"
+#include "backends/cpu/regions/lazy_region.h"
 
 namespace egret::backends::cpu {
 namespace {
@@ -19,6 +25,8 @@ enum class Reducer : std::uint8_t { kSum, kMax, kMin };
 constexpr std::int64_t kLanes = 32;
 constexpr std::int64_t kChunk = 256;
 constexpr std::int64_t kRun = 8192;  // elements summed in f32 alone
+// Elements of a contiguous run from which it pays to compute them where they are reduced.
+constexpr std::int64_t kFewestLazy = 64;
 
 EGRET_VECTOR_INLINE float combine(Reducer reducer, float a, float b) {
   switch (reducer) {
@@ -100,13 +108,37 @@ struct Axis {
   std::int64_t size, from, to;  // strides in elements; `to` is 0 for reduced axes
 };
 
+// Pieces of the reduced value, stored or computed.
+class Source {
+ public:
+  Source(const Operand& stored, const std::optional<LazyRegion>& region, const Addresses& addresses,
+         int part) {
+    if (region) {
+      reader_.emplace(*region, addresses, part);
+    } else {
+      stored_ = addresses.at(stored);
+    }
+  }
+  bool is_stored() const { return stored_ != nullptr; }
+  const float* at(std::int64_t offset, std::int64_t count) {
+    return stored_ != nullptr ? stored_ + offset : reader_->at(offset, static_cast<int>(count));
+  }
+
+ private:
+  const float* stored_ = nullptr;
+  std::optional<LazyRegion::Reader> reader_;
+};
+
 // A reduction as loops over kept axes (one result each, divided among threads) and reduced axes.
 // The innermost contiguous axis is separate: it is either kept (vectors) or reduced (runs).
 class ReduceStep : public Step {
  public:
-  ReduceStep(const Operand& source, const Operand& target, Reducer reducer, std::vector<Axis> kept,
-             std::vector<Axis> reduced, Axis inner, bool inner_kept, double scale, int threads)
+  // Of the stored value `source`, or of the region's.
+  ReduceStep(const Operand& source, std::optional<LazyRegion> region, const Operand& target,
+             Reducer reducer, std::vector<Axis> kept, std::vector<Axis> reduced, Axis inner,
+             bool inner_kept, double scale, int threads)
       : source_(source),
+        region_(std::move(region)),
         target_(target),
         reducer_(reducer),
         kept_(std::move(kept)),
@@ -121,56 +153,62 @@ class ReduceStep : public Step {
   }
 
   base::Status run(const Addresses& addresses) override {
-    const float* const from = addresses.at(source_);
-    float* const to = addresses.at(target_);
     const bool parallel = outputs_ * terms_ * inner_.size > 32768;
-    parallel_for(parallel ? threads_ : 1, outputs_ * chunks_, [&](std::int64_t piece) {
-      // Decomposes the piece into indices of the kept axes and, if the inner axis is kept, a chunk
-      // of it.
-      std::int64_t rest = piece / chunks_;
-      const float* x = from;
-      float* y = to;
-      for (std::size_t i = kept_.size(); i-- > 0;) {
-        const std::int64_t at = rest % kept_[i].size;
-        rest /= kept_[i].size;
-        x += at * kept_[i].from;
-        y += at * kept_[i].to;
-      }
-      if (inner_kept_) {
-        const std::int64_t first = piece % chunks_ * kChunk;
-        reduce_vectors(x + first, y + first * inner_.to, std::min(kChunk, inner_.size - first));
-      } else {
-        *y = static_cast<float>(reduce_runs(x) * scale_);
-      }
+    const std::int64_t pieces = outputs_ * chunks_;
+    const std::int64_t parts = parallel ? std::min<std::int64_t>(threads_, pieces) : 1;
+    parallel_for(static_cast<int>(parts), parts, [&](std::int64_t part) {
+      Source source(source_, region_, addresses, static_cast<int>(part));
+      for (std::int64_t piece = pieces * part / parts; piece < pieces * (part + 1) / parts; ++piece)
+        reduce(source, addresses.at(target_), piece);
     });
     return base::ok();
   }
 
  private:
-  // Calls body(pointer) for each reduced position.
+  // Decomposes the piece into indices of the kept axes and, if the inner axis is kept, a chunk of
+  // it.
+  void reduce(Source& source, float* y, std::int64_t piece) const {
+    std::int64_t rest = piece / chunks_;
+    std::int64_t x = 0;
+    for (std::size_t i = kept_.size(); i-- > 0;) {
+      const std::int64_t at = rest % kept_[i].size;
+      rest /= kept_[i].size;
+      x += at * kept_[i].from;
+      y += at * kept_[i].to;
+    }
+    if (inner_kept_) {
+      const std::int64_t first = piece % chunks_ * kChunk;
+      reduce_vectors(source, x + first, y + first * inner_.to,
+                     std::min(kChunk, inner_.size - first));
+    } else {
+      *y = static_cast<float>(reduce_runs(source, x) * scale_);
+    }
+  }
+
+  // Calls body(offset) for each reduced position.
   template <typename Body>
-  void each_position(const float* x, const Body& body) const {
+  void each_position(std::int64_t x, const Body& body) const {
     for (std::int64_t t = 0; t < terms_; ++t) {
       std::int64_t rest = t;
-      std::int64_t offset = 0;
+      std::int64_t offset = x;
       for (std::size_t i = reduced_.size(); i-- > 0;) {
         offset += rest % reduced_[i].size * reduced_[i].from;
         rest /= reduced_[i].size;
       }
-      body(x + offset);
+      body(offset);
     }
   }
 
   // A chunk of kept elements at a time. Sums move to f64 every kRun / kLanes rows.
-  void reduce_vectors(const float* x, float* y, std::int64_t n) const {
+  void reduce_vectors(Source& source, std::int64_t x, float* y, std::int64_t n) const {
     float acc[kChunk];
     // Uninitialized until the first flush; `flushed` guards it. Short sums thus skip f64 entirely.
     double total[kChunk];
     std::int64_t pending = 0;
     bool flushed = false;
     std::fill_n(acc, n, neutral(reducer_));
-    each_position(x, [&](const float* line) {
-      accumulate(reducer_, acc, line, n);
+    each_position(x, [&](std::int64_t line) {
+      accumulate(reducer_, acc, source.at(line, n), n);
       if (reducer_ != Reducer::kSum || ++pending < kRun / kLanes) return;
       for (std::int64_t i = 0; i < n; ++i) total[i] = (flushed ? total[i] : 0.0) + acc[i];
       std::fill_n(acc, n, 0.0F);
@@ -184,9 +222,11 @@ class ReduceStep : public Step {
   }
 
   // 32 independent accumulators hide the latency of additions and let the compiler use vectors.
-  double reduce_runs(const float* x) const {
+  double reduce_runs(Source& source, std::int64_t x) const {
     const bool one_run = terms_ == 1 && inner_.from == 1 && inner_.size <= kRun;
-    if (one_run && reducer_ == Reducer::kSum) return sum_of_run(x, inner_.size);
+    if (one_run && source.is_stored() && reducer_ == Reducer::kSum)
+      return sum_of_run(source.at(x, inner_.size), inner_.size);
+    const std::int64_t longest = source.is_stored() ? kRun : std::int64_t{kBlockElements};
     double total = neutral(reducer_);
     float acc[kLanes];
     std::int64_t pending = 0;
@@ -200,10 +240,10 @@ class ReduceStep : public Step {
       std::fill_n(acc, kLanes, neutral(reducer_));
       pending = 0;
     };
-    each_position(x, [&](const float* run) {
-      for (std::int64_t first = 0; first < inner_.size; first += kRun) {
-        const std::int64_t n = std::min(kRun, inner_.size - first);
-        reduce_run(acc, run + first * inner_.from, n);
+    each_position(x, [&](std::int64_t run) {
+      for (std::int64_t first = 0; first < inner_.size; first += longest) {
+        const std::int64_t n = std::min(longest, inner_.size - first);
+        reduce_run(acc, source.at(run + first * inner_.from, n), n);
         pending += n;
         if (pending >= kRun) flush();
       }
@@ -221,7 +261,9 @@ class ReduceStep : public Step {
     accumulate_run(reducer_, acc, x, n);
   }
 
-  Operand source_, target_;
+  Operand source_;
+  std::optional<LazyRegion> region_;
+  Operand target_;
   Reducer reducer_;
   std::vector<Axis> kept_, reduced_;
   Axis inner_;
@@ -246,7 +288,28 @@ void join(std::vector<Axis>& axes) {
   axes = std::move(joined);
 }
 
+bool is_reduction(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  if (node.kind != ir::NodeKind::kOperator || !has_kernel(graph, id)) return false;
+  const KernelRow* row = find_kernel(node.op->name());
+  return row != nullptr && row->make == make_reduce_kernel;
+}
+
 }  // namespace
+
+bool may_reduce_region(const ir::Graph& graph, ir::NodeId reduction) {
+  if (!is_reduction(graph, reduction)) return false;
+  const ir::Shape shape = graph.node(graph.node(reduction).inputs[0]).type.shape();
+  return !shape.empty() && shape.back() >= kFewestLazy;
+}
+
+bool is_reduced_region(const ir::Graph& graph, std::span<const ir::NodeId> nodes) {
+  if (nodes.size() < 2 || !is_reduction(graph, nodes.back())) return false;
+  const ir::NodeId value = graph.node(nodes.back()).inputs[0];
+  return value == nodes[nodes.size() - 2] &&
+         std::ranges::all_of(nodes.first(nodes.size() - 1),
+                             [&](ir::NodeId id) { return is_pointwise(graph, id); });
+}
 
 base::Status make_reduce_kernel(PlanBuilder& builder, const Group& group) {
   const ir::Node& node = builder.node(group.root());
@@ -254,9 +317,17 @@ base::Status make_reduce_kernel(PlanBuilder& builder, const Group& group) {
     return base::unsupported("reduction of a type other than f32");
   const ir::NodeId input = node.inputs[0];
   if (builder.node(input).type.elements() == 0) return base::unsupported("an empty tensor");
-  Operand source = builder.home(input);
-  const ir::Shape shape = source.shape();
-  if (is_padded(source.layout, shape)) source = builder.in_row_major(input);
+  const ir::Shape shape = builder.node(input).type.shape();
+  Operand source;
+  std::optional<LazyRegion> region;
+  if (group.nodes.size() > 1) {
+    EGRET_ASSIGN_OR_RETURN(
+        region, LazyRegion::make(builder, std::span(group.nodes).first(group.nodes.size() - 1)));
+    source = {.type = builder.node(input).type, .layout = region->layout()};
+  } else {
+    source = builder.home(input);
+    if (is_padded(source.layout, shape)) source = builder.in_row_major(input);
+  }
   const ir::Integers& axes = node.attrs.integers("axes");
   const auto is_reduced = [&](std::size_t axis) {
     return std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end();
@@ -308,12 +379,17 @@ base::Status make_reduce_kernel(PlanBuilder& builder, const Group& group) {
                           : op == "reduce_min" ? Reducer::kMin
                                                : Reducer::kSum;
   const double scale = op == "reduce_mean" ? 1.0 / static_cast<double>(count) : 1.0;
+  if (region && (inner.from != 1 || inner.size < kFewestLazy))
+    return base::unsupported("a reduction of short runs that are not stored");
   const Operand target = builder.output(group.root(), row_major(node.type.shape()));
-  const Operand touched[] = {source, target};
+  std::vector<Operand> touched = region ? region->touched() : std::vector{source};
+  touched.push_back(target);
+  std::string implementation = inner_kept ? "own:vectors" : "own:runs";
+  if (region) implementation += " of " + std::to_string(region->instructions()) + " instructions";
   builder.add(
-      std::make_unique<ReduceStep>(source, target, reducer, std::move(kept), std::move(reduced),
-                                   inner, inner_kept, scale, builder.threads()),
-      touched, "reduce", inner_kept ? "own:vectors" : "own:runs");
+      std::make_unique<ReduceStep>(source, std::move(region), target, reducer, std::move(kept),
+                                   std::move(reduced), inner, inner_kept, scale, builder.threads()),
+      touched, "reduce", implementation);
   return base::ok();
 }
 

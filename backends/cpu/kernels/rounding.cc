@@ -79,28 +79,73 @@ bool takes_bf16(const ir::Graph& graph, ir::NodeId id, bool winograd) {
                                             : product_takes_bf16(graph, node);
 }
 
-// The values that never need an f32 form: storing them in bf16 saves a rounding step and half of
-// the memory traffic.
-std::vector<bool> values_in_bf16(const ir::Graph& graph, std::span<const Group> groups,
-                                 bool winograd) {
-  // A value qualifies if its maker and all its readers are bf16 kernels that read it as first
-  // input.
-  std::vector<bool> made(graph.size(), false), otherwise(graph.size(), false);
-  std::vector<bool> read(graph.size(), false);
+bool takes_lowering(const ir::Graph& graph, ir::NodeId id, OperandForm form) {
+  const ir::Node& node = graph.node(id);
+  const ir::Shape shape = node.type.shape();
+  const bool convolves = node.attrs.find("pads") != nullptr;
+  if (node.type.elements() == 0 || shape.size() > (convolves ? 5 : 6)) return false;
+  if (form == OperandForm::kBF16) return bf16_availability().ok();
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  constexpr auto kVnni = static_cast<unsigned>(dnnl_cpu_isa_avx512_core_vnni);
+  if ((isa & kVnni) != kVnni) return false;
+  const ir::Shape a = graph.node(node.inputs[0]).type.shape();
+  const ir::Shape b = graph.node(node.inputs[1]).type.shape();
+  if (!convolves) return b.size() == 2 && a.size() == shape.size();
+  // The bias is divided by scales while planning.
+  return b[1] > 1 && (node.inputs.size() < 3 || is_constant(graph, node.inputs[2]));
+}
+
+Lowering lowering_of(const PlanBuilder& builder, ir::NodeId id) {
+  const ir::Graph& graph = builder.graph();
+  if (builder.given_form(id) != OperandForm::kF32) {
+    const Lowering& lowering = builder.lowerings[id.index()];
+    // Only the weights of such a product are rounded, by its own kernel.
+    const bool of_rows = lowering.form == OperandForm::kBF16 && is_row_product(graph, id) &&
+                         is_constant(graph, graph.node(id).inputs[1]);
+    return of_rows ? Lowering() : lowering;
+  }
+  const bool bf16 = builder.options().precision == Precision::kBF16 &&
+                    takes_bf16(graph, id, builder.may_take_winograd());
+  return {.form = bf16 ? OperandForm::kBF16 : OperandForm::kF32};
+}
+
+// The values that never need an f32 form: storing them in less saves a rounding step and at least
+// half of the memory traffic.
+std::vector<Lowering> written_forms(const PlanBuilder& builder, std::span<const Group> groups) {
+  // A value qualifies if its maker has inputs of a form and all its readers read it in that form,
+  // as first input.
+  const ir::Graph& graph = builder.graph();
+  std::vector<OperandForm> made(graph.size(), OperandForm::kF32);
+  std::vector<Lowering> read(graph.size());
+  std::vector<bool> otherwise(graph.size(), false);
   for (const Group& group : groups) {
-    const bool lowered = !is_attention(graph, group) && takes_bf16(graph, group.anchor(), winograd);
-    if (lowered) made[group.root().index()] = true;
+    const Lowering lowering =
+        is_attention(graph, group) ? Lowering() : lowering_of(builder, group.anchor());
+    made[group.root().index()] = lowering.form;
     for (const ir::NodeId id : group.nodes) {
       const std::vector<ir::NodeId>& inputs = graph.node(id).inputs;
       for (std::size_t k = 0; k < inputs.size(); ++k) {
-        const bool rounded = lowered && id == group.anchor() && k == 0;
-        (rounded ? read : otherwise)[inputs[k].index()] = true;
+        const std::size_t value = inputs[k].index();
+        const bool rounded = lowering.form != OperandForm::kF32 && id == group.anchor() && k == 0;
+        Lowering form{.form = lowering.form};
+        if (form.form == OperandForm::kI8) {
+          form.scale = lowering.scale;
+          form.is_signed = lowering.is_signed;
+        }
+        const bool first = read[value].form == OperandForm::kF32;
+        if (!rounded || (!first && read[value] != form)) {
+          otherwise[value] = true;
+        } else {
+          read[value] = form;
+        }
       }
     }
   }
   for (const auto& output : graph.outputs()) otherwise[output.node.index()] = true;
-  for (std::size_t i = 0; i < graph.size(); ++i) made[i] = made[i] && read[i] && !otherwise[i];
-  return made;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (otherwise[i] || made[i] != read[i].form) read[i] = {};
+  }
+  return read;
 }
 
 }  // namespace egret::backends::cpu

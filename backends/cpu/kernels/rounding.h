@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 products and convolutions with bf16 inputs; sums are f32. A value with several such readers
-// is rounded once. A value that only such kernels read is written in bf16 by its own kernel.
+// f32 products and convolutions with inputs in bf16 or 8-bit integers; sums are f32 or i32. A value
+// with several such readers is rounded once. A value that only such kernels read is written in
+// their form by its own kernel, if that has such inputs too.
 #pragma once
 
 #include <span>
@@ -22,8 +23,15 @@ base::Status bf16_availability();
 // Winograd kernels.
 bool takes_bf16(const ir::Graph& graph, ir::NodeId id, bool winograd);
 
-// By node: whether such a kernel computes its value and only such kernels read it, as first input.
-std::vector<bool> values_in_bf16(const ir::Graph& graph, std::span<const Group> groups,
-                                 bool winograd);
+// Whether this processor has fast kernels for a contraction whose operands the graph itself rounds
+// to this form (backends/low_precision.h). Products of a few rows read the first operand in f32.
+bool takes_lowering(const ir::Graph& graph, ir::NodeId id, OperandForm form);
+
+// How the kernel of a contraction reads its operands: as the graph says, or in bf16 where that was
+// asked for all of them.
+Lowering lowering_of(const PlanBuilder& builder, ir::NodeId id);
+
+// By node: the form in which its value is written, where it is not f32.
+std::vector<Lowering> written_forms(const PlanBuilder& builder, std::span<const Group> groups);
 
 }  // namespace egret::backends::cpu

@@ -227,7 +227,9 @@ base::Status make_row_product(PlanBuilder& builder, const Group& group) {
   const bool fused = node.attrs.find("activation") != nullptr;
   if (!shape || fused || !builder.is_constant(node.inputs[1]))
     return base::unsupported("needs few rows and constant weights");
-  shape->bf16 = builder.options().precision == Precision::kBF16;
+  const OperandForm form = builder.given_form(group.anchor());
+  if (form == OperandForm::kI8) return base::unsupported("has no weights in integers");
+  shape->bf16 = builder.options().precision == Precision::kBF16 || form == OperandForm::kBF16;
   EGRET_ASSIGN_OR_RETURN(ProductChain chain, ProductChain::of(builder, group, shape->columns));
   const Operand row = builder.in_row_major(node.inputs[0]);
   std::vector<Operand> touched{row};

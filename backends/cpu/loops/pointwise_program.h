@@ -63,6 +63,14 @@ struct PointwiseProgram {
   int result = 0;
 };
 
+// The most registers of programs that kernels of regions run.
+inline constexpr int kMostRegisters = 256;
+
+// Of the registers of all threads.
+inline std::int64_t register_bytes(const PointwiseProgram& program, int threads) {
+  return std::int64_t{program.registers} * kBlockElements * 4 * threads;
+}
+
 // Whether a node can be part of a region: each element of its f32 or bool output is a function of
 // the inputs' elements at the same (broadcast) place.
 bool is_pointwise(const ir::Graph& graph, ir::NodeId id);

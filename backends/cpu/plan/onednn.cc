@@ -66,9 +66,17 @@ memory::desc any_layout(const ir::Shape& shape, Element element) {
   return {memory::dims(shape.begin(), shape.end()), element, memory::format_tag::any};
 }
 
+Element element_of(ir::DType type) {
+  switch (type) {
+    case ir::DType::kBF16: return Element::bf16;
+    case ir::DType::kI8: return Element::s8;
+    case ir::DType::kU8: return Element::u8;
+    default: return Element::f32;
+  }
+}
+
 memory::desc descriptor_of(const Operand& operand) {
-  return descriptor(operand.shape(), operand.layout,
-                    operand.type.dtype == ir::DType::kBF16 ? Element::bf16 : Element::f32);
+  return descriptor(operand.shape(), operand.layout, element_of(operand.type.dtype));
 }
 
 // A descriptor as a layout of the plan, if it is plain or has blocks of 8 or 16 channels.
@@ -86,6 +94,18 @@ base::Result<Layout> layout_of(const memory::desc& md) {
     return base::unsupported("a layout with blocks of other axes than the channels");
   layout.block = blocking.inner_blks[0];
   return layout;
+}
+
+std::vector<float> scales_of(const Lowering& lowering) {
+  std::vector<float> scales = lowering.weight_scales;
+  for (float& scale : scales) scale *= lowering.scale;
+  return scales;
+}
+
+dnnl::post_ops with_rounding(dnnl::post_ops ops, const Lowering& target) {
+  if (target.form == OperandForm::kI8)
+    ops.append_eltwise(1, dnnl::algorithm::eltwise_linear, 1 / target.scale, 0);
+  return ops;
 }
 
 // oneDNN falls back to slow reference code without an error; only the implementation's name tells.

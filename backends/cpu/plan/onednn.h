@@ -11,6 +11,7 @@
 
 #include "backends/cpu/plan/layout.h"
 #include "backends/cpu/plan/step.h"
+#include "backends/low_precision.h"
 #include "base/status.h"
 
 namespace egret::backends::cpu {
@@ -40,15 +41,22 @@ class ThreadScope {
 // Runs `body` and turns exceptions of oneDNN and the allocator into a Status.
 base::Status guarded(const std::function<base::Status()>& body);
 
-// f32 (or bf16) of this shape in this layout. Rank 0 becomes [1]. Needs at most 12 axes.
 using Element = dnnl::memory::data_type;
+// bf16, i8 and u8 as such, others as f32.
+Element element_of(ir::DType type);
+// f32 (or another type) of this shape in this layout. Rank 0 becomes [1]. Needs at most 12 axes.
 dnnl::memory::desc descriptor(const ir::Shape& shape, const Layout& layout,
                               Element element = Element::f32);
 dnnl::memory::desc any_layout(const ir::Shape& shape, Element element = Element::f32);
-// Of an operand of f32 or bf16.
+// Of an operand of f32, bf16, i8 or u8.
 dnnl::memory::desc descriptor_of(const Operand& operand);
 // The layout a descriptor means; unsupported for those with other blocks than the channels'.
 base::Result<Layout> layout_of(const dnnl::memory::desc& descriptor);
+
+// The scales of a sum of products of integers.
+std::vector<float> scales_of(const Lowering& lowering);
+// The post-operations of a kernel that writes its result in this form.
+dnnl::post_ops with_rounding(dnnl::post_ops ops, const Lowering& target);
 
 // unsupported for the library's reference kernels, which are hundreds of times slower.
 base::Status reject_reference(const std::string& implementation);

@@ -205,13 +205,14 @@ Operand PlanBuilder::in_layout(ir::NodeId id, const Layout& layout) {
   return target;
 }
 
-// The value in its own type. A value that exists only in bf16 is widened on the first such request.
+// The value in its own type. A value that exists only in another form is widened on the first such
+// request.
 const Operand& PlanBuilder::home(ir::NodeId id) {
   std::vector<Operand>& homes = homes_[id.index()];
   if (homes.empty()) {
-    const Operand source = rounded_[id.index()].front();
+    const auto [source, scale] = rounded_[id.index()].front();
     const Operand target = temporary(node(id).type, source.layout);
-    const base::Status widened = add_rounding(*this, source, target);
+    const base::Status widened = add_rounding(*this, source, target, scale);
     EGRET_CHECK(widened.ok(), "the layout is dense");
     set_home(id, target);
   }
@@ -220,30 +221,39 @@ const Operand& PlanBuilder::home(ir::NodeId id) {
 
 // Rounding and change of layout are one step if the source is dense; constants are rounded at once,
 // while planning.
-Operand PlanBuilder::in_bf16(ir::NodeId id, const Layout& layout) {
-  const ir::TensorType type(ir::DType::kBF16, node(id).type.shape());
-  for (const Operand& operand : rounded_[id.index()]) {
+Operand PlanBuilder::rounded(ir::NodeId id, const Layout& layout, const Lowering& how) {
+  const ir::TensorType type(element_of(how), node(id).type.shape());
+  const float scale = how.form == OperandForm::kI8 ? how.scale : 1;
+  const auto is_of_form = [&](const Rounded& one) {
+    return one.operand.type.dtype == type.dtype && one.scale == scale;
+  };
+  const Operand* other = nullptr;  // in another layout
+  for (const Rounded& one : rounded_[id.index()]) {
+    const Operand& operand = one.operand;
+    if (!is_of_form(one)) continue;
     if (same_layout(operand.layout, layout, operand.shape()))
       return {operand.buffer, operand.offset, type, layout};
+    other = &operand;
   }
   Operand target;
   if (weights_data(place(id)) != nullptr) {
     const Operand source = in_layout(id, layout);
-    target =
-        weights(ir::Tensor(ir::DType::kBF16, ir::Shape{span_elements(layout, source.shape())}));
+    target = weights(ir::Tensor(type.dtype, ir::Shape{span_elements(layout, source.shape())}));
     target.type = type;
     target.layout = layout;
-    const base::Status rounded = round_now(*this, source, target);
+    const base::Status rounded = round_now(*this, source, target, scale);
     EGRET_CHECK(rounded.ok(), "rounding does not fail");
   } else {
     target = temporary(type, layout);
     const Operand* there = find_home(id, layout);
-    if (!add_rounding(*this, there != nullptr ? *there : place(id), target).ok()) {
-      const base::Status rounded = add_rounding(*this, in_layout(id, layout), target);
+    const bool has_other = there == nullptr && other != nullptr;
+    const Operand source = has_other ? *other : there != nullptr ? *there : home(id);
+    if (!add_rounding(*this, source, target, scale).ok()) {
+      const base::Status rounded = add_rounding(*this, in_layout(id, layout), target, scale);
       EGRET_CHECK(rounded.ok(), "the layout is dense");
     }
   }
-  add_place(rounded_[id.index()], id, target);
+  add_rounded(id, {target, scale});
   return target;
 }
 
@@ -281,22 +291,27 @@ Operand PlanBuilder::output(ir::NodeId id, const Layout& layout) {
   return operand;
 }
 
-Operand PlanBuilder::bf16_output(ir::NodeId id, const Layout& layout) {
-  const Operand operand =
-      temporary(ir::TensorType(ir::DType::kBF16, node(id).type.shape()), layout);
-  add_place(rounded_[id.index()], id, operand);
+Operand PlanBuilder::rounded_output(ir::NodeId id, const Layout& layout) {
+  const Lowering& how = written_as[id.index()];
+  const Operand operand = temporary(ir::TensorType(element_of(how), node(id).type.shape()), layout);
+  add_rounded(id, {operand, how.form == OperandForm::kI8 ? how.scale : 1});
   return operand;
 }
 
 void PlanBuilder::set_home(ir::NodeId id, const Operand& operand) {
-  add_place(homes_[id.index()], id, operand);
+  homes_[id.index()].push_back(operand);
+  count_reads_of(id, operand);
 }
 
 // Each new place can serve all reads that are left, so its buffer has as many pending ones. end()
 // discounts every place.
-void PlanBuilder::add_place(std::vector<Operand>& places, ir::NodeId id, const Operand& operand) {
-  places.push_back(operand);
+void PlanBuilder::count_reads_of(ir::NodeId id, const Operand& operand) {
   buffers_[outermost(operand.buffer).index()].pending += reads_left_[id.index()];
+}
+
+void PlanBuilder::add_rounded(ir::NodeId id, const Rounded& rounded) {
+  rounded_[id.index()].push_back(rounded);
+  count_reads_of(id, rounded.operand);
 }
 
 Operand PlanBuilder::bytes(std::int64_t size) {

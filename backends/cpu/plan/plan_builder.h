@@ -24,6 +24,7 @@
 #include "backends/cpu/plan/layout.h"
 #include "backends/cpu/plan/step.h"
 #include "backends/cpu/plan/winograd.h"
+#include "backends/low_precision.h"
 #include "base/status.h"
 #include "ir/graph/graph.h"
 
@@ -69,8 +70,14 @@ class PlanBuilder {
   bool least_scratch = false;
   bool may_take_winograd() const { return options_.blocked && !least_scratch; }
   WinogradBudget winograd_budget;  // of the graph
-  // Values that are written in bf16, by node (rounding.h); set once, empty: none.
-  std::vector<bool> values_in_bf16{};
+  // How contractions read their operands, by node (PreparedGraph::lowerings), and the forms in
+  // which values are written (rounding.h); set once, empty: all in f32.
+  std::vector<Lowering> lowerings{};
+  // The form to which the graph itself rounds a contraction's operands.
+  OperandForm given_form(ir::NodeId contraction) const {
+    return lowerings.empty() ? OperandForm::kF32 : lowerings[contraction.index()].form;
+  }
+  std::vector<Lowering> written_as{};
 
   // Groups are built in order, between begin() and end(); reads are counted from `groups`.
   void count_reads(std::span<const Group> groups);
@@ -83,28 +90,30 @@ class PlanBuilder {
 
   // Where values lie.
   bool is_constant(ir::NodeId id) const;
-  // The f32 value; widened if it was written only in bf16.
+  // The f32 value; widened if it was written only in another form.
   const Operand& home(ir::NodeId id);
   bool has_home(ir::NodeId id) const {
     return !homes_[id.index()].empty() || !rounded_[id.index()].empty();
   }
-  // As home(), but possibly in bf16.
+  // As home(), but possibly in another form.
   const Operand& place(ir::NodeId id) const {
-    return homes_[id.index()].empty() ? rounded_[id.index()].front() : homes_[id.index()].front();
+    return homes_[id.index()].empty() ? rounded_[id.index()].front().operand
+                                      : homes_[id.index()].front();
   }
   // The value in this layout. Adds a copy step if it does not exist in it yet.
   Operand in_layout(ir::NodeId id, const Layout& layout);
   Operand in_row_major(ir::NodeId id);
   const Operand* find_home(ir::NodeId id, const Layout& layout) const;
-  // The f32 value rounded to bf16, in this dense layout. Adds a rounding step if no kernel has
-  // asked for it before.
-  Operand in_bf16(ir::NodeId id, const Layout& layout);
+  // The f32 value rounded to bf16 or integers, in this dense layout. Adds a rounding step if no
+  // kernel has asked for it before.
+  Operand rounded(ir::NodeId id, const Layout& layout, const Lowering& how);
   // Whether the group being built is the last reader of everything in the operand's buffer.
   bool may_overwrite(ir::NodeId id, const Operand& operand) const;
 
   // Memory.
   Operand output(ir::NodeId id, const Layout& layout);  // of the value of `id`
-  Operand bf16_output(ir::NodeId id, const Layout& layout);
+  // The same in the form that written_as says.
+  Operand rounded_output(ir::NodeId id, const Layout& layout);
   void set_home(ir::NodeId id, const Operand& operand);  // the value is already there
   Operand temporary(const ir::TensorType& type, const Layout& layout);
   Operand bytes(std::int64_t size);  // raw scratch space
@@ -160,13 +169,18 @@ class PlanBuilder {
   void touch(const Operand& operand, int step);
   void release_unread(const Group& built);
   void place_outputs();
-  // Of all operands that hold the node's value, in f32 and bf16.
+  struct Rounded {
+    Operand operand;
+    float scale = 1;  // of integers
+  };
+  // Of all operands that hold the node's value, in any form.
   template <typename Body>
   void for_each_place(ir::NodeId id, const Body& body) {
     for (const Operand& operand : homes_[id.index()]) body(operand);
-    for (const Operand& operand : rounded_[id.index()]) body(operand);
+    for (const Rounded& rounded : rounded_[id.index()]) body(rounded.operand);
   }
-  void add_place(std::vector<Operand>& places, ir::NodeId id, const Operand& operand);
+  void count_reads_of(ir::NodeId id, const Operand& operand);
+  void add_rounded(ir::NodeId id, const Rounded& rounded);
 
   const ir::Graph& graph_;
   std::vector<ir::Tensor> constants_;  // by node, until count_reads() makes them buffers
@@ -175,7 +189,7 @@ class PlanBuilder {
   std::vector<Buffer> buffers_;
   std::size_t settled_ = 0;                    // number of buffers after the last group
   std::vector<std::vector<Operand>> homes_;    // by node
-  std::vector<std::vector<Operand>> rounded_;  // the same in bf16
+  std::vector<std::vector<Rounded>> rounded_;  // the same in bf16 and integers
   std::vector<int> reads_left_;                // by node
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<PlanReport::Kernel> notes_;  // one a step; node labels of the graph being built

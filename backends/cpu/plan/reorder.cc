@@ -7,11 +7,13 @@
 
 namespace egret::backends::cpu {
 
-base::Status add_onednn_reorder(PlanBuilder& builder, const Operand& source,
-                                const Operand& target) {
+base::Status add_onednn_reorder(PlanBuilder& builder, const Operand& source, const Operand& target,
+                                float factor) {
   const dnnl::memory::desc from = descriptor_of(source);
   const dnnl::memory::desc to = descriptor_of(target);
-  const dnnl::reorder::primitive_desc pd(onednn_engine(), from, onednn_engine(), to);
+  dnnl::primitive_attr attr;
+  if (factor != 1) attr.set_output_scales(0, {factor});
+  const dnnl::reorder::primitive_desc pd(onednn_engine(), from, onednn_engine(), to, attr);
   const std::string implementation = pd.impl_info_str();
   EGRET_RETURN_IF_ERROR(reject_reference(implementation));
   if (implementation.find("any") != std::string::npos)

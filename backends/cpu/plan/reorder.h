@@ -13,8 +13,10 @@ class PlanBuilder;
 // generic copy for views and other element types.
 void add_reorder(PlanBuilder& builder, const Operand& source, const Operand& target);
 
-// Adds oneDNN's reorder between operands of f32 or bf16, in any layouts that it can describe.
+// Adds oneDNN's reorder between operands of f32, bf16 or 8-bit integers, in any layouts that it can
+// describe. Values are multiplied by `factor`.
 // Errors: unsupported where it has no optimized kernel. Throws as oneDNN does (guarded()).
-base::Status add_onednn_reorder(PlanBuilder& builder, const Operand& source, const Operand& target);
+base::Status add_onednn_reorder(PlanBuilder& builder, const Operand& source, const Operand& target,
+                                float factor = 1);
 
 }  // namespace egret::backends::cpu

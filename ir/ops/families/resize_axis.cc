@@ -129,4 +129,20 @@ base::Result<ResizeSamples> resize_plan(const ResizeAxis& a) {
   return plan;
 }
 
+base::Result<ResizeSamples> resize_plan(const Attrs& attrs, std::int64_t in_size) {
+  const std::int64_t out_size = attrs.integer("size");
+  const double scale = attrs.real("scale");
+  return resize_plan(
+      {.in_size = in_size,
+       .out_size = out_size,
+       .scale = scale != 0 ? scale : static_cast<double>(out_size) / static_cast<double>(in_size),
+       .mode = attrs.text("mode"),
+       .coordinates = attrs.text("coordinates"),
+       .nearest = attrs.text("nearest"),
+       .cubic_coefficient = attrs.real("cubic_coefficient"),
+       .exclude_outside = attrs.integer("exclude_outside") != 0,
+       .roi_start = attrs.real("roi_start"),
+       .roi_end = attrs.real("roi_end")});
+}
+
 }  // namespace egret::ir

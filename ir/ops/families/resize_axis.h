@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "ir/core/attributes.h"
 
 namespace egret::ir {
 
@@ -38,5 +39,8 @@ struct ResizeSamples {
 // O(out_size). Errors: bad_input for unknown modes, an empty input, and more than some millions of
 // output elements.
 base::Result<ResizeSamples> resize_plan(const ResizeAxis& axis);
+// That of the operator `resize` with these attributes, for an axis of `in_size` elements. The new
+// size is known.
+base::Result<ResizeSamples> resize_plan(const Attrs& attrs, std::int64_t in_size);
 
 }  // namespace egret::ir

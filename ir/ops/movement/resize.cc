@@ -29,18 +29,7 @@ Value build(Body& b) {
   const Index in_size = type.dims[static_cast<std::size_t>(axis)];
   if (!in_size.is_constant() || !b.attrs().size("size").is_constant())
     return resize_open_axis(b, static_cast<int>(axis));
-  const auto in = static_cast<double>(in_size.constant());
-  const auto out = static_cast<double>(b.integer("size"));
-  const auto plan = resize_plan({.in_size = in_size.constant(),
-                                 .out_size = b.integer("size"),
-                                 .scale = b.real("scale") != 0 ? b.real("scale") : out / in,
-                                 .mode = b.text("mode"),
-                                 .coordinates = b.text("coordinates"),
-                                 .nearest = b.text("nearest"),
-                                 .cubic_coefficient = b.real("cubic_coefficient"),
-                                 .exclude_outside = b.flag("exclude_outside"),
-                                 .roi_start = b.real("roi_start"),
-                                 .roi_end = b.real("roi_end")});
+  const auto plan = resize_plan(b.attrs(), in_size.constant());
   if (!plan.ok()) return b.fail(plan.status().message());
   if (!is_float(type.dtype) && plan->taps.size() > 1) {
     return b.fail("mode " + b.text("mode") + " needs real elements, not " + to_string(type));

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/codegen/contractions/contraction_text.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace egret::backends::codegen {
+
+std::string text_of(std::int64_t value) { return std::to_string(value); }
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t equal_part(std::int64_t total, std::int64_t most) {
+  return ceil_div(total, ceil_div(total, std::max<std::int64_t>(most, 1)));
+}
+
+std::string term_type(ir::DType sum, bool in_double) {
+  if (sum == ir::DType::kF64) return in_double ? "double" : "float";
+  return ir::byte_size(sum) > 4 ? "u64" : "unsigned int";
+}
+
+bool is_plain_read(const ContractionForm::Part& part, std::span<const ir::TensorType> inputs,
+                   const std::string& type, int element) {
+  const ir::NestNode& root = part.nest.node(part.nest.root);
+  if (root.op != ir::ExprOp::kRead || !root.checked.empty()) return false;
+  const bool variables = std::ranges::all_of(root.form.parts, [&](const auto& each) {
+    return part.nest.symbol(each.symbol).kind == ir::IndexSymbol::Kind::kVariable;
+  });
+  const ir::DType stored = inputs[static_cast<std::size_t>(root.input)].dtype;
+  const bool same = ir::is_float(stored)
+                        ? element_type(stored) == type
+                        : static_cast<int>(ir::byte_size(stored)) == element && !root.is_real();
+  return variables && same;
+}
+
+std::string digit(const std::string& flat, std::int64_t below, std::int64_t extent, bool first) {
+  std::string text = below == 1 ? flat : flat + " / " + text_of(below);
+  if (!first) text = "(" + text + ") % " + text_of(extent);
+  return text;
+}
+
+Writer::GivenLoop numbered_loop(const ir::LoopNest& nest, const std::vector<int>& symbols,
+                                const std::string& prefix, const std::string& flat,
+                                std::string header, double times) {
+  Writer::GivenLoop loop{.header = std::move(header), .times = times};
+  std::int64_t below = 1;
+  for (std::size_t i = symbols.size(); i-- > 0;) {
+    const std::int64_t extent = nest.extent(symbols[i]);
+    const std::string name = prefix + text_of(symbols[i]);
+    loop.lines.push_back("const i64 " + name + " = " + digit(flat, below, extent, i == 0) + ";");
+    loop.symbols.emplace_back(symbols[i], name);
+    below *= extent;
+  }
+  return loop;
+}
+
+}  // namespace egret::backends::codegen

@@ -1,0 +1,15 @@
+# Writes OUTPUT, a C++ source that holds the system files of DIRECTORY by name.
+#   cmake -DDIRECTORY=parallel/data/systems -DOUTPUT=system_presets.cc -P cmake/embed_systems.cmake
+file(GLOB files ${DIRECTORY}/*.toml)
+list(SORT files)
+set(text "// Generated from parallel/data/systems by cmake/embed_systems.cmake.\n")
+string(APPEND text "#include \"parallel/system/system.h\"\n\nnamespace egret::parallel {\n\nnamespace {\n\n")
+string(APPEND text "constexpr SystemPreset kPresets[] = {\n")
+foreach(file ${files})
+  get_filename_component(name ${file} NAME_WLE)
+  file(READ ${file} content)
+  string(APPEND text "    {\"${name}\", R\"egret(${content})egret\"},\n")
+endforeach()
+string(APPEND text "};\n\n}  // namespace\n\n")
+string(APPEND text "std::span<const SystemPreset> system_presets() { return kPresets; }\n\n}  // namespace egret::parallel\n")
+file(WRITE ${OUTPUT} "${text}")

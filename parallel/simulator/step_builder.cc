@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/simulator/step_builder.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/stop.h"
+#include "parallel/transformer/training_memory.h"
+
+namespace egret::parallel {
+namespace {
+
+std::uint32_t number(StepStream stream) { return static_cast<std::uint32_t>(stream); }
+
+bool makes_weight_gradients(PassKind kind) {
+  return kind == PassKind::kBackward || kind == PassKind::kWeights;
+}
+
+const KernelTime& time_of(const StagePiece& piece, PassKind kind) {
+  switch (kind) {
+    case PassKind::kForward: return piece.forward;
+    case PassKind::kBackward: return piece.backward;
+    case PassKind::kInputs: return piece.inputs;
+    case PassKind::kWeights: return piece.weights;
+  }
+  return piece.forward;
+}
+
+StepTask task_of(const PipelinePass& pass, StepPart part) {
+  return {part, static_cast<std::int32_t>(pass.micro_batch), static_cast<std::int32_t>(pass.stage),
+          -1};
+}
+
+StepPart part_of(const PipelinePass& pass) {
+  return pass.kind == PassKind::kForward ? StepPart::kForward : StepPart::kBackward;
+}
+
+}  // namespace
+
+StepBuilder::StepBuilder(const System& system, const TrainingSetup& setup,
+                         const StepOptions& options, const PipelineSchedule& schedule)
+    : system_(system),
+      setup_(setup),
+      options_(options),
+      schedule_(schedule),
+      replicas_(options.each_replica ? setup.data : 1),
+      zero_(options.zero_stage(setup)),
+      costs_(stage_costs(system, setup, exchanges_early() || zero_ == 3)),
+      progress_(static_cast<std::size_t>(replicas_ * schedule.ranks)),
+      exchanges_(progress_.size()) {}
+
+std::int64_t StepBuilder::copies() const {
+  const std::int64_t directions = setup_.schedule == PipelineKind::kDualPipe ? 2 : 1;
+  return setup_.data * setup_.context * directions;
+}
+
+bool StepBuilder::launches_cost() const {
+  return !options_.recorded_launches && (system_.accelerator.host_seconds_per_kernel > 0 ||
+                                         system_.accelerator.host_seconds_per_collective > 0);
+}
+
+base::Result<StepProgram> StepBuilder::build() {
+  for (std::int64_t replica = 0; replica < replicas_; ++replica) {
+    for (std::int64_t rank = 0; rank < schedule_.ranks; ++rank) {
+      StepDevice& device = program_.devices.emplace_back();
+      device.replica = replica;
+      device.rank = rank;
+    }
+  }
+  add_links();
+  for (std::uint32_t device = 0; device < progress_.size(); ++device) {
+    EGRET_RETURN_IF_ERROR(add_passes(device));
+    set_fixed_memory(device);
+  }
+  deliver_messages();
+  join_replicas();
+  add_end_of_step();
+  set_link_rates();
+  return std::move(program_);
+}
+
+TaskId StepBuilder::add(SimulatedTask task, StepTask what) {
+  program_.tasks.push_back(what);
+  return program_.graph.add(std::move(task));
+}
+
+void StepBuilder::change_memory(std::uint32_t device, TaskId task, bool at_start, MemoryKind kind,
+                                double bytes) {
+  if (bytes != 0) program_.devices[device].memory.push_back({task, at_start, kind, bytes});
+}
+
+// Weights, gradients and optimizer state.
+void StepBuilder::set_fixed_memory(std::uint32_t number_of_device) {
+  StepDevice& device = program_.devices[number_of_device];
+  for (const auto& [stage, left] : progress_[number_of_device].backward_left)
+    device.parameters += costs_[static_cast<std::size_t>(stage)].parameters;
+  TrainingSetup state_setup = setup_;
+  state_setup.distributed_optimizer = zero_ >= 1;
+  const StateBytes state = state_bytes(state_setup, device.parameters);
+  const auto shares = static_cast<double>(copies());
+  // state_bytes() does not know of DualPipe's two copies.
+  const double directions = shares / static_cast<double>(setup_.data * setup_.context);
+  const auto at = [&](MemoryKind kind) -> double& {
+    return device.fixed_bytes[static_cast<std::size_t>(kind)];
+  };
+  at(MemoryKind::kWeights) = state.weights / (zero_ >= 3 ? shares : 1);
+  if (options_.forward_only) return;
+  at(MemoryKind::kGradients) = state.gradients / (zero_ >= 2 ? shares : 1);
+  at(MemoryKind::kOptimizer) =
+      options_.offload == Offload::kOptimizer ? 0 : state.optimizer / (zero_ >= 1 ? directions : 1);
+}
+
+base::Status StepBuilder::add_passes(std::uint32_t device) {
+  Progress& progress = progress_[device];
+  const auto rank = static_cast<std::size_t>(program_.devices[device].rank);
+  for (const PipelinePass& pass : schedule_.passes[rank])
+    progress.backward_left[pass.stage] += makes_weight_gradients(pass.kind) ? 1 : 0;
+  for (const PipelinePass& pass : schedule_.passes[rank]) {
+    if (base::stop_requested()) return base::limit_hit("interrupted; the simulation is incomplete");
+    if (options_.forward_only && pass.kind != PassKind::kForward) continue;
+    if (setup_.frozen && pass.kind == PassKind::kWeights) continue;
+    add_pass(device, pass);
+  }
+  if (exchanges_gradients() && !exchanges_early()) exchange_stages(device);
+  return base::ok();
+}
+
+// A pass computes its pieces one after another. The first waits for a message and, where sends
+// block, for this device's last one.
+void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
+  Progress& progress = progress_[device];
+  const StageCosts& costs = costs_[static_cast<std::size_t>(pass.stage)];
+  const StepTask what = task_of(pass, part_of(pass));
+  const bool forward = pass.kind == PassKind::kForward;
+  std::vector<TaskId> after;
+  if (!setup_.overlap_transfers && progress.sent.valid()) after.push_back(progress.sent);
+  if (options_.offload == Offload::kActivations && !forward && pass.kind != PassKind::kWeights)
+    after.push_back(fetch_activations(device, pass));
+  if (makes_weight_gradients(pass.kind)) --progress.backward_left[pass.stage];
+  Computed first, last;
+  for (std::size_t k = 0; k < costs.pieces.size(); ++k) {
+    const std::size_t index = forward ? k : costs.pieces.size() - 1 - k;
+    const StagePiece& piece = costs.pieces[index];
+    TaskId gathered;
+    if (zero_ == 3 && copies() > 1 && pass.kind != PassKind::kWeights) {
+      gathered = gather_weights(device, piece, task_of(pass, StepPart::kWeights));
+      after.push_back(gathered);
+    }
+    last = add_compute(device, time_of(piece, pass.kind), std::move(after), what);
+    after.clear();
+    if (k == 0) first = last;
+    if (gathered.valid()) {
+      change_memory(device, gathered, true, MemoryKind::kWeights, 2 * piece.parameters);
+      change_memory(device, last.last, false, MemoryKind::kWeights, -2 * piece.parameters);
+    }
+    progress.computed.push_back(last.last);
+    for (std::size_t kind = 0; kind < 3; ++kind)
+      program_.devices[device].kernel_s[kind] += time_of(piece, pass.kind).by_kind_s[kind];
+    if (exchanges_early() && makes_weight_gradients(pass.kind))
+      exchange_piece(device, pass, index, last.last);
+  }
+  progress.passes.push_back(last.last);
+  receive(device, pass, first);
+  keep_activations(device, pass, first.first, last.last);
+  send(device, pass, last.last);
+}
+
+// The host issues on its own lane; the device starts when the issue begins, and cannot end before
+// the last kernel after its issue.
+StepBuilder::Computed StepBuilder::add_compute(std::uint32_t device, const KernelTime& time,
+                                               std::vector<TaskId> after, StepTask what) {
+  Progress& progress = progress_[device];
+  SimulatedTask compute{.device = device,
+                        .stream = number(StepStream::kCompute),
+                        .effect = TaskEffect::kComputes,
+                        .work = {.seconds = time.device_s},
+                        .after = std::move(after)};
+  Computed result;
+  if (!launches_cost() || time.host_s <= 0) {
+    result.first = result.last = add(std::move(compute), what);
+    return result;
+  }
+  const StepTask issue{StepPart::kHost, what.micro_batch, what.stage, -1};
+  SimulatedTask host{
+      .device = device, .stream = number(StepStream::kHost), .work = {.seconds = time.host_s}};
+  // Blocking transfers hold the host too.
+  if (!setup_.overlap_transfers && progress.sent.valid()) host.after = {progress.sent};
+  if (progress.issued.valid()) compute.after.push_back(progress.issued);
+  result.first = add(std::move(compute), what);
+  result.issue = progress.issued = add(std::move(host), issue);
+  const TaskId launched = add({.device = device,
+                               .stream = number(StepStream::kLaunch),
+                               .work = {.seconds = std::max(0.0, time.tail_s - time.host_s)},
+                               .after = {result.issue}},
+                              issue);
+  result.last = add({.device = device, .stream = number(StepStream::kCompute), .after = {launched}},
+                    {StepPart::kJoin, what.micro_batch, what.stage, -1});
+  return result;
+}
+
+void StepBuilder::receive(std::uint32_t device, const PipelinePass& pass,
+                          const Computed& computed) {
+  const bool forward = pass.kind == PassKind::kForward;
+  if (pass.kind == PassKind::kWeights) return;
+  if (pass.stage == (forward ? 0 : schedule_.stages - 1)) return;
+  const MessageKey key{forward ? kActivation : kGradient, program_.devices[device].replica,
+                       pass.micro_batch, pass.stage + (forward ? -1 : 1)};
+  receivers_.emplace_back(computed.first, key);
+  if (!setup_.overlap_transfers && computed.issue.valid())
+    receivers_.emplace_back(computed.issue, key);
+}
+
+// Each tensor-parallel rank sends its part of the message; where the receivers need all of it, they
+// gather it (Narayanan et al., 2021, section 4.1).
+void StepBuilder::send(std::uint32_t device, const PipelinePass& pass, TaskId after) {
+  const bool forward = pass.kind == PassKind::kForward;
+  if (pass.kind == PassKind::kWeights) return;
+  if (pass.stage == (forward ? schedule_.stages - 1 : 0)) return;
+  const std::int64_t replica = program_.devices[device].replica;
+  const std::int64_t to = pass.stage + (forward ? 1 : -1);
+  const std::int64_t other = schedule_.rank_of(to, pass.micro_batch);
+  const MessageKey key{forward ? kActivation : kGradient, replica, pass.micro_batch, pass.stage};
+  const std::int64_t rank = program_.devices[device].rank;
+  if (other == rank) {
+    arrivals_[key] = after;
+    return;
+  }
+  const double whole = 2 * static_cast<double>(setup_.micro_batch) *
+                       static_cast<double>(setup_.sequence) * static_cast<double>(setup_.hidden) /
+                       static_cast<double>(setup_.context);
+  CollectiveTime time = system_.fabric.transfer(
+      whole / static_cast<double>(setup_.tensor),
+      std::abs(other - rank) * setup_.tensor * setup_.data * setup_.context);
+  if (!setup_.sequence_parallel && setup_.tensor > 1) {
+    time.latency_s +=
+        system_.fabric.collective(CollectiveKind::kAllGather, whole, {setup_.tensor, 1}).seconds();
+  }
+  StepTask what = task_of(pass, StepPart::kTransfer);
+  what.receiver = static_cast<std::int32_t>(device_of(replica, other));
+  progress_[device].sent = arrivals_[key] = add_flow(
+      device, forward ? StepStream::kSendForward : StepStream::kSendBackward, time, {after}, what);
+}
+
+void StepBuilder::deliver_messages() {
+  for (const auto& [task, key] : receivers_) {
+    const auto arrival = arrivals_.find(key);
+    EGRET_CHECK(arrival != arrivals_.end(), "a pass waits for a message that no pass sends");
+    program_.graph.add_dependency(task, arrival->second);
+  }
+}
+
+void StepBuilder::keep_activations(std::uint32_t device, const PipelinePass& pass, TaskId first,
+                                   TaskId last) {
+  const StageCosts& costs = costs_[static_cast<std::size_t>(pass.stage)];
+  const bool forward = pass.kind == PassKind::kForward;
+  if (options_.forward_only) {
+    const double layer = whole_layer_activation_bytes(setup_);
+    change_memory(device, first, true, MemoryKind::kWorkspace, layer);
+    change_memory(device, last, false, MemoryKind::kWorkspace, -layer);
+    return;
+  }
+  if (forward) {
+    change_memory(device, first, true, MemoryKind::kActivations, costs.kept_bytes);
+    if (options_.offload != Offload::kActivations) return;
+    const TaskId copy =
+        add_copy(device, true, costs.kept_bytes, {last}, task_of(pass, StepPart::kOffload));
+    progress_[device].offloaded[{pass.stage, pass.micro_batch}] = copy;
+    return change_memory(device, copy, false, MemoryKind::kActivations, -costs.kept_bytes);
+  }
+  if (pass.kind != PassKind::kWeights) {
+    change_memory(device, first, true, MemoryKind::kWorkspace, costs.workspace_bytes);
+    change_memory(device, last, false, MemoryKind::kWorkspace, -costs.workspace_bytes);
+  }
+  if (makes_weight_gradients(pass.kind) || (setup_.frozen && pass.kind == PassKind::kInputs))
+    change_memory(device, last, false, MemoryKind::kActivations, -costs.kept_bytes);
+}
+
+base::Result<StepProgram> make_step_program(const System& system, const TrainingSetup& setup,
+                                            const StepOptions& options) {
+  EGRET_RETURN_IF_ERROR(setup.check());
+  EGRET_RETURN_IF_ERROR(options.check(setup));
+  const double pieces = static_cast<double>(
+      options.zero_stage(setup) == 3 || setup.overlap_gradients ? setup.layers : setup.chunks());
+  const double tasks = pieces * static_cast<double>(setup.micro_batches()) *
+                       static_cast<double>(options.each_replica ? setup.data : 1) * 8;
+  if (tasks > static_cast<double>(kMostStepTasks)) {
+    return base::limit_hit("the step has more than " + std::to_string(kMostStepTasks) +
+                           " tasks; larger micro-batches make fewer");
+  }
+  EGRET_ASSIGN_OR_RETURN(const PipelineSchedule schedule,
+                         pipeline_schedule(setup.schedule, setup.pipeline, setup.virtual_stages,
+                                           setup.micro_batches()));
+  return StepBuilder(system, setup, options, schedule).build();
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links, exchanges of gradients and weights, copies to the host, and the end of the step.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "parallel/simulator/step_builder.h"
+#include "parallel/transformer/transformer_kernels.h"
+
+namespace egret::parallel {
+namespace {
+
+std::uint32_t number(StepStream stream) { return static_cast<std::uint32_t>(stream); }
+
+constexpr StepTask kOfStep(StepPart part) { return {part, -1, -1, -1}; }
+
+}  // namespace
+
+// For each device: out and in of each tier, then to and from the host.
+void StepBuilder::add_links() {
+  for (std::size_t device = 0; device < progress_.size(); ++device) {
+    const std::string name = "device " + std::to_string(device) + " ";
+    const auto add_pair = [&](const std::string& out, const std::string& in, double rate) {
+      for (const std::string& end : {out, in}) {
+        program_.graph.add_link(rate);
+        program_.link_names.push_back(name + end);
+      }
+    };
+    for (const Tier& tier : system_.fabric.tiers)
+      add_pair(tier.name + " out", tier.name + " in", 1);
+    add_pair("to host", "from host", options_.host_bandwidth);
+  }
+}
+
+// A link is as fast as the fastest flow over it can be.
+void StepBuilder::set_link_rates() {
+  for (const SimulatedTask& task : program_.graph.tasks()) {
+    for (const LinkId link : task.links) {
+      double& rate = program_.graph.links()[link.index()];
+      rate = std::max(rate, task.work.most_bytes_per_second);
+    }
+  }
+}
+
+TaskId StepBuilder::add_flow(std::uint32_t device, StepStream stream, const CollectiveTime& time,
+                             std::vector<TaskId> after, StepTask what) {
+  const std::size_t per_device = 2 * (system_.fabric.tiers.size() + 1);
+  const std::size_t to = what.receiver >= 0 ? static_cast<std::size_t>(what.receiver) : device;
+  // Members of a domain share the bytes that it sends, so each has its part at its part of the
+  // rate.
+  return add({.device = device,
+              .stream = number(stream),
+              .effect = TaskEffect::kCommunicates,
+              .work = {.seconds = time.latency_s,
+                       .bytes = time.wire_bytes / time.lenders,
+                       .most_bytes_per_second = time.bytes_per_second / time.lenders},
+              .links = {LinkId(device * per_device + 2 * time.tier),
+                        LinkId(to * per_device + 2 * time.tier + 1)},
+              .after = std::move(after)},
+             what);
+}
+
+TaskId StepBuilder::add_copy(std::uint32_t device, bool to_host, double bytes,
+                             std::vector<TaskId> after, StepTask what) {
+  const std::size_t per_device = 2 * (system_.fabric.tiers.size() + 1);
+  const std::size_t link = (device + 1) * per_device - (to_host ? 2 : 1);
+  return add({.device = device,
+              .stream = number(to_host ? StepStream::kCopyOut : StepStream::kCopyIn),
+              .effect = TaskEffect::kCommunicates,
+              .work = {.bytes = bytes, .most_bytes_per_second = options_.host_bandwidth},
+              .links = {LinkId(link)},
+              .after = std::move(after)},
+             what);
+}
+
+// The weights of a piece, at most `prefetch` pieces before they are needed.
+TaskId StepBuilder::gather_weights(std::uint32_t device, const StagePiece& piece, StepTask what) {
+  const std::vector<TaskId>& computed = progress_[device].computed;
+  const auto ahead = static_cast<std::size_t>(options_.prefetch);
+  std::vector<TaskId> after;
+  if (computed.size() > ahead) after.push_back(computed[computed.size() - 1 - ahead]);
+  const CollectiveTime time =
+      system_.fabric.collective(CollectiveKind::kAllGather, 2 * piece.parameters, data_group());
+  return add_flow(device, StepStream::kGather, time, std::move(after), what);
+}
+
+// The copy back begins when the pass before the one before has ended.
+TaskId StepBuilder::fetch_activations(std::uint32_t device, const PipelinePass& pass) {
+  const Progress& progress = progress_[device];
+  std::vector<TaskId> after = {progress.offloaded.at({pass.stage, pass.micro_batch})};
+  if (progress.passes.size() > 1) after.push_back(progress.passes[progress.passes.size() - 2]);
+  const double bytes = costs_[static_cast<std::size_t>(pass.stage)].kept_bytes;
+  const TaskId copy = add_copy(device, false, bytes, std::move(after),
+                               {StepPart::kOffload, static_cast<std::int32_t>(pass.micro_batch),
+                                static_cast<std::int32_t>(pass.stage), -1});
+  change_memory(device, copy, true, MemoryKind::kActivations, bytes);
+  return copy;
+}
+
+void StepBuilder::exchange_piece(std::uint32_t device, const PipelinePass& pass, std::size_t piece,
+                                 TaskId after) {
+  const bool last = progress_[device].backward_left.at(pass.stage) == 0;
+  if (zero_ < 2 && !last) return;
+  const double bytes = static_cast<double>(setup_.gradient_bytes) *
+                       costs_[static_cast<std::size_t>(pass.stage)].pieces[piece].parameters;
+  const CollectiveTime time = system_.fabric.collective(
+      zero_ >= 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce, bytes,
+      data_group());
+  const auto stage = static_cast<std::int32_t>(pass.stage);
+  // Of each micro-batch under ZeRO-2. Directions of DualPipe have micro-batches of their own.
+  const std::int64_t micro =
+      pass.micro_batch %
+      std::max<std::int64_t>(
+          1, schedule_.micro_batches / (schedule_.kind == PipelineKind::kDualPipe ? 2 : 1));
+  const auto of = static_cast<std::int32_t>(zero_ >= 2 ? micro : -1);
+  const TaskId flow =
+      add_flow(device, StepStream::kExchange, time, {after}, {StepPart::kGradients, of, stage, -1});
+  exchanges_[device].push_back({pass.stage, piece, of, flow, after});
+  progress_[device].exchanged.push_back(flow);
+}
+
+void StepBuilder::exchange_stages(std::uint32_t device) {
+  Progress& progress = progress_[device];
+  for (const auto& [stage, left] : progress.backward_left) {
+    const double bytes = static_cast<double>(setup_.gradient_bytes) *
+                         costs_[static_cast<std::size_t>(stage)].parameters;
+    const CollectiveTime time = system_.fabric.collective(
+        zero_ >= 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce, bytes,
+        data_group());
+    const TaskId ready = progress.passes.back();
+    const TaskId flow = add_flow(device, StepStream::kExchange, time, {ready},
+                                 {StepPart::kGradients, -1, static_cast<std::int32_t>(stage), -1});
+    exchanges_[device].push_back({stage, 0, -1, flow, ready});
+    progress.exchanged.push_back(flow);
+  }
+}
+
+// An exchange begins when all devices that take part have their gradients.
+void StepBuilder::join_replicas() {
+  if (replicas_ == 1 && schedule_.kind != PipelineKind::kDualPipe) return;
+  std::map<std::tuple<std::int64_t, std::size_t, std::int32_t>, TaskId> joins;
+  for (std::uint32_t device = 0; device < exchanges_.size(); ++device) {
+    for (const Exchange& exchange : exchanges_[device]) {
+      const std::tuple key(exchange.stage, exchange.piece, exchange.micro_batch);
+      TaskId& join = joins[key];
+      if (!join.valid()) {
+        // On a lane of its own: joins do not wait for each other.
+        join = add(
+            {.device = device,
+             .stream = number(StepStream::kJoin) + static_cast<std::uint32_t>(joins.size())},
+            {StepPart::kJoin, exchange.micro_batch, static_cast<std::int32_t>(exchange.stage), -1});
+      }
+      program_.graph.add_dependency(join, exchange.ready);
+      program_.graph.add_dependency(exchange.flow, join);
+    }
+  }
+}
+
+// The first and the last stage hold the same weights of the embedding and add their gradients.
+TaskId StepBuilder::exchange_embedding(std::int64_t replica) {
+  const std::int64_t ranks = schedule_.ranks;
+  const double bytes =
+      static_cast<double>(setup_.gradient_bytes) * costs_.back().embedding_parameters;
+  const std::uint32_t first = device_of(replica, 0), last = device_of(replica, ranks - 1);
+  std::vector<TaskId> after;
+  for (const std::uint32_t device : {first, last}) {
+    const Progress& progress = progress_[device];
+    after.push_back(progress.exchanged.empty() ? progress.passes.back()
+                                               : progress.exchanged.back());
+  }
+  const CollectiveTime time =
+      system_.fabric.transfer(bytes, (ranks - 1) * setup_.tensor * setup_.data * setup_.context);
+  StepTask what = kOfStep(StepPart::kGradients);
+  for (const auto& [from, to] : {std::pair(first, last), std::pair(last, first)}) {
+    what.receiver = static_cast<std::int32_t>(to);
+    const TaskId flow = add_flow(from, StepStream::kExchange, time, after, what);
+    progress_[from].exchanged.push_back(flow);
+  }
+  return after.back();
+}
+
+// All ranks agree on the norm of the gradients; then each updates its weights.
+void StepBuilder::add_end_of_step() {
+  if (options_.forward_only) return;
+  std::vector<TaskId> after;
+  for (std::int64_t replica = 0; replica < replicas_; ++replica) {
+    // DualPipe's ranks hold both ends already.
+    if (trains() && schedule_.ranks > 1 && costs_.back().embedding_parameters > 0 &&
+        schedule_.kind != PipelineKind::kDualPipe) {
+      exchange_embedding(replica);
+    }
+  }
+  for (const Progress& progress : progress_) {
+    after.push_back(progress.passes.back());
+    after.insert(after.end(), progress.exchanged.begin(), progress.exchanged.end());
+  }
+  const TaskId all = add({.device = 0, .stream = number(StepStream::kJoin), .after = after},
+                         kOfStep(StepPart::kJoin));
+  for (std::uint32_t device = 0; device < progress_.size(); ++device) add_optimizer(device, all);
+}
+
+void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
+  const double shares = zero_ >= 1 ? static_cast<double>(copies()) : 1;
+  const double parameters = program_.devices[device].parameters / shares;
+  TaskId before = ready;
+  if (trains() && setup_.devices() > 1) {
+    const CollectiveTime norm =
+        system_.fabric.collective(CollectiveKind::kAllReduce, 4, {setup_.devices(), 1});
+    before = add({.device = device,
+                  .stream = number(StepStream::kExchange),
+                  .effect = TaskEffect::kCommunicates,
+                  .work = {.seconds = norm.seconds()},
+                  .after = {before}},
+                 kOfStep(StepPart::kGradients));
+  }
+  if (const double host_s = system_.accelerator.host_seconds_per_step; host_s > 0) {
+    before = add({.device = device,
+                  .stream = number(StepStream::kHost),
+                  .work = {.seconds = host_s},
+                  .after = {before}},
+                 kOfStep(StepPart::kHost));
+    progress_[device].issued = before;
+  }
+  if (!trains()) return;
+  const StepTask copies_state = kOfStep(StepPart::kOffload);
+  if (options_.offload == Offload::kOptimizer) {
+    const auto gradient = static_cast<double>(setup_.gradient_bytes);
+    before = add_copy(device, true, gradient * parameters, {before}, copies_state);
+    // Reads the gradient, the master weight and two moments; writes the latter and the weight.
+    before = add({.device = device,
+                  .stream = number(StepStream::kHost),
+                  .work = {.seconds = parameters * (gradient + 12 + 12 + 2) /
+                                      options_.host_memory_bandwidth},
+                  .after = {before}},
+                 kOfStep(StepPart::kHost));
+    before = add_copy(device, false, 2 * parameters, {before}, copies_state);
+  } else {
+    const KernelTime time = optimizer_step(system_, setup_, parameters).time();
+    before = add_compute(device, time, {before}, kOfStep(StepPart::kOptimizer)).last;
+  }
+  if (shares > 1 && zero_ < 3) {
+    const CollectiveTime time = system_.fabric.collective(
+        CollectiveKind::kAllGather, 2 * program_.devices[device].parameters, data_group());
+    add_flow(device, StepStream::kExchange, time, {before}, kOfStep(StepPart::kWeights));
+  }
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/simulator/step_options.h"
+
+namespace egret::parallel {
+
+const base::OptionTable<StepOptions>& StepOptions::table() {
+  using S = StepOptions;
+  static const base::OptionTable<S> rows{
+      "simulate-step",
+      {{"forward-only", &S::forward_only, "Only forward passes, as in inference"},
+       {"zero", &S::zero,
+        "What data-parallel ranks divide: 1 the optimizer's state, 2 also gradients, 3 also "
+        "weights",
+        base::range(0, 3)},
+       {"prefetch", &S::prefetch, "Layers whose weights are gathered ahead with --zero 3",
+        base::range(0, 1e6)},
+       {"offload", &S::offload, "What is kept in the memory of the host",
+        base::one_of({"none", "activations", "optimizer"})},
+       {"host-bandwidth", &S::host_bandwidth,
+        "Bytes a second between a device and its host, in each direction", base::range(1, 1e15)},
+       {"host-memory-bandwidth", &S::host_memory_bandwidth,
+        "Bytes a second at which the host updates a device's part of the weights",
+        base::range(1, 1e15)},
+       {"recorded-launches", &S::recorded_launches,
+        "Kernels are launched from recorded graphs, which costs the host no time"},
+       {"fragmentation", &S::fragmentation,
+        "Part of activations and workspace that the allocator loses", base::range(0, 10)},
+       {"each-replica", &S::each_replica,
+        "Simulate each data-parallel replica; otherwise one stands for all"},
+       {"jitter", &S::jitter, "Standard deviation of the time of a pass, relative to its mean",
+        base::range(0, 1)},
+       {"straggler-share", &S::straggler_share, "Share of the devices that are slow",
+        base::range(0, 1)},
+       {"straggler-slowdown", &S::straggler_slowdown, "Time of a slow device relative to others",
+        base::range(1, 100)},
+       {"trials", &S::trials, "Simulate so many random steps and report their distribution",
+        base::range(0, 1e6)},
+       {"trial-seed", &S::seed, "Seed of the random steps", base::range(0, 1e15)}}};
+  return rows;
+}
+
+base::Status StepOptions::check(const TrainingSetup& setup) const {
+  if (zero > 0 && setup.frozen) return base::usage_error("--zero cannot be combined with --frozen");
+  if (zero > 0 && forward_only)
+    return base::usage_error("--zero cannot be combined with --forward-only");
+  if (offload != Offload::kNone && forward_only)
+    return base::usage_error("--offload cannot be combined with --forward-only");
+  if (setup.schedule == PipelineKind::kDualPipe && forward_only)
+    return base::usage_error("--schedule dualpipe cannot be combined with --forward-only");
+  if (offload == Offload::kOptimizer && setup.frozen)
+    return base::usage_error("--offload optimizer cannot be combined with --frozen");
+  if ((jitter > 0 || straggler_share > 0) && trials == 0)
+    return base::usage_error("--jitter and --straggler-share need --trials");
+  return base::ok();
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choices of a simulated step beside those of Megatron (parallel/transformer/training_setup.h).
+#pragma once
+
+#include <cstdint>
+
+#include "base/options/option_table.h"
+#include "base/status.h"
+#include "parallel/transformer/training_setup.h"
+
+namespace egret::parallel {
+
+enum class Offload : unsigned char { kNone, kActivations, kOptimizer };
+
+struct StepOptions {
+  bool forward_only = false;
+  std::int64_t zero = 0;  // 1: optimizer state, 2: gradients too, 3: weights too, split
+  std::int64_t prefetch = 1;
+  Offload offload = Offload::kNone;
+  double host_bandwidth = 2.5e10;       // between device and host, in each direction
+  double host_memory_bandwidth = 1e11;  // of one device's part of the host
+  bool recorded_launches = false;
+  double fragmentation = 0.05;  // of activations and workspace
+  bool each_replica = false;
+
+  double jitter = 0;  // standard deviation of a kernel's time, relative to it
+  double straggler_share = 0;
+  double straggler_slowdown = 1.2;
+  std::int64_t trials = 0;
+  std::int64_t seed = 1;
+
+  static const base::OptionTable<StepOptions>& table();
+
+  // Errors: usage, for combinations that make no sense.
+  base::Status check(const TrainingSetup& setup) const;
+  std::int64_t zero_stage(const TrainingSetup& setup) const {
+    return setup.distributed_optimizer && zero == 0 ? 1 : zero;
+  }
+  bool samples() const { return trials > 0; }
+};
+
+}  // namespace egret::parallel

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/transformer/stage_work.h"
+
+#include "parallel/transformer/stage_costs.h"
+#include "parallel/transformer/transformer_kernels.h"
+
+namespace egret::parallel {
+
+std::vector<ChunkWork> chunk_work(const System& system, const TrainingSetup& setup) {
+  std::vector<ChunkWork> result;
+  const std::vector<std::int64_t> layers = setup.layers_of_chunks();
+  for (const StageCosts& costs : stage_costs(system, setup, /*by_layer=*/false)) {
+    const StagePiece& piece = costs.pieces.front();
+    result.push_back({.layers = layers[result.size()],
+                      .forward = piece.forward,
+                      .backward = piece.backward,
+                      .parameters = costs.parameters,
+                      .kept_bytes = costs.kept_bytes,
+                      .workspace_bytes = costs.workspace_bytes});
+  }
+  return result;
+}
+
+double boundary_bytes(const TrainingSetup& setup) {
+  return 2 * static_cast<double>(setup.micro_batch) * static_cast<double>(setup.sequence) *
+         static_cast<double>(setup.hidden) / static_cast<double>(setup.context * setup.tensor);
+}
+
+double boundary_s(const System& system, const TrainingSetup& setup) {
+  const double bytes = boundary_bytes(setup);
+  const std::int64_t ranks = setup.devices() / setup.pipeline;
+  const double sending = system.fabric.transfer(bytes, ranks).seconds();
+  if (setup.sequence_parallel || setup.tensor == 1) return sending;
+  const double whole = bytes * static_cast<double>(setup.tensor);
+  return sending +
+         system.fabric.collective(CollectiveKind::kAllGather, whole, {setup.tensor, 1}).seconds();
+}
+
+EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double parameters) {
+  EndOfStep end;
+  end.optimizer_s = system.accelerator.host_seconds_per_step;
+  if (setup.frozen) return end;
+  const RankGroup group{setup.data * setup.context, setup.tensor};
+  const double gradients = parameters * static_cast<double>(setup.gradient_bytes);
+  const Fabric& fabric = system.fabric;
+  if (setup.distributed_optimizer) {
+    end.exchange_s = fabric.collective(CollectiveKind::kReduceScatter, gradients, group).seconds() +
+                     fabric.collective(CollectiveKind::kAllGather, 2 * parameters, group).seconds();
+  } else {
+    end.exchange_s = fabric.collective(CollectiveKind::kAllReduce, gradients, group).seconds();
+  }
+  if (!setup.untied && setup.pipeline > 1) {
+    const std::int64_t far = setup.devices() - setup.devices() / setup.pipeline;
+    end.tied_s =
+        fabric
+            .collective(CollectiveKind::kAllReduce,
+                        setup.embedding_parameters() * static_cast<double>(setup.gradient_bytes),
+                        {2, far})
+            .seconds();
+  }
+  const double shares = setup.distributed_optimizer ? static_cast<double>(group.size) : 1;
+  end.optimizer_s += optimizer_step(system, setup, parameters / shares).time().device_s;
+  return end;
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work of a training step, cut into the chunks of layers that pipeline ranks own. A simulator
+// or a closed form puts it in order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "parallel/system/system.h"
+#include "parallel/transformer/kernel_list.h"
+#include "parallel/transformer/training_setup.h"
+
+namespace egret::parallel {
+
+struct ChunkWork {
+  std::int64_t layers = 0;
+  KernelTime forward, backward;  // of one micro-batch; the backward pass with recomputation
+  double parameters = 0;         // on one device
+  double kept_bytes = 0;         // activations of one micro-batch, from forward to backward
+  double workspace_bytes = 0;    // of the backward pass, while it runs
+};
+
+// Chunk c belongs to pipeline rank c % setup.pipeline. The first holds the embedding, the last the
+// output layer. Ranks of a stage are setup.tensor x setup.context x setup.data neighbours; the
+// slowest of their accelerators counts. O(chunks x log layers).
+std::vector<ChunkWork> chunk_work(const System& system, const TrainingSetup& setup);
+
+// Bytes that a rank sends to the next chunk for one micro-batch. Tensor-parallel ranks hold copies,
+// so each sends its part, and the receivers gather them (Narayanan et al., 2021, section 4.1).
+double boundary_bytes(const TrainingSetup& setup);
+// Of that, with the gathering.
+double boundary_s(const System& system, const TrainingSetup& setup);
+
+struct EndOfStep {
+  double exchange_s = 0;   // of gradients (and of parameters, with a distributed optimizer)
+  double tied_s = 0;       // of the tied embedding's gradients between the first and last stage
+  double optimizer_s = 0;  // with the host's work once a step
+};
+// Of a pipeline rank with so many parameters. Nothing is hidden behind the backward pass here.
+EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double parameters);
+
+}  // namespace egret::parallel

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/transformer/transformer_kernels.h"
+
+#include <algorithm>
+
+namespace egret::parallel {
+namespace {
+
+constexpr double kElement = 2;  // bytes of an activation
+constexpr double kMask = 1;     // bytes of an element of a dropout mask
+
+// A product of the tensor group's region, [m, k] x [k, n].
+struct Product {
+  double m, n, k;
+};
+constexpr Product kNoProduct = {0, 0, 0};
+
+// Sizes on one device for one micro-batch.
+struct Sizes {
+  explicit Sizes(const TrainingSetup& setup)
+      : batch(static_cast<double>(setup.micro_batch)),
+        tensor(static_cast<double>(setup.tensor)),
+        hidden(static_cast<double>(setup.hidden)),
+        ffn(static_cast<double>(setup.ffn_size()) / tensor),
+        sequence(static_cast<double>(setup.sequence)),
+        queries(sequence / static_cast<double>(setup.context)),
+        tokens(batch * queries),
+        heads(static_cast<double>(setup.heads) / tensor),
+        head_size(setup.head_size()),
+        qkv(setup.qkv_factor() * hidden / tensor),
+        hidden_bytes(tokens * hidden * kElement),
+        split_bytes(setup.sequence_parallel ? hidden_bytes / tensor : hidden_bytes),
+        score_bytes(batch * heads * queries * sequence * kElement),
+        vocabulary(static_cast<double>(setup.vocabulary) / tensor) {}
+
+  double batch, tensor, hidden, ffn, sequence;
+  double queries;  // of one sequence: positions that this device computes
+  double tokens, heads, head_size;
+  double qkv;           // columns of the fused product
+  double hidden_bytes;  // of a whole activation [tokens, hidden]
+  double split_bytes;   // of the part in normalizations and dropout
+  double score_bytes;
+  double vocabulary;
+
+  Product qkv_product() const { return {tokens, qkv, hidden}; }
+  Product projection() const { return {tokens, hidden, hidden / tensor}; }
+  Product inner(const TrainingSetup& setup) const {
+    return {tokens, (setup.gated ? 2 : 1) * ffn, hidden};
+  }
+  Product outer() const { return {tokens, hidden, ffn}; }
+  Product logits() const { return {tokens, vocabulary, hidden}; }
+};
+
+RankGroup tensor_group(const TrainingSetup& setup) { return {setup.tensor, 1}; }
+
+// An exchange before or after a product. Beside it, block by block, only the first block of the
+// exchange, and what takes longer than the other blocks' products, is seen.
+void exchange(KernelList& list, const System& system, const TrainingSetup& setup, const Sizes& z,
+              std::string_view name, CollectiveKind kind, const Product& beside) {
+  if (!setup.overlap_tensor || setup.tensor == 1) {
+    list.collective(name, kind, z.hidden_bytes, tensor_group(setup));
+    return;
+  }
+  const Accelerator& device = system.accelerator;
+  const double whole =
+      system.fabric.collective(kind, z.hidden_bytes, tensor_group(setup)).seconds();
+  const double product = device.matmul_seconds(1, beside.m, beside.n, beside.k, setup.precision);
+  const double blocks = z.tensor;
+  const double later = whole * (blocks - 1) / blocks;
+  const double hidden = std::min(later, product * (blocks - 1) / blocks);
+  list.add({name, KernelKind::kCollective, whole - hidden + hidden * device.overlap_slowdown,
+            device.host_seconds_per_collective});
+}
+
+// Before a product split by columns.
+void enter_tensor_region(KernelList& list, const System& system, const TrainingSetup& setup,
+                         const Sizes& z, const Product& product) {
+  if (setup.sequence_parallel)
+    exchange(list, system, setup, z, "all-gather", CollectiveKind::kAllGather, product);
+}
+// After a product split by rows.
+void leave_tensor_region(KernelList& list, const System& system, const TrainingSetup& setup,
+                         const Sizes& z, const Product& product) {
+  const bool scatters = setup.sequence_parallel;
+  exchange(list, system, setup, z, scatters ? "reduce-scatter" : "all-reduce",
+           scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce, product);
+}
+
+// Bytes of dropout beside reading and writing: the mask.
+double dropout(const TrainingSetup& setup, double elements) {
+  return setup.no_dropout ? 0 : elements * kMask;
+}
+
+// Keys and values circulate between the context-parallel ranks behind the computation of blocks.
+void exposed_ring(KernelList& list, const System& system, const TrainingSetup& setup,
+                  const Sizes& z, double attention_s, double passes) {
+  if (setup.context == 1) return;
+  const double steps = static_cast<double>(setup.context) - 1;
+  const double block = z.tokens * (setup.qkv_factor() - 1) * z.hidden / z.tensor * kElement;
+  const double sending = system.fabric.transfer(block, setup.tensor).seconds() * passes;
+  const double computing = attention_s / static_cast<double>(setup.context);
+  if (sending > computing) {
+    list.add({"exposed ring exchange", KernelKind::kCollective, steps * (sending - computing),
+              system.accelerator.host_seconds_per_collective});
+  }
+}
+
+void attention_forward(KernelList& list, const System& system, const TrainingSetup& setup,
+                       const Sizes& z) {
+  const double groups = z.batch * z.heads;
+  if (setup.flash_attention) {
+    KernelList alone(system, setup.precision);
+    // The mask leaves half of the products.
+    alone.attention_matmul("attention", groups, z.queries, z.sequence, z.head_size, 0.5);
+    alone.attention_matmul("attention", groups, z.queries, z.head_size, z.sequence, 0.5);
+    list.append(alone);
+    exposed_ring(list, system, setup, z, alone.time().device_s, 1);
+    return;
+  }
+  list.attention_matmul("scores", groups, z.queries, z.sequence, z.head_size);
+  list.memory("scale, mask, softmax", 2 * z.score_bytes);
+  if (!setup.no_dropout)
+    list.memory("dropout", 2 * z.score_bytes + dropout(setup, z.score_bytes / kElement));
+  list.attention_matmul("context", groups, z.queries, z.head_size, z.sequence);
+}
+
+void attention_backward(KernelList& list, const System& system, const TrainingSetup& setup,
+                        const Sizes& z) {
+  const double groups = z.batch * z.heads;
+  if (setup.flash_attention) {
+    KernelList alone(system, setup.precision);
+    // Five products of half of the positions: the scores are computed again.
+    alone.attention_matmul("attention'", groups, z.queries, z.sequence, z.head_size, 1.0);
+    alone.attention_matmul("attention'", groups, z.queries, z.head_size, z.sequence, 1.5);
+    list.append(alone);
+    exposed_ring(list, system, setup, z, alone.time().device_s, 2);
+    return;
+  }
+  list.attention_matmul("context' probabilities", groups, z.queries, z.sequence, z.head_size);
+  list.attention_matmul("context' values", groups, z.sequence, z.head_size, z.queries);
+  if (!setup.no_dropout)
+    list.memory("dropout'", 2 * z.score_bytes + dropout(setup, z.score_bytes / kElement));
+  list.memory("softmax'", 3 * z.score_bytes);
+  list.attention_matmul("scores' queries", groups, z.queries, z.head_size, z.sequence);
+  list.attention_matmul("scores' keys", groups, z.sequence, z.head_size, z.queries);
+}
+
+// Gradients of y = x w, x [m, k], w [k, n], and the sum of w's gradient over micro-batches.
+void product_backward(KernelList& list, const TrainingSetup& setup, double m, double n, double k) {
+  list.matmul("product' input", 1, m, k, n);
+  if (setup.frozen) return;
+  list.matmul("product' weight", 1, k, n, m);
+  list.memory("sum of gradients",
+              k * n * (kElement + 2 * static_cast<double>(setup.gradient_bytes)));
+}
+
+}  // namespace
+
+KernelList layer_forward(const System& system, const TrainingSetup& setup) {
+  const Sizes z(setup);
+  const double inner_bytes = z.tokens * z.ffn * kElement;
+  const double attended_bytes = z.hidden_bytes / z.tensor;
+  const double masked = dropout(setup, z.split_bytes / kElement);
+  KernelList list(system, setup.precision);
+  list.memory("normalization", 2 * z.split_bytes);
+  enter_tensor_region(list, system, setup, z, z.qkv_product());
+  list.matmul("queries, keys, values", 1, z.tokens, z.qkv, z.hidden);
+  list.memory("bias and layout", 2 * z.tokens * z.qkv * kElement);
+  attention_forward(list, system, setup, z);
+  list.memory("layout", 2 * attended_bytes);
+  list.matmul("projection", 1, z.tokens, z.hidden, z.hidden / z.tensor);
+  leave_tensor_region(list, system, setup, z, z.projection());
+  list.memory("bias, dropout, add", 3 * z.split_bytes + masked);
+  list.memory("normalization", 2 * z.split_bytes);
+  enter_tensor_region(list, system, setup, z, z.inner(setup));
+  list.matmul("feed-forward in", 1, z.tokens, (setup.gated ? 2 : 1) * z.ffn, z.hidden);
+  list.memory("activation", (setup.gated ? 3 : 2) * inner_bytes);
+  list.matmul("feed-forward out", 1, z.tokens, z.hidden, z.ffn);
+  leave_tensor_region(list, system, setup, z, z.outer());
+  list.memory("bias, dropout, add", 3 * z.split_bytes + masked);
+  return list;
+}
+
+KernelList layer_backward(const System& system, const TrainingSetup& setup) {
+  const Sizes z(setup);
+  const double inner_bytes = z.tokens * z.ffn * kElement;
+  const double attended_bytes = z.hidden_bytes / z.tensor;
+  const double masked = dropout(setup, z.split_bytes / kElement);
+  KernelList list(system, setup.precision);
+  if (setup.recompute == Recompute::kFull) list.append(layer_forward(system, setup));
+  list.memory("bias, dropout, add'", 2 * z.split_bytes + masked);
+  enter_tensor_region(list, system, setup, z, z.outer());
+  product_backward(list, setup, z.tokens, z.hidden, z.ffn);
+  list.memory("activation'", (setup.gated ? 5 : 3) * inner_bytes);
+  product_backward(list, setup, z.tokens, (setup.gated ? 2 : 1) * z.ffn, z.hidden);
+  leave_tensor_region(list, system, setup, z, z.inner(setup));
+  list.memory("normalization'", 4 * z.split_bytes);
+  list.memory("add'", 3 * z.split_bytes);
+  list.memory("bias, dropout, add'", 2 * z.split_bytes + masked);
+  enter_tensor_region(list, system, setup, z, z.projection());
+  product_backward(list, setup, z.tokens, z.hidden, z.hidden / z.tensor);
+  list.memory("layout'", 2 * attended_bytes);
+  if (setup.recompute == Recompute::kSelective && !setup.flash_attention)
+    attention_forward(list, system, setup, z);
+  attention_backward(list, system, setup, z);
+  list.memory("bias and layout'", 2 * z.tokens * z.qkv * kElement);
+  product_backward(list, setup, z.tokens, z.qkv, z.hidden);
+  leave_tensor_region(list, system, setup, z, z.qkv_product());
+  list.memory("normalization'", 4 * z.split_bytes);
+  list.memory("add'", 3 * z.split_bytes);
+  return list;
+}
+
+KernelList embedding_forward(const System& system, const TrainingSetup& setup) {
+  const Sizes z(setup);
+  KernelList list(system, setup.precision);
+  list.memory("embedding", 2 * z.hidden_bytes);
+  leave_tensor_region(list, system, setup, z, kNoProduct);
+  list.memory("positions, dropout", 3 * z.split_bytes);
+  return list;
+}
+
+KernelList embedding_backward(const System& system, const TrainingSetup& setup) {
+  const Sizes z(setup);
+  KernelList list(system, setup.precision);
+  list.memory("positions, dropout'", 3 * z.split_bytes);
+  enter_tensor_region(list, system, setup, z, kNoProduct);
+  if (setup.frozen) return list;
+  list.memory("embedding'", 2 * z.hidden_bytes);
+  list.memory(
+      "sum of gradients",
+      z.vocabulary * z.hidden * (2 * kElement + 2 * static_cast<double>(setup.gradient_bytes)));
+  return list;
+}
+
+KernelList head_forward(const System& system, const TrainingSetup& setup) {
+  const Sizes z(setup);
+  const double logits = z.tokens * z.vocabulary;
+  KernelList list(system, setup.precision);
+  list.memory("normalization", 2 * z.split_bytes);
+  enter_tensor_region(list, system, setup, z, z.logits());
+  list.matmul("logits", 1, z.tokens, z.vocabulary, z.hidden);
+  list.memory("logits in f32", logits * (kElement + 4));
+  // In f32: maximum, difference, exponential, sum, quotient.
+  for (const auto& [name, bytes] : {std::pair{"maximum", 4.0},
+                                    {"difference", 8.0},
+                                    {"exponential", 8.0},
+                                    {"sum", 4.0},
+                                    {"quotient", 8.0}})
+    list.memory(name, logits * bytes);
+  for (const char* name : {"maximum of ranks", "target of ranks", "sum of ranks"})
+    list.collective(name, CollectiveKind::kAllReduce, 4 * z.tokens, tensor_group(setup));
+  return list;
+}
+
+KernelList head_backward(const System& system, const TrainingSetup& setup) {
+  const Sizes z(setup);
+  const double logits = z.tokens * z.vocabulary;
+  KernelList list(system, setup.precision);
+  list.memory("loss'", logits * 8);
+  list.memory("logits in f32'", logits * (kElement + 4));
+  product_backward(list, setup, z.tokens, z.vocabulary, z.hidden);
+  leave_tensor_region(list, system, setup, z, z.logits());
+  list.memory("normalization'", 4 * z.split_bytes);
+  return list;
+}
+
+KernelList optimizer_step(const System& system, const TrainingSetup& setup, double parameters) {
+  KernelList list(system, setup.precision);
+  if (setup.frozen) return list;
+  const auto gradient = static_cast<double>(setup.gradient_bytes);
+  list.memory("norm of gradients", parameters * gradient);
+  // Reads the gradient, master weight and two moments; writes the latter and the weight.
+  list.memory("Adam", parameters * (gradient + 3 * 4 + 3 * 4 + kElement));
+  return list;
+}
+
+}  // namespace egret::parallel

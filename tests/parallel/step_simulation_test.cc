@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/simulator/step_simulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+
+#include "base/formats/json.h"
+#include "parallel/simulator/chrome_trace.h"
+#include "parallel/transformer/training_memory.h"
+
+namespace egret::parallel {
+namespace {
+
+using ::testing::HasSubstr;
+
+System a100() { return system_called("dgx-a100").value(); }
+
+TrainingSetup gpt(std::int64_t tensor, std::int64_t pipeline, std::int64_t data) {
+  TrainingSetup setup;
+  setup.layers = 16;
+  setup.hidden = 2048;
+  setup.heads = 16;
+  setup.tensor = tensor;
+  setup.pipeline = pipeline;
+  setup.data = data;
+  setup.global_batch = 16 * data;
+  return setup;
+}
+
+StepReport simulate(const System& system, const TrainingSetup& setup,
+                    const StepOptions& options = {}) {
+  const auto report = simulate_step(system, setup, options);
+  EXPECT_TRUE(report.ok()) << report.status().message();
+  return report.value();
+}
+
+double use_of(const SecondsByUse& seconds, TimeUse use) {
+  return seconds[static_cast<std::size_t>(use)];
+}
+
+struct Case {
+  TrainingSetup setup;
+  StepOptions options = {};
+};
+
+// Setups that exercise every exchange and schedule.
+std::vector<Case> cases() {
+  std::vector<Case> result;
+  const auto add = [&](TrainingSetup setup, StepOptions options = {}) -> Case& {
+    return result.emplace_back(Case{setup, options});
+  };
+  add(gpt(1, 1, 1));
+  add(gpt(2, 4, 2)).setup.schedule = PipelineKind::kGpipe;
+  add(gpt(2, 4, 2)).setup.sequence_parallel = true;
+  add(gpt(1, 4, 4)).setup.virtual_stages = 2;
+  add(gpt(1, 4, 4)).setup.schedule = PipelineKind::kZbH1;
+  add(gpt(1, 4, 4)).setup.schedule = PipelineKind::kDualPipe;
+  add(gpt(8, 2, 4)).setup.overlap_gradients = true;
+  add(gpt(8, 2, 4)).setup.overlap_transfers = true;
+  add(gpt(1, 1, 8)).setup.recompute = Recompute::kFull;
+  for (const std::int64_t zero : {1, 2, 3}) add(gpt(1, 1, 8), {.zero = zero});
+  add(gpt(1, 2, 8), {.zero = 3, .prefetch = 0});
+  add(gpt(1, 2, 2), {.offload = Offload::kActivations});
+  add(gpt(1, 2, 2), {.offload = Offload::kOptimizer});
+  add(gpt(1, 4, 2), {.forward_only = true});
+  add(gpt(1, 4, 2), {.recorded_launches = true});
+  add(gpt(1, 4, 3), {.each_replica = true}).setup.overlap_gradients = true;
+  add(gpt(1, 2, 2)).setup.frozen = true;
+  return result;
+}
+
+TEST(StepSimulation, StagesAreAsFastAsTheirSlowestDevices) {
+  const System fast = a100();
+  AcceleratorPool slow{fast.accelerator, 0};  // all further ones
+  for (double& peak : slow.accelerator.peak_flops_per_second) peak /= 2;
+  System mixed = fast, slow_only = fast;
+  mixed.pools = {{fast.accelerator, 2}, slow};
+  slow_only.pools = {slow};
+  slow_only.accelerator = slow.accelerator;
+  const TrainingSetup setup = gpt(2, 2, 1);  // the second stage is slow
+  EXPECT_LT(simulate(fast, setup).seconds, simulate(mixed, setup).seconds);
+  EXPECT_LT(simulate(mixed, setup).seconds, simulate(slow_only, setup).seconds);
+}
+
+TEST(StepSimulation, AccountsForEachMomentOfEachDevice) {
+  std::size_t number = 0;
+  for (const auto& [setup, options] : cases()) {
+    const StepReport report = simulate(a100(), setup, options);
+    for (const DeviceReport& device : report.devices) {
+      const double sum = std::accumulate(device.seconds.begin(), device.seconds.end(), 0.0);
+      EXPECT_NEAR(sum, report.seconds, 1e-9 * report.seconds) << "case " << number;
+      for (const double seconds : device.seconds) EXPECT_GE(seconds, 0);
+    }
+    EXPECT_GT(report.mfu, 0);
+    EXPECT_LT(report.mfu, 1);
+    ++number;
+  }
+}
+
+TEST(StepSimulation, ReleasesAllActivations) {
+  std::size_t number = 0;
+  for (const auto& [setup, options] : cases()) {
+    for (const DeviceReport& device : simulate(a100(), setup, options).devices) {
+      EXPECT_NEAR(device.memory.back().bytes, device.memory.front().bytes, 1) << "case " << number;
+      for (const MemorySample& sample : device.memory)
+        EXPECT_LE(sample.bytes, device.peak_total_bytes);
+    }
+    ++number;
+  }
+}
+
+TEST(StepSimulation, SumsOfTheTraceAreThoseOfTheReport) {
+  for (const auto& [setup, options] : cases()) {
+    const StepSimulation simulation =
+        std::move(StepSimulation::make(a100(), setup, options)).value();
+    const StepReport report = simulation.report();
+    const auto trace = base::Json::parse(chrome_trace(simulation, report));
+    ASSERT_TRUE(trace.ok());
+    std::map<std::pair<std::size_t, std::string>, double> sums;
+    double end = 0;
+    for (const base::Json& event : trace->find("traceEvents")->items()) {
+      if (event.find("ph")->as_string().value() != "X") continue;
+      const double seconds = event.find("dur")->as_real().value() * 1e-6;
+      const auto device = static_cast<std::size_t>(event.find("pid")->as_integer().value());
+      sums[{device, event.find("cat")->as_string().value()}] += seconds;
+      end = std::max(end, event.find("ts")->as_real().value() * 1e-6 + seconds);
+    }
+    EXPECT_NEAR(end, report.seconds, 1e-9 * report.seconds);
+    for (std::size_t device = 0; device < report.devices.size(); ++device) {
+      for (std::size_t part = 0; part < kStepPartNames.size(); ++part) {
+        EXPECT_NEAR((sums[{device, std::string(kStepPartNames[part])}]),
+                    report.devices[device].part_s[part], 1e-9 * report.seconds);
+      }
+    }
+  }
+}
+
+// Not a theorem where flows share links (event_simulator.h), but true of the steps people run.
+TEST(StepSimulation, IsNeverSlowerWithMoreBandwidth) {
+  std::size_t number = 0;
+  for (const auto& [setup, options] : cases()) {
+    double former = std::numeric_limits<double>::infinity();
+    for (const double factor : {0.25, 0.5, 1.0, 1.5, 2.0, 4.0, 16.0}) {
+      System system = a100();
+      for (Tier& tier : system.fabric.tiers) tier.bytes_per_second *= factor;
+      const double seconds = simulate(system, setup, options).seconds;
+      EXPECT_LE(seconds, former * (1 + 1e-12)) << "case " << number << ", factor " << factor;
+      former = seconds;
+    }
+    ++number;
+  }
+}
+
+TEST(StepSimulation, OneReplicaStandsForAll) {
+  for (const PipelineKind schedule : {PipelineKind::k1F1B, PipelineKind::kDualPipe}) {
+    for (const bool overlap : {false, true}) {
+      TrainingSetup setup = gpt(2, 4, 4);
+      setup.schedule = schedule;
+      setup.overlap_gradients = overlap;
+      const StepReport one = simulate(a100(), setup);
+      const StepReport each = simulate(a100(), setup, {.each_replica = true});
+      EXPECT_EQ(each.devices.size(), 4 * one.devices.size());
+      EXPECT_NEAR(each.seconds, one.seconds, 1e-12 * one.seconds);
+    }
+  }
+}
+
+TEST(StepSimulation, KeepsAsManyActivationsAsTheScheduleSays) {
+  TrainingSetup setup = gpt(1, 4, 1);
+  const auto activations = [&](std::size_t device) {
+    return simulate(a100(), setup)
+        .devices[device]
+        .peak_bytes[static_cast<std::size_t>(MemoryKind::kActivations)];
+  };
+  const double stage = 4 * layer_activation_bytes(setup);
+  const double first = stage + embedding_activation_bytes(setup);
+  EXPECT_DOUBLE_EQ(activations(0), 4 * first);
+  EXPECT_DOUBLE_EQ(activations(1), 3 * stage);
+  setup.schedule = PipelineKind::kGpipe;
+  EXPECT_DOUBLE_EQ(activations(0), 16 * first);
+}
+
+TEST(StepSimulation, DividesStateAsZeroSays) {
+  const TrainingSetup setup = gpt(1, 1, 8);
+  const auto peak = [&](std::int64_t zero) {
+    return simulate(a100(), setup, {.zero = zero}).devices[0];
+  };
+  const double parameters = setup.model_parameters();
+  const auto of = [](const DeviceReport& device, MemoryKind kind) {
+    return device.peak_bytes[static_cast<std::size_t>(kind)];
+  };
+  EXPECT_DOUBLE_EQ(of(peak(0), MemoryKind::kOptimizer), 12 * parameters);
+  EXPECT_DOUBLE_EQ(of(peak(1), MemoryKind::kOptimizer), 12 * parameters / 8);
+  EXPECT_DOUBLE_EQ(of(peak(1), MemoryKind::kGradients), 4 * parameters);
+  EXPECT_DOUBLE_EQ(of(peak(2), MemoryKind::kGradients), 4 * parameters / 8);
+  // With a shard, and one or two gathered layers.
+  EXPECT_GE(of(peak(3), MemoryKind::kWeights), 2 * parameters / 8);
+  EXPECT_LE(of(peak(3), MemoryKind::kWeights), 2 * parameters / 8 + 2 * 2 * parameters / 5);
+}
+
+TEST(StepSimulation, PrefetchHidesTheGatheringOfWeights) {
+  const auto exposed = [](std::int64_t prefetch) {
+    return use_of(simulate(a100(), gpt(1, 1, 8), {.zero = 3, .prefetch = prefetch}).seconds_by_use,
+                  TimeUse::kExposed);
+  };
+  EXPECT_LT(exposed(1), 0.7 * exposed(0));
+}
+
+TEST(StepSimulation, OverlapHidesTheExchangeOfGradients) {
+  TrainingSetup setup = gpt(1, 1, 8);
+  const double blocking = use_of(simulate(a100(), setup).seconds_by_use, TimeUse::kExposed);
+  setup.overlap_gradients = true;
+  const double hidden = use_of(simulate(a100(), setup).seconds_by_use, TimeUse::kExposed);
+  EXPECT_LT(hidden, 0.8 * blocking);
+}
+
+TEST(StepSimulation, OffloadTradesMemoryForTime) {
+  TrainingSetup setup = gpt(1, 1, 1);
+  const StepReport kept = simulate(a100(), setup);
+  const StepReport copied =
+      simulate(a100(), setup, {.offload = Offload::kActivations, .host_bandwidth = 1e9});
+  EXPECT_GT(copied.seconds, kept.seconds);
+  const StepReport elsewhere = simulate(a100(), setup, {.offload = Offload::kOptimizer});
+  EXPECT_LT(elsewhere.fullest().peak_total_bytes, 0.6 * kept.fullest().peak_total_bytes);
+}
+
+TEST(StepSimulation, ZeroBubbleSchedulesIdleLess) {
+  TrainingSetup setup = gpt(1, 4, 1);
+  setup.layers = 64;  // the embedding and the output layer weigh little
+  const auto bubble = [&](PipelineKind schedule) {
+    setup.schedule = schedule;
+    return use_of(simulate(a100(), setup).seconds_by_use, TimeUse::kBubble);
+  };
+  EXPECT_LT(bubble(PipelineKind::kZbH1), 0.7 * bubble(PipelineKind::k1F1B));
+}
+
+TEST(StepSimulation, RandomStepsHaveADistribution) {
+  const TrainingSetup setup = gpt(2, 4, 2);
+  const StepReport sure = simulate(a100(), setup, {.trials = 5});
+  EXPECT_DOUBLE_EQ(sure.distribution.mean, sure.seconds);
+  EXPECT_NEAR(sure.distribution.deviation, 0, 1e-6 * sure.seconds);
+  StepOptions options{.jitter = 0.05, .trials = 200};
+  const Distribution jitter = simulate(a100(), setup, options).distribution;
+  EXPECT_GT(jitter.mean, sure.seconds);
+  EXPECT_GT(jitter.p95, jitter.p50);
+  EXPECT_GE(jitter.most, jitter.p95);
+  EXPECT_EQ(simulate(a100(), setup, options).distribution.mean, jitter.mean);
+  // One replica stands for all; the slowest of two is as in a simulation of both.
+  options.each_replica = true;
+  const Distribution both = simulate(a100(), setup, options).distribution;
+  EXPECT_NEAR(both.mean, jitter.mean, 0.003 * jitter.mean);
+  EXPECT_NEAR(both.p95, jitter.p95, 0.01 * jitter.p95);
+  const Distribution slow =
+      simulate(a100(), setup, {.straggler_share = 1, .straggler_slowdown = 1.5, .trials = 3})
+          .distribution;
+  EXPECT_GT(slow.mean, 1.3 * sure.seconds);
+}
+
+TEST(StepSimulation, RefusesWhatCannotBe) {
+  TrainingSetup setup = gpt(1, 4, 1);
+  const auto message = [&](const StepOptions& options = {}) {
+    return simulate_step(a100(), setup, options).status().message();
+  };
+  EXPECT_THAT(message({.jitter = 0.1}), HasSubstr("--trials"));
+  EXPECT_THAT(message({.forward_only = true, .zero = 1}), HasSubstr("--forward-only"));
+  setup.global_batch = 1 << 24;
+  EXPECT_THAT(message(), HasSubstr("more than 1500000 tasks"));
+  setup.global_batch = 6;
+  setup.schedule = PipelineKind::kDualPipe;
+  EXPECT_THAT(message(), HasSubstr("twice as many"));
+}
+
+}  // namespace
+}  // namespace egret::parallel
