@@ -205,18 +205,7 @@ class Chooser {
     return program;
   }
 
-  // Infinite for e-nodes that the cheapest graph does not have.
-  std::vector<double> only_of_cheapest() {
-    std::vector<double> factors(view_.node_count(), std::numeric_limits<double>::infinity());
-    const std::vector<extract::NodeIndex>& choice = pool_.candidates().front().solution.choice;
-    for (std::size_t c = 0; c < choice.size(); ++c) {
-      if (choice[c] != extract::kNoNode) factors[choice[c]] = 1;
-    }
-    return factors;
-  }
-
   base::Status add_by_kernels() {
-    std::span<const GivenProgram> given = programs_;
     KernelChoiceOptions choosing{.extractor = options_.extractor,
                                  .extraction = selection_.extraction,
                                  .factors = selection_.factors,
@@ -227,13 +216,11 @@ class Chooser {
                                  .seconds = options_.kernel_seconds,
                                  .error_budget = options_.error_budget};
     choosing.extraction.seed = options_.seed;
-    if (options_.kernels_from == ChooseOptions::KernelsFrom::kGraph &&
-        !pool_.candidates().front().solution.choice.empty()) {
-      choosing.factors = only_of_cheapest();
-      given = given.first(1);
-    }
-    EGRET_ASSIGN_OR_RETURN(KernelChoice chosen, choose_kernels(tensors(), view_, *costs_.model,
-                                                               given, choosing, options_.progress));
+    choosing.graph = pool_.candidates().front().solution.choice;
+    choosing.only_graph = options_.kernels_from == ChooseOptions::KernelsFrom::kGraph;
+    EGRET_ASSIGN_OR_RETURN(
+        KernelChoice chosen,
+        choose_kernels(tensors(), view_, *costs_.model, programs_, choosing, options_.progress));
     std::vector<Candidate>& known = pool_.candidates();
     for (std::size_t i = 0; i < std::min(known.size(), chosen.times_of_given.size()); ++i) {
       KernelTimes& times = chosen.times_of_given[i];

@@ -116,16 +116,27 @@ base::Result<extract::Solution> extract_or_recall(const extract::ExtractorRow& e
   return found;
 }
 
-std::string text_of_choice(const egraph::EGraphView& graph,
-                           std::span<const extract::NodeIndex> choice) {
-  return pairs_of(graph, choice).dump();
+base::Result<std::optional<std::vector<extract::NodeIndex>>> kept_choice(
+    const cost::Database& database, const std::string& machine, const std::string& key,
+    const extract::Problem& problem) {
+  using Choice = std::optional<std::vector<extract::NodeIndex>>;
+  EGRET_ASSIGN_OR_RETURN(const auto entry, database.find(machine, key));
+  EGRET_ASSIGN_OR_RETURN(const auto note, database.find_note(key + " on " + machine));
+  if (!entry || !note) return Choice();
+  const auto pairs = base::Json::parse(*note);
+  if (!pairs.ok()) return Choice();
+  Choice choice = choice_of(problem.graph, &*pairs);
+  const bool is_answer = choice && extract::walk_choice(problem, *choice).outcome ==
+                                       extract::ChoiceWalk::Outcome::kComplete;
+  return is_answer ? std::move(choice) : Choice();
 }
 
-std::optional<std::vector<extract::NodeIndex>> choice_from_text(const egraph::EGraphView& graph,
-                                                                const std::string& text) {
-  const auto pairs = base::Json::parse(text);
-  if (!pairs.ok()) return std::nullopt;
-  return choice_of(graph, &*pairs);
+base::Status keep_choice(cost::Database& database, const std::string& machine,
+                         const std::string& key, const cost::Entry& entry,
+                         const egraph::EGraphView& graph,
+                         std::span<const extract::NodeIndex> choice) {
+  EGRET_RETURN_IF_ERROR(database.store(machine, key, entry));
+  return database.store_note(key + " on " + machine, pairs_of(graph, choice).dump());
 }
 
 }  // namespace egret::driver

@@ -29,10 +29,14 @@ base::Result<extract::Solution> extract_or_recall(const extract::ExtractorRow& e
 std::string key_of_extraction(const extract::ExtractorRow& extractor,
                               const extract::Problem& problem, const extract::Options& options);
 
-// A choice of nodes as text, and back: nothing where the text is no choice of this e-graph.
-std::string text_of_choice(const egraph::EGraphView& graph,
-                           std::span<const extract::NodeIndex> choice);
-std::optional<std::vector<extract::NodeIndex>> choice_from_text(const egraph::EGraphView& graph,
-                                                                const std::string& text);
+// A choice of nodes that is kept beside an entry of the database, under its key. Nothing where
+// there is none, or where it is no answer to the problem. Errors: the database's.
+base::Result<std::optional<std::vector<extract::NodeIndex>>> kept_choice(
+    const cost::Database& database, const std::string& machine, const std::string& key,
+    const extract::Problem& problem);
+base::Status keep_choice(cost::Database& database, const std::string& machine,
+                         const std::string& key, const cost::Entry& entry,
+                         const egraph::EGraphView& graph,
+                         std::span<const extract::NodeIndex> choice);
 
 }  // namespace egret::driver

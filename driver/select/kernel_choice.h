@@ -24,6 +24,7 @@
 #include "cost/model.h"
 #include "driver/measure/kept_times.h"
 #include "driver/precision/error_budget.h"
+#include "driver/select/divided_times.h"
 #include "driver/select/kernel_pieces.h"
 #include "driver/select/selection.h"
 #include "extract/core/extractor.h"
@@ -35,6 +36,10 @@ struct KernelChoiceOptions {
   const extract::ExtractorRow* extractor = nullptr;
   extract::Options extraction{};
   std::vector<double> factors{};  // on the cost of each node of the view; empty: none
+  // The choice of nodes of the first given program: kernels are chosen for its graph before those
+  // of the whole e-graph, or for it alone. Empty: of the whole e-graph at once.
+  std::vector<extract::NodeIndex> graph{};
+  bool only_graph = false;
   const backends::Backend* backend = nullptr;
   backends::CompileOptions plan{};
   KeptTimes kept{};          // where times of kernels and programs are kept
@@ -51,22 +56,6 @@ struct GivenProgram {
   std::vector<egraph::NodeId> origins{};  // by node; invalid for inputs and folded constants
 };
 
-// The predicted time of a program, by kernel.
-struct KernelTimes {
-  std::vector<KernelTime> kernels{};
-  double seconds = 0;     // the sum over the kernels, and the copies of outputs
-  bool measured = false;  // in a run of this program
-};
-
-// The same as a prediction.
-Prediction prediction_of(KernelTimes times);
-// Of a program as the backend divides it, measured now or before. Errors: unsupported where the
-// backend takes no division; those of compiling, running and of the database.
-base::Result<Prediction> predict_as_divided(const ir::Graph& graph,
-                                            const backends::Backend& backend,
-                                            const backends::CompileOptions& plan,
-                                            const KeptTimes& kept);
-
 struct KernelChoice {
   DividedGraph program{};        // constants folded, and rounded as `forms` says
   FormsChosen forms{};           // with an error budget
@@ -81,6 +70,10 @@ struct KernelChoice {
   int rounds = 0;
 };
 
+// Where KernelChoiceOptions::graph is given, that of the whole e-graph is at least as fast as that
+// of the graph: the latter's answer, found in at most half of the time, is the first candidate.
+// With an error budget kernels are chosen at once.
+//
 // With an error budget, each round also measures the errors of kernels that are new, and the error
 // of its program on samples that are held out; only programs within the budget are answers.
 //

@@ -146,17 +146,23 @@ constexpr const char* kSpoilt[] = {
 };
 INSTANTIATE_TEST_SUITE_P(All, SpoiltExtraction, testing::ValuesIn(kSpoilt));
 
-TEST(TextOfChoice, IsReadBack) {
+TEST(KeptChoice, IsReadBackWhereItIsAnAnswer) {
   const egraph::EGraphView view = two_by_two();
-  for (const std::vector<extract::NodeIndex>& choice :
-       {std::vector<extract::NodeIndex>{1, 2},
-        std::vector<extract::NodeIndex>{extract::kNoNode, 3}})
-    EXPECT_EQ(choice_from_text(view, text_of_choice(view, choice)), choice);
-  EXPECT_EQ(choice_from_text(view, "[0,2]"), std::nullopt);
-  EXPECT_EQ(choice_from_text(view, "[2,0]"), std::nullopt);
-  EXPECT_EQ(choice_from_text(view, "[0,-1]"), std::nullopt);
-  EXPECT_EQ(choice_from_text(view, "{}"), std::nullopt);
-  EXPECT_EQ(choice_from_text(view, "no text of a choice"), std::nullopt);
+  const std::vector<double> costs(view.node_count(), 1);
+  const extract::Problem problem{view, costs};
+  const auto database = cost::Database::open(":memory:");
+  ASSERT_TRUE(database.ok());
+  const auto kept = [&] { return *kept_choice(**database, "here", "key", problem); };
+  EXPECT_EQ(kept(), std::nullopt);
+  const std::vector<extract::NodeIndex> choice{1, 2};
+  const cost::Entry entry{.runs = 1, .median_s = 1};
+  ASSERT_TRUE(keep_choice(**database, "here", "key", entry, view, choice).ok());
+  EXPECT_EQ(kept(), choice);
+  EXPECT_EQ(*kept_choice(**database, "elsewhere", "key", problem), std::nullopt);
+  for (const char* text : {"[0,2]", "[2,0]", "[0,-1]", "[1,0]", "{}", "no text of a choice"}) {
+    ASSERT_TRUE((*database)->store_note("key on here", text).ok());
+    EXPECT_EQ(kept(), std::nullopt) << text;
+  }
 }
 
 }  // namespace
