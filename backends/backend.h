@@ -175,10 +175,10 @@ class Backend {
       ir::Graph graph, const CompileOptions& options) const {
     return compile(graph, options);
   }
-  // The kernels into which compile() would divide the operators of a graph, without making them. A
-  // node that becomes several kernels occurs in each of them, one that depends on constants alone
-  // in none. Nodes are those of the given graph. O(nodes). Errors: those of compile(); unsupported
-  // where the backend takes no division.
+  // The kernels into which compile() would divide the operators of a graph, without making them.
+  // Kernels that compute one node together are one, which compile() divides again; a node that
+  // depends on constants alone is in none. Nodes are those of the given graph. O(nodes). Errors:
+  // those of compile(); unsupported where the backend takes no division.
   virtual base::Result<Division> divide(const ir::Graph& graph,
                                         const CompileOptions& options) const;
   // A hint: the caller will compile these graphs one after the other. The slow parts are prepared

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,11 +33,16 @@ std::vector<std::vector<std::size_t>> parts_by_node(const PreparedGraph& prepare
   return parts;
 }
 
-// Every value that is read outside of the parts that contain it must be the last of some part.
+// Every value that is read outside of the parts that contain it must be the last of one part.
 base::Status check_stored(const PreparedGraph& prepared, std::span<const PreparedPart> parts) {
   const ir::Graph& graph = prepared.graph;
   std::vector<bool> stored(graph.size(), false);
-  for (const PreparedPart& part : parts) stored[part.nodes.back().index()] = true;
+  for (const PreparedPart& part : parts) {
+    const ir::NodeId last = part.nodes.back();
+    if (stored[last.index()])
+      return base::bad_input("two kernels of the division store " + node_label(graph, last));
+    stored[last.index()] = true;
+  }
   const auto check = [&](ir::NodeId read) {
     if (!is_operator(graph, read) || stored[read.index()]) return base::ok();
     return base::bad_input("the division into kernels stores no value of " +
@@ -64,6 +70,118 @@ std::vector<ir::NodeId> given_nodes(const PreparedGraph& prepared,
   const auto repeated = std::ranges::unique(given);
   given.erase(repeated.begin(), repeated.end());
   return given;
+}
+
+// The prepared nodes of each given node that is in kernels, by kernel.
+using Shares = std::map<ir::NodeId, std::map<std::size_t, std::set<ir::NodeId>>>;
+
+Shares shares_of(const PreparedGraph& prepared, const Division& kernels) {
+  Shares shares;
+  for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
+    for (const ir::NodeId id : kernels[kernel]) {
+      const ir::NodeId origin = prepared.origin[id.index()];
+      if (origin.valid()) shares[origin][kernel].insert(id);
+    }
+  }
+  return shares;
+}
+
+// The kernels, of those with nodes of one given node, that do not have all of them.
+std::vector<std::size_t> partial(const Shares::mapped_type& kernels) {
+  std::set<ir::NodeId> all;
+  for (const auto& [kernel, nodes] : kernels) all.insert(nodes.begin(), nodes.end());
+  std::vector<std::size_t> partial;
+  for (const auto& [kernel, nodes] : kernels) {
+    if (nodes.size() < all.size()) partial.push_back(kernel);
+  }
+  return partial;
+}
+
+// Kernels that compute a given node together become one: of what passes between them, the given
+// graph has no name.
+Division joined(const PreparedGraph& prepared, Division kernels) {
+  std::vector<std::size_t> into(kernels.size());
+  std::iota(into.begin(), into.end(), std::size_t{0});
+  const auto last = [&](std::size_t kernel) {
+    while (into[kernel] != kernel) kernel = into[kernel] = into[into[kernel]];
+    return kernel;
+  };
+  for (const auto& [origin, shares] : shares_of(prepared, kernels)) {
+    const std::vector<std::size_t> together = partial(shares);
+    for (const std::size_t kernel : together) into[last(together.front())] = last(kernel);
+  }
+  Division joined;
+  for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
+    std::vector<ir::NodeId>& target = kernels[last(kernel)];
+    if (last(kernel) != kernel)
+      target.insert(target.end(), kernels[kernel].begin(), kernels[kernel].end());
+  }
+  for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
+    if (last(kernel) == kernel) joined.push_back(std::move(kernels[kernel]));
+  }
+  return joined;
+}
+
+// A constant, or a value that another kernel makes.
+ir::Node read_from_outside(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  if (node.kind == ir::NodeKind::kConstant) return node;
+  return {
+      .kind = ir::NodeKind::kInput, .type = node.type, .name = "v" + std::to_string(id.index())};
+}
+
+// The nodes, ascending, as a graph; `nodes` becomes the prepared node of each of its nodes.
+PreparedGraph graph_of(const PreparedGraph& prepared, std::vector<ir::NodeId>& nodes) {
+  PreparedGraph part;
+  std::vector<ir::NodeId> sources;
+  std::map<ir::NodeId, ir::NodeId> places;
+  const auto append = [&](ir::NodeId id, ir::Node node) {
+    places.emplace(id, part.graph.append(std::move(node)));
+    part.origin.push_back(prepared.origin[id.index()]);
+    if (!prepared.lowerings.empty()) part.lowerings.push_back(prepared.lowerings[id.index()]);
+    sources.push_back(id);
+  };
+  for (const ir::NodeId id : nodes) {
+    ir::Node node = prepared.graph.node(id);
+    for (ir::NodeId& input : node.inputs) {
+      if (!places.contains(input)) append(input, read_from_outside(prepared.graph, input));
+      input = places.at(input);
+    }
+    append(id, std::move(node));
+  }
+  part.graph.add_output("y", places.at(nodes.back()));
+  nodes = std::move(sources);
+  return part;
+}
+
+// A part with a node that the backend computes by several kernels is as many parts.
+std::vector<PreparedPart> with_own_kernels(const PreparedGraph& prepared,
+                                           std::vector<PreparedPart> parts,
+                                           const DividePrepared& own) {
+  std::vector<PreparedPart> result;
+  for (PreparedPart& part : parts) {
+    std::set<ir::NodeId> given;
+    for (const ir::NodeId id : part.nodes) given.insert(prepared.origin[id.index()]);
+    Division kernels;
+    if (given.size() < part.nodes.size()) {
+      std::vector<ir::NodeId> sources = part.nodes;
+      kernels = own(graph_of(prepared, sources));
+      for (std::vector<ir::NodeId>& kernel : kernels) {
+        for (ir::NodeId& id : kernel) id = sources[id.index()];
+      }
+    }
+    const Shares shares = shares_of(prepared, kernels);
+    const bool apart =
+        std::ranges::any_of(shares, [](const auto& one) { return !partial(one.second).empty(); });
+    if (!apart) {
+      result.push_back(std::move(part));
+      continue;
+    }
+    for (std::vector<ir::NodeId>& kernel : kernels)
+      result.push_back({.nodes = std::move(kernel), .part = part.part});
+  }
+  std::ranges::stable_sort(result, {}, [](const PreparedPart& part) { return part.nodes.back(); });
+  return result;
 }
 
 // The names of operators' values; an output has the name under which it leaves the graph.
@@ -215,14 +333,19 @@ std::vector<bool> computed_once(const ir::Graph& graph) {
 base::Result<std::vector<PreparedPart>> parts_for(const ir::Graph& graph,
                                                   const PreparedGraph& prepared,
                                                   const CompileOptions& options,
-                                                  std::string_view backend) {
-  if (!options.division.empty()) return prepared_parts(prepared, options.division);
+                                                  std::string_view backend,
+                                                  const DividePrepared& own) {
+  if (!options.division.empty()) {
+    EGRET_ASSIGN_OR_RETURN(auto parts, prepared_parts(prepared, options.division));
+    return with_own_kernels(prepared, std::move(parts), own);
+  }
   if (!options.fuse) return std::vector<PreparedPart>();
   const Division division = stored_division(graph, backend);
   if (division.empty()) return std::vector<PreparedPart>();
   auto parts = prepared_parts(prepared, division);
   // A model's metadata may be about what the model once was.
-  return parts.ok() ? std::move(parts) : std::vector<PreparedPart>();
+  return parts.ok() ? with_own_kernels(prepared, *std::move(parts), own)
+                    : std::vector<PreparedPart>();
 }
 
 void number_parts(PlanReport& report, const Division& division) {
@@ -252,9 +375,11 @@ base::Result<Division> parts_apart(std::span<const PreparedPart> parts) {
 Division given_division(const PreparedGraph& prepared, const Division& kernels) {
   const std::vector<bool> once = computed_once(prepared.graph);
   Division division;
-  for (const std::vector<ir::NodeId>& nodes : kernels) {
-    if (!once[nodes.back().index()]) division.push_back(given_nodes(prepared, nodes));
+  for (const std::vector<ir::NodeId>& kernel : kernels) {
+    if (!once[kernel.back().index()]) division.push_back(kernel);
   }
+  division = joined(prepared, std::move(division));
+  for (std::vector<ir::NodeId>& kernel : division) kernel = given_nodes(prepared, kernel);
   return division;
 }
 

@@ -3,6 +3,7 @@
 // and the prepared one.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,7 @@ struct PreparedPart {
 
 // The parts of a division as nodes of the prepared graph, in an order of computation. What became a
 // constant is in none. Errors: bad_input where a kernel, or the caller, would read a value that is
-// not the last of any part.
+// not the last of any part, and where two parts have the same last value.
 base::Result<std::vector<PreparedPart>> prepared_parts(const PreparedGraph& prepared,
                                                        const Division& division);
 
@@ -35,7 +36,8 @@ std::vector<bool> computed_once(const ir::Graph& graph);
 void number_parts(PlanReport& report, const Division& division);
 
 // The division of the given graph that kernels of the prepared one make: Backend::divide() of a
-// graph that was prepared without folding.
+// graph that was prepared without folding. A node of the given graph that several kernels compute
+// together makes one part of them.
 Division given_division(const PreparedGraph& prepared, const Division& kernels);
 
 // A division that is kept with its graph, in its metadata and so in a model file.
@@ -51,12 +53,17 @@ void store_division(ir::Graph& graph, const Division& division, std::string_view
 // Empty where the graph has none for this backend, or one of another graph or program.
 Division stored_division(const ir::Graph& graph, std::string_view backend);
 
+// The kernels that a backend makes of a prepared graph by itself: all of its operators, each once.
+using DividePrepared = std::function<Division(PreparedGraph)>;
+
 // What compile() divides the prepared graph into: as it was asked for, or as it is kept with the
-// graph for this backend. Empty: by the backend itself. Errors: those of prepared_parts(), for a
-// division that was asked for.
+// graph for this backend. Empty: by the backend itself. A part with a node that the backend divides
+// (a composite without a kernel) is there as the kernels that `own` makes of it. Errors: those of
+// prepared_parts(), for a division that was asked for.
 base::Result<std::vector<PreparedPart>> parts_for(const ir::Graph& graph,
                                                   const PreparedGraph& prepared,
                                                   const CompileOptions& options,
-                                                  std::string_view backend);
+                                                  std::string_view backend,
+                                                  const DividePrepared& own);
 
 }  // namespace egret::backends

@@ -39,7 +39,8 @@ struct OptimizeOptions {
   std::string engine;                     // where candidates are raced and checked; empty: backend
   std::string engine_python = "python3";  // EngineOptions::python
   std::string oracle = "auto";            // an engine, "none", or "auto" (driver/oracle.h)
-  std::string kernels_from = "backend";   // who divides the result into kernels; or "egraph"
+  // Who divides the result into kernels: "backend", "graph" or "egraph".
+  std::string kernels_from = "backend";
   std::string precision = "f32";  // of plans that are measured and checked (backends/precision.h)
   double error_budget = 0;        // relative, of the outputs; 0: none is allowed
   std::string forms_from = "extraction";  // FormsFrom
@@ -89,6 +90,11 @@ struct OptimizeOptions {
 
   static const base::OptionTable<OptimizeOptions>& table();
 };
+
+// Whether kernels are chosen, and not left to the backend.
+inline bool chooses_kernels(const OptimizeOptions& options) {
+  return options.kernels_from != "backend";
+}
 
 // What --quick sets: nothing is measured, costs are estimated, and limits that have their defaults
 // become short.

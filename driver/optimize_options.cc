@@ -48,9 +48,9 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
         "check cannot see mistakes of the import: a name as in --engine, or none. auto: "
         "onnxruntime, if the Python has it, but not with --quick or --no-check"},
        {"kernels-from", &O::kernels_from,
-        "Who divides the graph into kernels: the backend, after the graph is chosen, or the "
-        "extraction, together with it",
-        base::one_of({"backend", "egraph"})},
+        "Who divides the graph into kernels: the backend, after the graph is chosen; the "
+        "extraction, together with the graph (egraph), or after it (graph)",
+        base::one_of({"backend", "graph", "egraph"})},
        {"precision", &O::precision, backends::kPrecisionHelp,
         base::one_of(backends::precision_names())},
        {"error-budget", &O::error_budget,

@@ -71,7 +71,14 @@ ReportFigure measured_figure(const Report& r) {
 std::vector<ReportFigure> figures_of(const Report& r) {
   std::vector<ReportFigure> figures;
   if (r.race.measured) figures.push_back(measured_figure(r));
-  if (r.predicted.after_s > 0) {
+  const auto& by_kernels = r.predicted.kernels_before;
+  const auto& kernels_after = r.predicted.kernels_after;
+  if (by_kernels.seconds > 0 && kernels_after.seconds > 0) {
+    figures.push_back({.label = "Speed, predicted",
+                       .value = times(by_kernels.seconds / kernels_after.seconds),
+                       .note = seconds_arrow(by_kernels.seconds, kernels_after.seconds) +
+                               " by the times of kernels"});
+  } else if (r.predicted.after_s > 0) {
     figures.push_back({.label = "Speed, predicted",
                        .value = times(r.predicted.before_s / r.predicted.after_s),
                        .note = seconds_arrow(r.predicted.before_s, r.predicted.after_s) + " by " +

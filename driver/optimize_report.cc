@@ -85,6 +85,10 @@ std::string measured_text(const Report::Race& race) {
 }
 
 std::string predicted_text(const Report::Prediction& p) {
+  if (p.kernels_before.seconds > 0 && p.kernels_after.seconds > 0) {
+    return base::format_seconds(p.kernels_before.seconds) + " -> " +
+           base::format_seconds(p.kernels_after.seconds) + "  by the times of kernels";
+  }
   std::string text = base::format_seconds(p.before_s) + " -> " + base::format_seconds(p.after_s) +
                      "  by " + p.cost_model + " cost";
   if (p.interpolated > 0)
@@ -246,8 +250,10 @@ const base::ReportTable<Report::Prediction>& Report::Prediction::table() {
       {{"predicted_before_s", "time of the original by the cost model, in seconds", &P::before_s,
         "predicted", predicted_text},
        {"predicted_after_s", "time of the result by the cost model, in seconds", &P::after_s},
-       {"kernels_before_s", "time of the original's kernels in seconds, with --alternatives",
+       {"kernels_before_s", "time of the original's kernels in seconds; 0: not known",
         [](const P& p) { return Json(p.kernels_before.seconds); }},
+       {"kernels_after_s", "the same of the result",
+        [](const P& p) { return Json(p.kernels_after.seconds); }},
        {"known_kernels_before_s", "the part of it that was measured",
         [](const P& p) { return Json(p.kernels_before.known_s); }}}};
   return rows;

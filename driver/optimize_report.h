@@ -60,6 +60,7 @@ struct OptimizeReport {
     std::int64_t interpolated = 0;
     std::int64_t estimated = 0;
     KernelPrediction kernels_before;
+    KernelPrediction kernels_after;
     KnownRates rates;     // of estimates
     std::string warning;  // about the database; empty: none
     // The shares of operators in the two sums.

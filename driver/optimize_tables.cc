@@ -8,6 +8,13 @@
 #include "base/formats/units.h"
 
 namespace egret::driver {
+namespace {
+
+double predicted(double by_operators, const KernelPrediction& by_kernels) {
+  return by_kernels.seconds > 0 ? by_kernels.seconds : by_operators;
+}
+
+}  // namespace
 
 base::TextTable operators_table(const OptimizeReport& report) {
   base::TextTable table(
@@ -35,12 +42,14 @@ base::TextTable race_table(const OptimizeReport& report) {
                          {"operators", base::Align::kRight},
                          {"predicted", base::Align::kRight},
                          {"measured", base::Align::kRight}});
-  table.row({"original", std::to_string(operator_count(report.operators.before)),
-             base::format_seconds(report.predicted.before_s),
-             base::format_seconds(report.race.before.median_s)});
+  table.row(
+      {"original", std::to_string(operator_count(report.operators.before)),
+       base::format_seconds(predicted(report.predicted.before_s, report.predicted.kernels_before)),
+       base::format_seconds(report.race.before.median_s)});
   for (const auto& candidate : report.race.candidates) {
     table.row({candidate.name + (candidate.name == report.race.chosen ? " (written)" : ""),
-               std::to_string(candidate.operators), base::format_seconds(candidate.predicted_s),
+               std::to_string(candidate.operators),
+               base::format_seconds(predicted(candidate.predicted_s, candidate.kernels)),
                candidate.measured.runs > 0 ? base::format_seconds(candidate.measured.median_s)
                                            : "not raced"});
   }

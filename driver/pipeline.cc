@@ -16,7 +16,7 @@
 #include "driver/certificate.h"
 #include "driver/decide.h"
 #include "driver/final_check.h"
-#include "driver/measure/interference.h"
+#include "driver/kernel_predictions.h"
 #include "driver/optimize.h"
 #include "driver/phase_times.h"
 #include "driver/precision/error_budget.h"
@@ -89,6 +89,12 @@ base::Result<bool> learn_from(const ir::Graph& graph, const Setup& setup,
   return learn(bound);
 }
 
+ChooseOptions::KernelsFrom kernels_from(const OptimizeOptions& options) {
+  using enum ChooseOptions::KernelsFrom;
+  if (options.kernels_from == "graph") return kGraph;
+  return chooses_kernels(options) ? kEGraph : kBackend;
+}
+
 // With an error budget each kernel has several forms, and errors are measured too.
 constexpr double kFormsFactor = 6;
 
@@ -125,9 +131,8 @@ ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
           .second_model = second.model,
           .second_profiler = &second,
           .learn = std::move(learn),
-          .kernels_from_egraph = options.kernels_from == "egraph",
-          .machine = setup.machine,
-          .disturbed = [execution = setup.execution] { return is_disturbed(execution); },
+          .kernels_from = kernels_from(options),
+          .kept = kept_times(setup),
           .kernel_seconds = setup.costs.profiled != nullptr
                                 ? (budget != nullptr ? kFormsFactor : 1) * options.profile_time
                                 : 0,
@@ -171,7 +176,7 @@ base::Result<std::vector<Candidate>> search(const ir::Graph& graph, const Setup&
 base::Result<ir::Graph> taken_apart(const ir::Graph& program) {
   const auto is_sealed = [](const auto& named) { return named.second.sealed; };
   if (ir::has_undefined(program) || std::ranges::any_of(program.bodies, is_sealed))
-    return base::usage_error("--kernels-from egraph needs operators that Egret defines");
+    return base::usage_error("--kernels-from needs operators that Egret defines");
   ir::Graph operators = ir::expand_bodies(program);
   if (ir::has_opaque(operators)) return base::internal_error("a node was not taken apart");
   return operators;
@@ -184,9 +189,12 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   PhaseTimes times;
   OptimizeOptions options = given.quick ? quick(given) : given;
   if (options.error_budget > 0) options.kernels_from = "egraph";
-  if (options.kernels_from == "egraph" && open != nullptr)
-    return base::usage_error("--kernels-from egraph and --error-budget need known sizes (--bind)");
-  if (options.kernels_from == "egraph" && ir::has_opaque(program)) {
+  if (chooses_kernels(options) && open != nullptr) {
+    const std::string option =
+        options.error_budget > 0 ? "--error-budget" : "--kernels-from " + options.kernels_from;
+    return base::usage_error(option + " needs known sizes (--bind)");
+  }
+  if (chooses_kernels(options) && ir::has_opaque(program)) {
     // Kernels compute operators, so nodes that consist of several are taken apart.
     EGRET_ASSIGN_OR_RETURN(const ir::Graph operators, taken_apart(program));
     return optimize(operators, given, progress, open);
@@ -238,8 +246,8 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   if (setup.engine_costs != nullptr) {  // the candidates taught the model
     EGRET_ASSIGN_OR_RETURN(before, predict(graph, *setup.costs.model, profiler));
   }
-  if (options.kernels_from == "egraph" && setup.costs.profiled != nullptr) {
-    auto divided = predict_as_divided(graph, *setup.backend, setup.plan);
+  if (chooses_kernels(options) && setup.costs.profiled != nullptr) {
+    auto divided = predict_as_divided(graph, *setup.backend, setup.plan, kept_times(setup));
     if (!is_interrupted(divided.status())) {
       EGRET_ASSIGN_OR_RETURN(before, std::move(divided));
     }
@@ -250,8 +258,12 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   saturated = {};  // the race needs its memory
   times.end(setup.search != nullptr ? "search" : "extract", "profile", profiler.spent_s);
 
+  auto by_kernels = predict_by_kernels(graph, candidates, setup, options);
+  if (is_interrupted(by_kernels.status())) by_kernels = KernelPrediction();
+  EGRET_ASSIGN_OR_RETURN(const KernelPrediction kernels_before, std::move(by_kernels));
   EGRET_ASSIGN_OR_RETURN(Decision decision,
                          decide(program, graph, candidates, setup, options, progress, open));
+  if (!setup.predicts_by_kernels) decision.kernels_before = kernels_before;
   times.end("measure");
 
   auto outputs = check_outputs(graph, decision, setup, options, budget.get(), progress);

@@ -44,6 +44,8 @@ Report::Prediction prediction_of(const OptimizeSteps& s) {
           .interpolated = after.interpolated,
           .estimated = after.estimated,
           .kernels_before = s.decision.kernels_before,
+          .kernels_after =
+              s.decision.chosen == nullptr ? s.decision.kernels_before : s.decision.chosen->kernels,
           .rates = s.setup.costs.rates,
           .warning = s.setup.costs.warning,
           .operators_before = s.before.operators,

@@ -32,8 +32,9 @@ base::Result<Method> method_of(const OptimizeOptions& options) {
     return base::usage_error("--limit-arena cannot be combined with " + search);
   if (!options.forbid.empty())
     return base::usage_error("--forbid cannot be combined with " + search);
-  if (options.kernels_from == "egraph")
-    return base::usage_error("--kernels-from egraph cannot be combined with " + search);
+  if (chooses_kernels(options))
+    return base::usage_error("--kernels-from " + options.kernels_from +
+                             " cannot be combined with " + search);
   return method;
 }
 
@@ -88,8 +89,9 @@ base::Result<std::shared_ptr<const Engine>> engine_of(const OptimizeOptions& opt
     return base::usage_error("--limit-arena cannot be combined with --engine");
   if (options.precision != OptimizeOptions().precision)
     return base::usage_error("--precision cannot be combined with --engine");
-  if (options.kernels_from == "egraph")
-    return base::usage_error("--kernels-from egraph cannot be combined with --engine");
+  if (chooses_kernels(options))
+    return base::usage_error("--kernels-from " + options.kernels_from +
+                             " cannot be combined with --engine");
   EGRET_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
                          Engine::start(options.engine, {.python = options.engine_python}));
   if (options.written_like != nullptr) engine->write_like(*options.written_like);
@@ -139,8 +141,9 @@ base::Result<Setup> prepare(const OptimizeOptions& options) {
   const backends::Precision precision = backends::precision_named(options.precision);
   EGRET_ASSIGN_OR_RETURN(const backends::Backend* backend, backend_of(options, precision));
   EGRET_ASSIGN_OR_RETURN(auto engine, engine_of(options));
-  if (options.kernels_from == "egraph" && options.limit_arena > 0)
-    return base::usage_error("--limit-arena cannot be combined with --kernels-from egraph");
+  if (chooses_kernels(options) && options.limit_arena > 0)
+    return base::usage_error("--limit-arena cannot be combined with --kernels-from " +
+                             options.kernels_from);
   const int threads = static_cast<int>(options.threads);
   const Execution execution{options.backend, threads, precision};
   std::string machine = machine_fingerprint(execution);

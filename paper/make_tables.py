@@ -99,6 +99,16 @@ def inference_parts(rows):
     return columns, rows
 
 
+def kernel_ablation(rows):
+    """Milliseconds, predicted for each way and measured for the last."""
+    ways = [("original", "original"), ("algebra", "algebra"), ("fusion", "fusion"), ("sequential", "sequential"),
+            ("joint", "joint"), ("original, measured", "original_measured"), ("joint, measured", "joint_measured")]
+    columns = [("model", "l", lambda r: r["model"].split(":")[-1].removesuffix(".onnx"))]
+    columns += [(title, "r", lambda r, name=name: f"{float(r[f'{name}_ms']):.2f}") for title, name in ways]
+    columns += [("gap", "r", lambda r: f"{100 * float(r['joint_gap']):.1f} %")]
+    return columns, rows
+
+
 def precision_budget(rows):
     """A row for each model: how many times as fast as in f32, and the error on fresh samples."""
     def cell(way, budget=""):
@@ -328,6 +338,7 @@ TABLES = [Table("generator", "generatorProvenance", generator, threads=2),
           Table("verifier", "verifierProvenance", verifier, threads=1),
           Table("inference-cpu", "inferenceProvenance", inference_cpu, peer=("ONNX Runtime", "onnxruntime")),
           Table("inference-parts", "partsProvenance", inference_parts),
+          Table("kernel-ablation", "ablationProvenance", kernel_ablation),
           Table("precision-budget", "precisionProvenance", precision_budget),
           Table("egraph-engine", "engineProvenance", egraph_engine, peer=("egglog", "egglog")),
           Table("extraction", "extractionProvenance", extraction, threads=1),

@@ -137,11 +137,20 @@ std::vector<Region> own_regions(const ir::Graph& graph, const CompileOptions& op
   return find_regions(graph, {.target = Target::kHost, .fuse = options.fuse});
 }
 
+Division own_kernels(const ir::Graph& graph, const CompileOptions& options) {
+  Division kernels;
+  for (Region& region : own_regions(graph, options)) kernels.push_back(std::move(region.nodes));
+  return kernels;
+}
+
 // Those that were asked for, or the backend's own.
 base::Result<std::vector<Region>> regions_for(const ir::Graph& original,
                                               const PreparedGraph& prepared,
                                               const CompileOptions& options) {
-  EGRET_ASSIGN_OR_RETURN(const auto parts, parts_for(original, prepared, options, "codegen"));
+  EGRET_ASSIGN_OR_RETURN(const auto parts,
+                         parts_for(original, prepared, options, "codegen", [&](PreparedGraph part) {
+                           return own_kernels(part.graph, options);
+                         }));
   if (parts.empty()) return own_regions(prepared.graph, options);
   EGRET_ASSIGN_OR_RETURN(const Division division, parts_apart(parts));
   std::vector<Region> regions;
@@ -170,10 +179,7 @@ class CodegenBackend : public Backend {
     unfolded.fold = false;
     EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared,
                            prepare(*this, graph, unfolded, takes_none));
-    Division kernels;
-    for (Region& region : own_regions(prepared.graph, options))
-      kernels.push_back(std::move(region.nodes));
-    return given_division(prepared, kernels);
+    return given_division(prepared, own_kernels(prepared.graph, options));
   }
   base::Result<std::unique_ptr<ExecutablePlan>> compile(
       const ir::Graph& graph, const CompileOptions& options) const override {

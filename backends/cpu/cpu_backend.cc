@@ -165,13 +165,21 @@ std::vector<Group> own_groups(const PreparedGraph& prepared, const CompileOption
                      prepared.lowerings);
 }
 
+Division nodes_of(std::vector<Group> groups) {
+  Division kernels;
+  for (Group& group : groups) kernels.push_back(std::move(group.nodes));
+  return kernels;
+}
+
 // The division that was asked for, or that was kept with the graph, or the backend's own. With the
 // least memory it is always the latter.
 base::Result<std::vector<Group>> groups_of(const ir::Graph& original, const PreparedGraph& prepared,
                                            const CompileOptions& options, Thrift thrift) {
   if (thrift == Thrift::kAndRegions) return own_groups(prepared, options, thrift);
   EGRET_ASSIGN_OR_RETURN(std::vector<PreparedPart> parts,
-                         parts_for(original, prepared, options, "cpu"));
+                         parts_for(original, prepared, options, "cpu", [&](PreparedGraph part) {
+                           return nodes_of(own_groups(part, options, thrift));
+                         }));
   if (parts.empty()) return own_groups(prepared, options, thrift);
   std::vector<Group> groups;
   for (PreparedPart& part : parts) {
@@ -257,10 +265,7 @@ class CpuBackend : public Backend {
     CompileOptions unfolded = options;
     unfolded.fold = false;
     EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared, prepared_graph(*this, graph, unfolded));
-    Division kernels;
-    for (Group& group : own_groups(prepared, options, Thrift::kNone))
-      kernels.push_back(std::move(group.nodes));
-    return given_division(prepared, kernels);
+    return given_division(prepared, nodes_of(own_groups(prepared, options, Thrift::kNone)));
   }
   base::Result<std::unique_ptr<ExecutablePlan>> compile(
       const ir::Graph& graph, const CompileOptions& options) const override {

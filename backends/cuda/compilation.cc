@@ -184,12 +184,12 @@ Compilation::Division Compilation::divided_as_asked(const MakeRegion& make) cons
   return division;
 }
 
-backends::Division Compilation::kernels_of_nodes() const {
+backends::Division Compilation::own_kernels() const {
   const Way way = first_way();
   backends::Division kernels;
   for (codegen::Region& region : division(way, storage(way)).regions)
     kernels.push_back(std::move(region.nodes));
-  return given_division(prepared_, kernels);
+  return kernels;
 }
 
 const Compilation::Division& Compilation::plain() const {

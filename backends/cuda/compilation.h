@@ -28,8 +28,8 @@ class Compilation {
   // Instead of the compilation's own division into kernels: ascending nodes of the prepared graph,
   // each in one part, in an order of computation.
   void divide_as(backends::Division parts) { parts_ = std::move(parts); }
-  // The nodes of the given graph that each kernel of the first plan computes.
-  backends::Division kernels_of_nodes() const;
+  // The nodes of the prepared graph that each kernel of the first plan computes.
+  backends::Division own_kernels() const;
 
   // The fastest plan. With search, variants whose benefit is uncertain are measured: channels last
   // around convolutions, steps that both libraries and emitted kernels can compute, and parallel

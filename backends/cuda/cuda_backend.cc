@@ -92,8 +92,9 @@ base::Result<Division> CudaBackend::divide(const ir::Graph& graph,
   EGRET_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, first_device());
   EGRET_RETURN_IF_ERROR(device->enter());
   const std::optional<BoundMemory> unbound;
-  return Compilation(graph, unfolded, std::move(prepared), std::move(device), unbound)
-      .kernels_of_nodes();
+  const Division kernels =
+      Compilation(graph, unfolded, prepared, std::move(device), unbound).own_kernels();
+  return given_division(prepared, kernels);
 }
 
 }  // namespace
@@ -106,7 +107,10 @@ base::Result<std::unique_ptr<CudaPlan>> compile_on(const Backend& backend,
   EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(backend, graph, options, takes_none));
   EGRET_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, std::move(opened));
   EGRET_RETURN_IF_ERROR(device->enter());
-  EGRET_ASSIGN_OR_RETURN(const auto asked, parts_for(graph, prepared, options, "cuda"));
+  const auto own = [&](PreparedGraph part) {
+    return Compilation(graph, options, std::move(part), device, bound).own_kernels();
+  };
+  EGRET_ASSIGN_OR_RETURN(const auto asked, parts_for(graph, prepared, options, "cuda", own));
   EGRET_ASSIGN_OR_RETURN(backends::Division parts, parts_apart(asked));
   Compilation compilation(graph, options, std::move(prepared), std::move(device), bound);
   compilation.divide_as(std::move(parts));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/timing/cache_state.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -20,10 +21,12 @@ void read_lines(const unsigned char* data, std::size_t bytes) {
 }  // namespace
 
 // Reading more bytes than the caches hold evicts what lies there.
-void sweep_caches() {
+void sweep_caches() { sweep_caches(kSweptBytes); }
+
+void sweep_caches(std::size_t bytes) {
   // Written once: untouched pages would all map to one page of zeros.
   static const std::vector<unsigned char> data(kSweptBytes, 1);
-  read_lines(data.data(), data.size());
+  read_lines(data.data(), std::min(bytes, data.size()));
 }
 
 void touch(std::span<const ir::Tensor> tensors) {

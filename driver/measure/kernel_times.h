@@ -28,9 +28,9 @@ base::Result<std::vector<KernelTime>> time_kernels(const backends::Backend& back
                                                    backends::CompileOptions options,
                                                    const ir::GivenInputs& given);
 
-// The times of the parts of CompileOptions::division, which is not empty: medians over runs of the
-// whole graph, as a race runs it. `rest` is the rest of a run: copies of
-// outputs, and what passes between kernels.
+// The times of the parts of CompileOptions::division (empty: all is the rest): medians over runs of
+// the whole graph, as a race runs it, for at least `least_seconds` and ten times, or two seconds.
+// `rest` is the rest of a run: copies of outputs, and what passes between kernels.
 struct PartTimes {
   std::vector<double> parts{};
   double rest = 0;
@@ -40,6 +40,6 @@ struct PartTimes {
 // Where a backend has no clock for kernels, all of a run is the rest. Errors: those of the plan;
 // limit_hit where a stop was requested.
 base::Result<PartTimes> time_parts(const backends::Backend& backend, const ir::Graph& graph,
-                                   backends::CompileOptions options);
+                                   backends::CompileOptions options, double least_seconds = 0.3);
 
 }  // namespace egret::driver

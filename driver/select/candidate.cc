@@ -7,24 +7,12 @@
 #include "backends/division.h"
 #include "base/stop.h"
 #include "driver/measure/batch_plan.h"
+#include "driver/measure/kept_times.h"
 #include "driver/measure/race.h"
 #include "frontends/onnx.h"
 #include "ir/ops/opaque.h"
 
 namespace egret::driver {
-namespace {
-
-// " divided 0 1,2 3": part of a candidate's identity.
-std::string identity_of(const backends::Division& division) {
-  std::string text = " divided";
-  for (const std::vector<ir::NodeId>& kernel : division) {
-    for (std::size_t i = 0; i < kernel.size(); ++i)
-      text += (i == 0 ? " " : ",") + std::to_string(kernel[i].index());
-  }
-  return text;
-}
-
-}  // namespace
 
 base::Result<ir::Graph> runnable(const ir::Graph& graph, const rules::OpenSizes* open) {
   if (open == nullptr) return ir::cut_at_opaque(graph);

@@ -66,13 +66,17 @@ class Chooser {
       EGRET_RETURN_IF_ERROR(add("alternative " + std::to_string(i), alternative(i)));
     if (pool_.candidates().empty() && forbidden_.empty()) EGRET_RETURN_IF_ERROR(add_original());
     if (pool_.candidates().empty()) return nothing_without_forbidden();
-    if (options_.kernels_from_egraph) EGRET_RETURN_IF_ERROR(add_by_kernels());
+    if (chooses_kernels()) EGRET_RETURN_IF_ERROR(add_by_kernels());
     if (options_.plan.limit_arena > 0) EGRET_RETURN_IF_ERROR(keep_to_arena());
     return std::move(pool_.candidates());
   }
 
  private:
   rules::TensorEGraph& tensors() const { return *saturated_.tensors; }
+
+  bool chooses_kernels() const {
+    return options_.kernels_from != ChooseOptions::KernelsFrom::kBackend;
+  }
 
   base::Status add_cheapest(std::string name) {
     return add(std::move(name), own_factor(options_.only_clear_gains ? kClearGain : 1));
@@ -175,7 +179,7 @@ class Chooser {
     candidate.estimated = selected.estimated;
     const std::size_t before = pool_.candidates().size();
     EGRET_RETURN_IF_ERROR(add_to_pool(std::move(candidate), extracted));
-    if (options_.kernels_from_egraph && pool_.candidates().size() > before)
+    if (chooses_kernels() && pool_.candidates().size() > before)
       programs_.push_back(with_origins(pool_.candidates().back().graph, extracted, origins));
     return base::ok();
   }
@@ -207,12 +211,13 @@ class Chooser {
                                  .factors = selection_.factors,
                                  .backend = options_.backend,
                                  .plan = options_.plan,
-                                 .machine = options_.machine,
-                                 .disturbed = options_.disturbed,
+                                 .kept = options_.kept,
+                                 .keep_answers = options_.keep_answers,
                                  .seconds = options_.kernel_seconds,
                                  .error_budget = options_.error_budget};
-    if (options_.keep_answers) choosing.database = costs_.database.get();
     choosing.extraction.seed = options_.seed;
+    choosing.graph = pool_.candidates().front().solution.choice;
+    choosing.only_graph = options_.kernels_from == ChooseOptions::KernelsFrom::kGraph;
     EGRET_ASSIGN_OR_RETURN(
         KernelChoice chosen,
         choose_kernels(tensors(), view_, *costs_.model, programs_, choosing, options_.progress));
@@ -222,7 +227,8 @@ class Chooser {
       if (times.measured) {
         known[i].prediction = prediction_of(std::move(times));
       } else if (chosen.times.measured && !base::stop_requested()) {
-        auto divided = predict_as_divided(known[i].graph, *options_.backend, options_.plan);
+        auto divided =
+            predict_as_divided(known[i].graph, *options_.backend, options_.plan, options_.kept);
         if (!divided.ok() && !base::stop_requested()) return divided.status();
         if (divided.ok()) known[i].prediction = *std::move(divided);
       }

@@ -15,6 +15,7 @@
 #include "backends/backend.h"
 #include "base/progress.h"
 #include "base/status.h"
+#include "driver/measure/kept_times.h"
 #include "driver/prices/cost_choice.h"
 #include "driver/prices/forbidden_operators.h"
 #include "driver/select/candidate.h"
@@ -42,10 +43,11 @@ struct ChooseOptions {
   // may be fused with them; false: nothing new was learned. The cheapest candidate is then chosen
   // again. Empty: a model learns nothing from graphs.
   std::function<base::Result<bool>(const ir::Graph&)> learn{};
-  // A candidate whose kernels are chosen with it (driver/select/kernel_choice.h). It is the first.
-  bool kernels_from_egraph = false;
-  std::string machine{};  // whose times of kernels are kept
-  std::function<bool()> disturbed{};
+  // A candidate whose kernels are chosen (driver/select/kernel_choice.h), which is the first:
+  // together with its graph, or for the cheapest graph. kBackend: none.
+  enum class KernelsFrom : std::uint8_t { kBackend, kGraph, kEGraph };
+  KernelsFrom kernels_from = KernelsFrom::kBackend;
+  KeptTimes kept{};                     // of kernels
   double kernel_seconds = 20;           // of measuring kernels
   ErrorBudget* error_budget = nullptr;  // KernelChoiceOptions::error_budget
   std::int64_t alternatives = 0;

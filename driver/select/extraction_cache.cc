@@ -26,25 +26,28 @@ std::string hash_of(const Values& values) {
 }
 
 // Chosen nodes as pairs: a class and which of its nodes it is.
+base::Json pairs_of(const egraph::EGraphView& graph, std::span<const extract::NodeIndex> choice) {
+  base::Json pairs = base::Json::array();
+  for (extract::ClassIndex c = 0; c < choice.size(); ++c) {
+    if (choice[c] == extract::kNoNode) continue;
+    pairs.push(c).push(choice[c] - graph.class_begin[c]);
+  }
+  return pairs;
+}
+
 base::Json to_json(const extract::Problem& problem, const extract::Solution& solution,
                    double time_limit_s) {
-  base::Json pairs = base::Json::array();
-  for (extract::ClassIndex c = 0; c < solution.choice.size(); ++c) {
-    if (solution.choice[c] == extract::kNoNode) continue;
-    pairs.push(c).push(solution.choice[c] - problem.graph.class_begin[c]);
-  }
   return base::Json::object()
       .set("time_limit_s", time_limit_s)
       .set("proven", solution.quality == extract::Quality::kOptimal)
       .set("bound", solution.bound)
-      .set("choice", std::move(pairs));
+      .set("choice", pairs_of(problem.graph, solution.choice));
 }
 
 // Reads the pairs back; nothing where one is out of range.
-std::optional<std::vector<extract::NodeIndex>> choice_of(const extract::Problem& problem,
+std::optional<std::vector<extract::NodeIndex>> choice_of(const egraph::EGraphView& graph,
                                                          const base::Json* pairs) {
   if (pairs == nullptr || !pairs->is_array()) return std::nullopt;
-  const egraph::EGraphView& graph = problem.graph;
   std::vector<extract::NodeIndex> choice(graph.class_count(), extract::kNoNode);
   for (std::size_t i = 0; i + 1 < pairs->items().size(); i += 2) {
     const auto c = pairs->items()[i].as_integer();
@@ -69,7 +72,7 @@ std::optional<extract::Solution> solution_in(const std::string& text,
   if (limit == nullptr || proven == nullptr || bound == nullptr) return std::nullopt;
   const bool optimal = proven->as_bool().value_or(false);
   if (!optimal && !(limit->as_real().value_or(0) >= options.time_limit_s)) return std::nullopt;
-  auto choice = choice_of(problem, kept->find("choice"));
+  auto choice = choice_of(problem.graph, kept->find("choice"));
   if (!choice ||
       extract::walk_choice(problem, *choice).outcome != extract::ChoiceWalk::Outcome::kComplete)
     return std::nullopt;
@@ -111,6 +114,29 @@ base::Result<extract::Solution> extract_or_recall(const extract::ExtractorRow& e
     EGRET_RETURN_IF_ERROR(database->store_note(key, answer));
   }
   return found;
+}
+
+base::Result<std::optional<std::vector<extract::NodeIndex>>> kept_choice(
+    const cost::Database& database, const std::string& machine, const std::string& key,
+    const extract::Problem& problem) {
+  using Choice = std::optional<std::vector<extract::NodeIndex>>;
+  EGRET_ASSIGN_OR_RETURN(const auto entry, database.find(machine, key));
+  EGRET_ASSIGN_OR_RETURN(const auto note, database.find_note(key + " on " + machine));
+  if (!entry || !note) return Choice();
+  const auto pairs = base::Json::parse(*note);
+  if (!pairs.ok()) return Choice();
+  Choice choice = choice_of(problem.graph, &*pairs);
+  const bool is_answer = choice && extract::walk_choice(problem, *choice).outcome ==
+                                       extract::ChoiceWalk::Outcome::kComplete;
+  return is_answer ? std::move(choice) : Choice();
+}
+
+base::Status keep_choice(cost::Database& database, const std::string& machine,
+                         const std::string& key, const cost::Entry& entry,
+                         const egraph::EGraphView& graph,
+                         std::span<const extract::NodeIndex> choice) {
+  EGRET_RETURN_IF_ERROR(database.store(machine, key, entry));
+  return database.store_note(key + " on " + machine, pairs_of(graph, choice).dump());
 }
 
 }  // namespace egret::driver

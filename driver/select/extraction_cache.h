@@ -7,7 +7,10 @@
 // extractor with the same seed, and was proven or had at least as much time.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "cost/database.h"
@@ -25,5 +28,15 @@ base::Result<extract::Solution> extract_or_recall(const extract::ExtractorRow& e
 // What the answer is kept under (cost::Database::find_note). Exposed for its test.
 std::string key_of_extraction(const extract::ExtractorRow& extractor,
                               const extract::Problem& problem, const extract::Options& options);
+
+// A choice of nodes that is kept beside an entry of the database, under its key. Nothing where
+// there is none, or where it is no answer to the problem. Errors: the database's.
+base::Result<std::optional<std::vector<extract::NodeIndex>>> kept_choice(
+    const cost::Database& database, const std::string& machine, const std::string& key,
+    const extract::Problem& problem);
+base::Status keep_choice(cost::Database& database, const std::string& machine,
+                         const std::string& key, const cost::Entry& entry,
+                         const egraph::EGraphView& graph,
+                         std::span<const extract::NodeIndex> choice);
 
 }  // namespace egret::driver

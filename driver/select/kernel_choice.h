@@ -8,11 +8,11 @@
 // divided and run, each kernel gets the time that it took there, and the choice is made again,
 // until it rests on measurements. Of all programs that ran, the fastest is the answer. The
 // divisions that the backend makes of given programs are among the candidates and run first, so
-// that the answer takes no longer than they do, up to noise.
+// that the answer takes no longer than they do, up to noise. The database of costs keeps the
+// answer: the same e-graph, options and database give the same program again, without runs.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,10 +21,10 @@
 #include "backends/backend.h"
 #include "base/progress.h"
 #include "base/status.h"
-#include "cost/database.h"
 #include "cost/model.h"
-#include "driver/measure/kernel_times.h"
+#include "driver/measure/kept_times.h"
 #include "driver/precision/error_budget.h"
+#include "driver/select/divided_times.h"
 #include "driver/select/kernel_pieces.h"
 #include "driver/select/selection.h"
 #include "extract/core/extractor.h"
@@ -36,12 +36,15 @@ struct KernelChoiceOptions {
   const extract::ExtractorRow* extractor = nullptr;
   extract::Options extraction{};
   std::vector<double> factors{};  // on the cost of each node of the view; empty: none
+  // The choice of nodes of the first given program: kernels are chosen for its graph before those
+  // of the whole e-graph, or for it alone. Empty: of the whole e-graph at once.
+  std::vector<extract::NodeIndex> graph{};
+  bool only_graph = false;
   const backends::Backend* backend = nullptr;
   backends::CompileOptions plan{};
-  cost::Database* database = nullptr;  // where times of kernels are kept; null: nowhere
-  std::string machine{};
-  std::function<bool()> disturbed{};  // whether other processes disturbed what was measured
-  double seconds = 20;                // of measuring; 0: estimates alone
+  KeptTimes kept{};          // where times of kernels and programs are kept
+  bool keep_answers = true;  // there, too
+  double seconds = 20;       // of measuring; 0: estimates alone
   int max_rounds = 12;
   // Kernels in less precision are candidates, too (driver/select/kernel_forms.h). Null: none.
   ErrorBudget* error_budget = nullptr;
@@ -52,21 +55,6 @@ struct GivenProgram {
   ir::Graph graph;
   std::vector<egraph::NodeId> origins{};  // by node; invalid for inputs and folded constants
 };
-
-// The predicted time of a program, by kernel.
-struct KernelTimes {
-  std::vector<KernelTime> kernels{};
-  double seconds = 0;     // the sum over the kernels, and the copies of outputs
-  bool measured = false;  // in a run of this program
-};
-
-// The same as a prediction.
-Prediction prediction_of(KernelTimes times);
-// Of a program as the backend divides it, measured. Errors: unsupported where the backend takes no
-// division; those of compiling and running.
-base::Result<Prediction> predict_as_divided(const ir::Graph& graph,
-                                            const backends::Backend& backend,
-                                            const backends::CompileOptions& plan);
 
 struct KernelChoice {
   DividedGraph program{};        // constants folded, and rounded as `forms` says
@@ -82,6 +70,10 @@ struct KernelChoice {
   int rounds = 0;
 };
 
+// Where KernelChoiceOptions::graph is given, that of the whole e-graph is at least as fast as that
+// of the graph: the latter's answer, found in at most half of the time, is the first candidate.
+// With an error budget kernels are chosen at once.
+//
 // With an error budget, each round also measures the errors of kernels that are new, and the error
 // of its program on samples that are held out; only programs within the budget are answers.
 //

@@ -220,6 +220,23 @@ DividedGraph in_forms(const DividedGraph& program, const PieceForms& forms,
   return result;
 }
 
+base::Result<TriedForms> try_forms(DividedGraph& program, const PieceForms& forms,
+                                   ErrorBudget& budget, const backends::Backend& backend,
+                                   const backends::CompileOptions& plan, FormsChosen& chosen) {
+  TriedForms tried;
+  EGRET_ASSIGN_OR_RETURN(tried.learned,
+                         budget.learn(program.graph, contractions_of(program, forms)));
+  program = in_forms(program, forms, budget, chosen);
+  if (!chosen.lowers()) return tried;
+  backends::CompileOptions divided = plan;
+  divided.division = program.division;
+  EGRET_ASSIGN_OR_RETURN(const auto compiled, backend.compile(program.graph, divided));
+  EGRET_ASSIGN_OR_RETURN(chosen.measured, budget.measure(*compiled));
+  tried.corrected = budget.correct(chosen.estimated, chosen.measured.largest());
+  tried.beyond = !budget.allows(chosen.measured);
+  return tried;
+}
+
 void exclude_impossible(const extract::KernelGraph& kernels, const PieceForms& forms,
                         const ErrorBudget& budget, std::span<double> costs) {
   exclude(costs,

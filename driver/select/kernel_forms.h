@@ -54,6 +54,20 @@ std::vector<ErrorBudget::Contraction> contractions_of(const DividedGraph& progra
 DividedGraph in_forms(const DividedGraph& program, const PieceForms& forms,
                       const ErrorBudget& budget, FormsChosen& chosen);
 
+struct TriedForms {
+  bool learned = false;    // errors of contractions
+  bool beyond = false;     // the budget
+  bool corrected = false;  // estimates of errors were
+
+  // Whether another extraction may choose other forms.
+  bool may_change() const { return beyond || corrected; }
+};
+// The program in_forms(), whose error is measured where it is in less precision, and those of its
+// contractions that are not known. Errors: those of compiling and running.
+base::Result<TriedForms> try_forms(DividedGraph& program, const PieceForms& forms,
+                                   ErrorBudget& budget, const backends::Backend& backend,
+                                   const backends::CompileOptions& plan, FormsChosen& chosen);
+
 // Makes nodes of the e-graph of kernels infinitely dear: those whose form a contraction cannot
 // have; all in less precision; those whose time (by piece) or error is not known.
 void exclude_impossible(const extract::KernelGraph& kernels, const PieceForms& forms,

@@ -89,6 +89,19 @@ class Terms {
   std::map<ClassIndex, Place> stored_;
 };
 
+// Nothing where the view lacks the e-node.
+std::optional<NodeIndex> view_node(const rules::TensorEGraph& tensors,
+                                   const egraph::EGraphView& view, egraph::NodeId node) {
+  const egraph::ClassId of = tensors.egraph().class_of(node);
+  const auto found = std::ranges::lower_bound(view.class_id, of);
+  if (found == view.class_id.end() || *found != of) return std::nullopt;
+  const auto c = static_cast<std::size_t>(found - view.class_id.begin());
+  const auto nodes = tensors.egraph().nodes(of);
+  const auto place = std::ranges::find(nodes, node);
+  if (place == nodes.end()) return std::nullopt;
+  return view.class_begin[c] + static_cast<NodeIndex>(place - nodes.begin());
+}
+
 }  // namespace
 
 egraph::NodeId node_in(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
@@ -250,6 +263,58 @@ base::Result<DividedGraph> divided_graph(const rules::TensorEGraph& tensors,
     std::ranges::sort(nodes);
   }
   return divided;
+}
+
+std::optional<std::vector<extract::Piece>> pieces_of(const rules::TensorEGraph& tensors,
+                                                     const egraph::EGraphView& view,
+                                                     const std::vector<bool>& leaves,
+                                                     std::span<const egraph::NodeId> origins,
+                                                     const backends::Division& division) {
+  std::vector<extract::Piece> pieces;
+  for (const std::vector<ir::NodeId>& kernel : division) {
+    std::vector<NodeIndex> nodes;
+    for (auto id = kernel.rbegin(); id != kernel.rend(); ++id) {
+      const egraph::NodeId origin = origins[id->index()];
+      const auto node = origin.valid() ? view_node(tensors, view, origin) : std::nullopt;
+      if (!node) return std::nullopt;
+      if (!leaves[view.node_class[*node]]) nodes.push_back(*node);
+    }
+    if (nodes.empty()) continue;
+    extract::Piece piece = extract::piece_of(view, leaves, nodes);
+    // Several operators of one class, of which one is an operand of the other: no piece.
+    if (piece.nodes.size() != nodes.size()) return std::nullopt;
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+PieceChoice add_pieces(const egraph::EGraphView& view, std::vector<extract::Piece> added,
+                       extract::Pieces& pieces) {
+  PieceChoice choice(view.class_count(), kNoPiece);
+  for (extract::Piece& piece : added) {
+    const ClassIndex root = view.node_class[piece.root()];
+    const auto begin = pieces.all.begin() + static_cast<std::ptrdiff_t>(pieces.begin[root]);
+    const auto end = pieces.all.begin() + static_cast<std::ptrdiff_t>(pieces.begin[root + 1]);
+    const auto same = std::find_if(begin, end, [&](const extract::Piece& one) {
+      return std::ranges::is_permutation(one.nodes, piece.nodes);
+    });
+    choice[root] = static_cast<std::size_t>(same - begin);
+    if (same != end) continue;
+    pieces.all.insert(end, std::move(piece));
+    for (std::size_t c = root + 1; c < pieces.begin.size(); ++c) ++pieces.begin[c];
+  }
+  return choice;
+}
+
+std::vector<NodeIndex> nodes_of(const extract::KernelGraph& kernels,
+                                const std::vector<bool>& leaves, const PieceChoice& choice) {
+  std::vector<NodeIndex> nodes(choice.size(), extract::kNoNode);
+  for (ClassIndex c = 0; c < choice.size(); ++c) {
+    const NodeIndex first = kernels.graph.class_begin[c];
+    if (leaves[c]) nodes[c] = first;
+    if (choice[c] != kNoPiece) nodes[c] = first + static_cast<NodeIndex>(choice[c]);
+  }
+  return nodes;
 }
 
 DividedGraph carried_over(const DividedGraph& divided, ir::Graph folded) {

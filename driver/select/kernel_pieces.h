@@ -3,7 +3,9 @@
 // programs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +62,26 @@ base::Result<DividedGraph> divided_graph(const rules::TensorEGraph& tensors,
                                          const extract::Pieces& pieces,
                                          const extract::KernelGraph& kernels,
                                          std::span<const extract::NodeIndex> choice);
+
+// The kernels of a divided program of this e-graph as pieces: `origins` are the e-nodes of its
+// nodes. Nothing where a node is not of this view, or where a kernel computes a class twice.
+std::optional<std::vector<extract::Piece>> pieces_of(const rules::TensorEGraph& tensors,
+                                                     const egraph::EGraphView& view,
+                                                     const std::vector<bool>& leaves,
+                                                     std::span<const egraph::NodeId> origins,
+                                                     const backends::Division& division);
+
+// Of each class, which of its pieces is chosen; kNoPiece: none. It holds while pieces are added.
+using PieceChoice = std::vector<std::size_t>;
+inline constexpr std::size_t kNoPiece = static_cast<std::size_t>(-1);
+// Adds pieces, behind the others of their classes, that are not there, and chooses all of them.
+// O(pieces) for each.
+PieceChoice add_pieces(const egraph::EGraphView& view, std::vector<extract::Piece> added,
+                       extract::Pieces& pieces);
+// The same choice as nodes of the e-graph of kernels.
+std::vector<extract::NodeIndex> nodes_of(const extract::KernelGraph& kernels,
+                                         const std::vector<bool>& leaves,
+                                         const PieceChoice& choice);
 
 // The same with its constants folded: `folded` computes the same as `divided.graph`.
 DividedGraph carried_over(const DividedGraph& divided, ir::Graph folded);

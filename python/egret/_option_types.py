@@ -46,7 +46,7 @@ class OptimizeOptions(TypedDict, total=False):
     oracle: str
     # Who divides the graph into kernels: the backend, after the graph is chosen, or the
     # extraction, together with it
-    kernels_from: Literal["backend", "egraph"]
+    kernels_from: Literal["backend", "graph", "egraph"]
     # Precision of products and convolutions of f32; sums stay in f32. --backend cuda takes
     # every precision, --backend cpu takes f32 and bf16
     precision: Literal["f32", "tf32", "bf16", "f16"]

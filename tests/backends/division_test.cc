@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "backends/backend.h"
 #include "ir/graph/builder.h"
@@ -99,6 +103,105 @@ TEST(Division, LeavesOutWhatIsComputedOnce) {
   options.division = *cpu.divide(*graph, {});
   EXPECT_EQ(options.division.size(), 1U);
   EXPECT_LT(relative_error(*graph, options, cpu), 1e-5);
+}
+
+// Normalizations without a kernel of their own: operators before and behind are in kernels with
+// parts of them.
+ir::Graph normalizations() {
+  GraphBuilder b;
+  base::Random random(5);
+  const auto weights = [&](ir::Shape shape) {
+    return b.constant(ir::Tensor::random({DType::kF32, shape}, random));
+  };
+  const ir::Attrs same{{"strides", ir::Integers{1, 1}},
+                       {"dilations", ir::Integers{1, 1}},
+                       {"pads", ir::Integers{1, 1, 1, 1}}};
+  const Value x = b.input("x", {DType::kF32, {1, 16, 14, 14}});
+  const Value conv = b.add("conv", {x, weights({16, 16, 3, 3})}, same);
+  const Value instance = b.add("instance_norm", {conv, weights({16}), weights({16})});
+  const Value middle = b.add("relu", {instance});
+  const Value moments = b.add("mean_variance_norm", {middle}, {{"axes", ir::Integers{0, 2, 3}}});
+  const Value sum = b.add("tanh", {b.add("add", {moments, middle})});
+  const Value flat = b.add("reshape", {sum}, {{"shape", ir::Integers{16, 196}}});
+  const Value product = b.add("matmul", {flat, weights({196, 32})});
+  const Value norm = b.add("lp_norm", {b.add("sigmoid", {product})}, {{"axis", std::int64_t{1}}});
+  b.output("y", b.add("mul", {norm, product}));
+  b.output("z", b.add("add", {flat, b.add("lp_norm", {flat}, {{"axis", std::int64_t{0}}})}));
+  return *b.finish();
+}
+
+// Kernels by the nodes that they compute and how.
+std::vector<std::pair<std::vector<ir::NodeId>, std::string>> kernels_of(const PlanReport& report) {
+  std::vector<std::pair<std::vector<ir::NodeId>, std::string>> kernels;
+  for (const PlanReport::Kernel& kernel : report.kernels)
+    kernels.emplace_back(kernel.ids, kernel.implementation);
+  std::ranges::sort(kernels);
+  return kernels;
+}
+
+TEST(Division, OfANodeThatIsSeveralKernelsIsThatOfTheBackend) {
+  const ir::Graph graph = normalizations();
+  for (const char* name : {"cpu", "codegen"}) {
+    const Backend& backend = *find_backend(name);
+    const auto own = backend.compile(graph, {});
+    ASSERT_TRUE(own.ok()) << own.status().message();
+    CompileOptions options;
+    options.division = *backend.divide(graph, {});
+    std::set<ir::NodeId> seen;
+    for (const auto& part : options.division) {
+      for (const ir::NodeId id : part) EXPECT_TRUE(seen.insert(id).second) << name;
+    }
+    const auto given = backend.compile(graph, options);
+    ASSERT_TRUE(given.ok()) << name << ": " << given.status().message();
+    const PlanReport report = (*given)->report();
+    EXPECT_EQ(kernels_of(report), kernels_of((*own)->report())) << name;
+    EXPECT_GE(report.kernels.size(), options.division.size());
+    EXPECT_LT(relative_error(graph, {}, backend), 1e-5) << name;
+    for (const PlanReport::Kernel& kernel : report.kernels)
+      EXPECT_TRUE(kernel.ids.empty() || kernel.part >= 0) << name;
+    EXPECT_LT(relative_error(graph, options, backend), 1e-5) << name;
+  }
+}
+
+// A kernel that is chosen may hold all of a node that the backend computes by several.
+TEST(Division, MayTakeANodeThatIsSeveralKernelsWithOthers) {
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, {32, 40}});
+  const Value first = b.add("tanh", {x});
+  const Value norm = b.add("lp_norm", {first}, {{"axis", std::int64_t{1}}});
+  const Value last = b.add("sigmoid", {norm});
+  b.output("y", last);
+  b.output("z", b.add("exp", {norm}));
+  const ir::Graph graph = *b.finish();
+  const ir::NodeId exp(graph.size() - 1);
+  for (const Division& division :
+       {Division{{first.id}, {norm.id}, {last.id}, {exp}},
+        Division{{first.id, norm.id}, {last.id}, {exp}},
+        Division{{first.id}, {norm.id, last.id}, {norm.id, exp}},
+        Division{{first.id, norm.id, last.id}, {first.id, norm.id, exp}}}) {
+    CompileOptions options;
+    options.division = division;
+    PlanReport report;
+    EXPECT_LT(relative_error(graph, options, *find_backend("cpu"), &report), 1e-5);
+    for (int part = 0; part < static_cast<int>(division.size()); ++part)
+      EXPECT_GT(kernels_of_part(report, part), 0U);
+  }
+}
+
+TEST(Division, WithTwoKernelsForOneValueIsRefusedByName) {
+  Fork f = fork();
+  const Division twice{{f.shared}, {f.shared, f.left}, {f.left}, {f.right}};
+  for (const char* name : {"cpu", "codegen"}) {
+    CompileOptions options;
+    options.division = twice;
+    const auto plan = find_backend(name)->compile(f.graph, options);
+    ASSERT_FALSE(plan.ok()) << name;
+    EXPECT_EQ(plan.status().code(), base::StatusCode::kBadInput);
+    EXPECT_NE(plan.status().message().find("tanh"), std::string::npos);
+  }
+  // A file may say so, too.
+  store_division(f.graph, {{f.shared, f.left}, {f.shared, f.left}, {f.right}}, "cpu");
+  EXPECT_LT(relative_error(f.graph, {}, *find_backend("cpu")), 1e-5);
 }
 
 TEST(Division, OfSingleOperatorsIsKept) {

@@ -146,5 +146,24 @@ constexpr const char* kSpoilt[] = {
 };
 INSTANTIATE_TEST_SUITE_P(All, SpoiltExtraction, testing::ValuesIn(kSpoilt));
 
+TEST(KeptChoice, IsReadBackWhereItIsAnAnswer) {
+  const egraph::EGraphView view = two_by_two();
+  const std::vector<double> costs(view.node_count(), 1);
+  const extract::Problem problem{view, costs};
+  const auto database = cost::Database::open(":memory:");
+  ASSERT_TRUE(database.ok());
+  const auto kept = [&] { return *kept_choice(**database, "here", "key", problem); };
+  EXPECT_EQ(kept(), std::nullopt);
+  const std::vector<extract::NodeIndex> choice{1, 2};
+  const cost::Entry entry{.runs = 1, .median_s = 1};
+  ASSERT_TRUE(keep_choice(**database, "here", "key", entry, view, choice).ok());
+  EXPECT_EQ(kept(), choice);
+  EXPECT_EQ(*kept_choice(**database, "elsewhere", "key", problem), std::nullopt);
+  for (const char* text : {"[0,2]", "[2,0]", "[0,-1]", "[1,0]", "{}", "no text of a choice"}) {
+    ASSERT_TRUE((*database)->store_note("key on here", text).ok());
+    EXPECT_EQ(kept(), std::nullopt) << text;
+  }
+}
+
 }  // namespace
 }  // namespace egret::driver

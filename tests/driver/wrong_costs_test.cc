@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "cost/database.h"
 #include "driver/optimize.h"
@@ -112,6 +114,43 @@ TEST_F(WrongCosts, AreCaughtByKernels) {
   ASSERT_FALSE(r.race.candidates.empty());
   EXPECT_GT(r.race.candidates.front().kernels.seconds, 2 * r.predicted.kernels_before.seconds);
   EXPECT_NE(r.race.chosen, "cheapest");
+}
+
+// Transposes seem free, and the sum in their layout a little cheaper: the cheapest graph keeps
+// both.
+TEST_F(WrongCosts, OfTransposesDoNotHideAGraphWithFewerOfThem) {
+  ir::GraphBuilder b;
+  const ir::TensorType type(ir::DType::kF32, {48, 64});
+  const auto transposed = [&](ir::Value x) {
+    return b.add("transpose", {x}, {{"perm", ir::Integers{1, 0}}});
+  };
+  b.output("y", b.add("add", {transposed(b.input("x", type)), transposed(b.input("z", type))}));
+  const auto graph = b.finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  options_.rules = "add-of-transposes";
+  ProfileOptions profiling;
+  profiling.cost_db = options_.cost_db;
+  profiling.rules = options_.rules;
+  profiling.threads = options_.threads;
+  ASSERT_TRUE(profile(*graph, profiling).ok());
+  {
+    const auto database = cost::Database::open(options_.cost_db);
+    ASSERT_TRUE(database.ok());
+    const auto rows = (*database)->rows();
+    ASSERT_TRUE(rows.ok());
+    for (const cost::Database::Row& row : *rows) {
+      const bool moves = row.key.starts_with("transpose");
+      const double seconds = moves ? 1e-9 : row.key.find("[64,48]") != row.key.npos ? 1e-6 : 1.1e-6;
+      ASSERT_TRUE((*database)->store(row.machine, row.key, {.runs = 3, .median_s = seconds}).ok());
+    }
+  }
+  const auto result = optimize(*graph, options_);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  std::map<std::string, int> operators;
+  for (const auto& candidate : result->report.race.candidates)
+    operators[candidate.name] = candidate.operators;
+  EXPECT_EQ(operators["cheapest"], 3);
+  EXPECT_EQ(operators["least movement"], 2);
 }
 
 TEST_F(WrongCosts, AreNotCheckedWhereSlowerIsAllowed) {
