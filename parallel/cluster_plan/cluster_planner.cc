@@ -2,6 +2,7 @@
 #include "parallel/cluster_plan/cluster_planner.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <map>
 #include <string>
@@ -24,8 +25,8 @@ constexpr std::size_t kMostFrames = 400'000;  // kept; the least bounds
 constexpr std::size_t kDivided = 256;         // frames whose layers are divided in a round
 constexpr std::size_t kSimulated = 8;         // plans in a round
 constexpr std::size_t kPolished = 3;          // plans whose layers are moved
-// Two plans within this part of each other are as good.
-constexpr double kSame = 1e-9;
+constexpr double kClose = 5e-3;               // above the bound
+constexpr double kLongStep = 5e4;             // tasks
 
 inline constexpr base::ProgressColumn kSimulations{
     "simulations", "simulated", base::ProgressColumn::Unit::kCount, "simulated plans"};
@@ -233,7 +234,7 @@ class Search {
     const std::vector<Candidate> all = frames(kMostFrames, [](const PlanFrame&) { return true; });
     plan_.counts.frames = static_cast<std::int64_t>(all.size());
     base::Progress progress(sink_, "simulations");
-    std::size_t next = 0;
+    std::size_t next = 0, divisions = 0;
     const auto open = [&] { return next < all.size() && all[next].bound_s < incumbent(); };
     while (!stopped() && (open() || !divided_.empty())) {
       if (trials_.simulations() >= options_.limit_simulations) {
@@ -244,11 +245,14 @@ class Search {
         const std::size_t count = std::min(kDivided, all.size() - next);
         divide(std::span(all).subspan(next, count));
         next += count;
+        ++divisions;
       }
       const auto promising = [&](const Candidate& each) { return corrected(each) < incumbent(); };
       ranking_holds_ = !open() && std::ranges::none_of(divided_, promising);
-      // While cheaper frames are to come, only promising plans are simulated.
-      if (!open() || std::ranges::any_of(divided_, promising)) simulate_round();
+      // While frames are to come, few plans are simulated: a better plan leaves more frames out,
+      // but the best of all come first once all are known.
+      if (!open() || (std::has_single_bit(divisions) && std::ranges::any_of(divided_, promising)))
+        simulate_round();
       if (progress.due()) {
         progress.report({{kSimulations, trials_.simulations()},
                          {base::kBestCost, incumbent() == kNever ? 0 : incumbent()}});
@@ -266,6 +270,9 @@ class Search {
         pool_.begin() + static_cast<std::ptrdiff_t>(std::min(pool_.size(), kPolished)));
     for (const PlannedStep& step : best) {
       if (!step.fits() || trials_.stopped()) continue;
+      // Long simulations must be worth it.
+      const bool close = step.seconds <= (1 + kClose) * step.bound_s;
+      if (close && trials_.tasks(step.frame) > kLongStep) continue;
       consider(with_moved_layers(trials_, step));
     }
   }

@@ -12,10 +12,11 @@ namespace egret::parallel {
 namespace {
 
 constexpr int kMostPasses = 6;
-constexpr std::size_t kMostMoves = 48;  // of a pass
-constexpr double kLeastGain = 1e-6;     // of the step
+constexpr std::size_t kMostMoves = 48, kLeastMoves = 8;  // of a pass
+constexpr double kMostTasks = 2e6;                       // simulated in a pass, about
+constexpr double kLeastGain = 1e-6;                      // of the step
 
-std::vector<std::pair<std::size_t, std::size_t>> moves_of(std::size_t stages) {
+std::vector<std::pair<std::size_t, std::size_t>> moves_of(std::size_t stages, std::size_t most) {
   std::set<std::pair<std::size_t, std::size_t>> moves;
   const auto both = [&](std::size_t a, std::size_t b) {
     if (a == b) return;
@@ -28,11 +29,10 @@ std::vector<std::pair<std::size_t, std::size_t>> moves_of(std::size_t stages) {
     both(s, stages - 1);
   }
   std::vector<std::pair<std::size_t, std::size_t>> result(moves.begin(), moves.end());
-  if (result.size() > kMostMoves) {
+  if (result.size() > most) {
     // Evenly thinned.
     std::vector<std::pair<std::size_t, std::size_t>> some;
-    for (std::size_t i = 0; i < kMostMoves; ++i)
-      some.push_back(result[i * result.size() / kMostMoves]);
+    for (std::size_t i = 0; i < most; ++i) some.push_back(result[i * result.size() / most]);
     result = std::move(some);
   }
   return result;
@@ -45,7 +45,9 @@ PlannedStep with_moved_layers(const PlanTrials& trials, const PlannedStep& step)
   const PlanFrame& frame = step.frame;
   if (frame.pipeline == 1 || frame.virtual_stages > 1) return best;
   const StagePrices& prices = trials.prices();
-  const auto moves = moves_of(static_cast<std::size_t>(frame.pipeline));
+  const auto affordable = static_cast<std::size_t>(kMostTasks / trials.tasks(frame));
+  const auto moves = moves_of(static_cast<std::size_t>(frame.pipeline),
+                              std::clamp(affordable, kLeastMoves, kMostMoves));
   for (int pass = 0; pass < kMostPasses && !trials.stopped(); ++pass) {
     std::vector<std::optional<PlannedStep>> steps(moves.size());
     base::shared_pool().parallel_for(moves.size(), 1, [&](std::size_t begin, std::size_t end) {

@@ -33,15 +33,17 @@ bool better(const PlannedStep& a, const PlannedStep& b) {
 
 bool PlanTrials::stopped() const { return base::stop_requested() || deadline_.expired(); }
 
-bool PlanTrials::can_simulate(const PlanFrame& frame) const {
+double PlanTrials::tasks(const PlanFrame& frame) const {
   const TrainingSetup& model = prices_.model();
   const bool by_layer = frame.zero >= 2 || model.overlap_gradients;
   const double pieces =
       static_cast<double>(by_layer ? model.layers : frame.pipeline * frame.virtual_stages);
   const auto micro_batches =
       static_cast<double>(model.global_batch / frame.data / frame.micro_batch);
-  return pieces * micro_batches * 8 <= kMostTasks;
+  return pieces * micro_batches * 8;
 }
+
+bool PlanTrials::can_simulate(const PlanFrame& frame) const { return tasks(frame) <= kMostTasks; }
 
 std::optional<StagePartition> PlanTrials::partition(const PlanFrame& frame,
                                                     const MemoryMargins& margins,

@@ -23,7 +23,8 @@ class PlanTrials {
   bool stopped() const;
   const base::Deadline& deadline() const { return deadline_; }
 
-  // Steps of more tasks are not simulated.
+  // Of the frame's simulated step, about. Steps of too many are not simulated.
+  double tasks(const PlanFrame& frame) const;
   bool can_simulate(const PlanFrame& frame) const;
   // None where the layers do not suit the frame, or on base::stop_requested(). Thread-safe.
   std::optional<PlannedStep> simulate(const PlanFrame& frame,
