@@ -25,6 +25,11 @@ double roundoff(ir::DType type) {
   }
 }
 
+// A result that is smaller underflows.
+double smallest(ir::DType type) {
+  return type == ir::DType::kF16 ? 0x1p-24 : 0x1p-126;  // kernels may flush subnormal numbers
+}
+
 constexpr double kF32Roundoff = 0x1p-24;
 
 // Fast kernels approximate exp, tanh and their like to some tens of units in the last place.
@@ -210,8 +215,9 @@ double OutputCheck::bound_of(const Sample& sample, std::size_t output) const {
   } else {
     moved = spread(expected, sample.rounded[output]);
   }
-  return options_.safety * moved +
-         kKernelUnits * roundoff(outputs_[output].type.dtype) * magnitude(expected);
+  const ir::DType dtype = outputs_[output].type.dtype;
+  return options_.safety * moved + kKernelUnits * roundoff(dtype) * magnitude(expected) +
+         smallest(dtype);
 }
 
 bool OutputCheck::is_conclusive(const Sample& sample, std::size_t output) const {

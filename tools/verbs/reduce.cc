@@ -20,7 +20,7 @@ struct ReduceArguments {
   std::string check;
   std::string output;
   double check_time = 60;
-  double limit_time = 0;
+  double reduce_time = 0;
   std::int64_t limit_checks = 0;
   bool stated_types = false;
 
@@ -31,10 +31,11 @@ struct ReduceArguments {
         {{"check", &R::check,
           "Command of the shell that exits with 0 where a model still shows the fault. {} in it is "
           "the model's file; without {}, the file is the last argument"},
-         {"output", &R::output, "File for the smallest model so far", base::output_file(), 'o'},
+         {"output", &R::output, "File for the result; - is standard output", base::output_file(),
+          'o'},
          {"check-time", &R::check_time,
           "Seconds after which a check counts as failed, and is killed", base::seconds()},
-         {"limit-time", &R::limit_time, "Stop after this time; 0: no limit", base::seconds()},
+         {"reduce-time", &R::reduce_time, "Stop after this time; 0: no limit", base::seconds()},
          {"limit-checks", &R::limit_checks, "Stop after this many checks; 0: no limit",
           base::range(0, 1e9)},
          {"stated-types", &R::stated_types,
@@ -92,7 +93,7 @@ class Reduce final : public Command {
   base::Result<ExitCode> run(Console& console) override {
     if (options_.check.empty())
       return base::usage_error("the check is missing: give it with --check CMD");
-    if (options_.output.empty() || options_.output == "-")
+    if (options_.output.empty())
       return base::usage_error("the output is missing: give it with -o FILE");
     EGRET_RETURN_IF_ERROR(check_not_input(options_.output, {{"the model", path_}}));
     EGRET_ASSIGN_OR_RETURN(const auto folder, ModelFolder::make());
@@ -100,7 +101,7 @@ class Reduce final : public Command {
     frontends::ReduceOptions how;
     how.imports = !options_.stated_types;
     how.max_tests = options_.limit_checks;
-    how.seconds = options_.limit_time;
+    how.seconds = options_.reduce_time;
     how.progress = console.progress();
     std::int64_t too_slow = 0;
     how.test = [&](const std::string& bytes) -> base::Result<bool> {
@@ -112,12 +113,16 @@ class Reduce final : public Command {
       ++too_slow;
       return false;
     };
+    const bool to_file = options_.output != "-";
     how.found = [&](const std::string& bytes) {
+      if (!to_file) return base::ok();
       return base::write_file(options_.output, bytes).at(options_.output);
     };
     EGRET_ASSIGN_OR_RETURN(const frontends::ReducedModel reduced,
                            frontends::reduce_model(path_, how));
-    EGRET_RETURN_IF_ERROR(how.found(reduced.bytes));
+    EGRET_RETURN_IF_ERROR(write_output(console, options_.output, reduced.bytes));
+    const ExitCode code = reduced.stop_reason == "minimal" ? ExitCode::kOk : ExitCode::kLimit;
+    if (!to_file) return code;
     base::Json json = base::versioned_json();
     json.set("nodes_before", reduced.nodes_before)
         .set("nodes", reduced.nodes)
@@ -133,7 +138,7 @@ class Reduce final : public Command {
                        size(reduced.bytes.size()) + "; " + base::counted(reduced.tests, "check") +
                        (too_slow > 0 ? ", " + std::to_string(too_slow) + " too slow" : "") +
                        ", stopped: " + reduced.stop_reason + "\n");
-    return reduced.stop_reason == "minimal" ? ExitCode::kOk : ExitCode::kLimit;
+    return code;
   }
 
  private:
@@ -148,7 +153,7 @@ Verb reduce_verb() {
       "reduce", "Find a small model for which a command still succeeds",
       "Removes nodes, outputs, attributes, operands and weights, and shrinks sizes, as long as "
       "the check exits with 0. The result is 1-minimal: no single one of them can go. The "
-      "output always is the smallest model so far, also after a signal.\n\nThe check should "
+      "output file always is the smallest model so far, also after a signal.\n\nThe check should "
       "tell one fault from others, since smaller models may fail in their own ways: compare an "
       "exit code or a message.\n\n  egret reduce big.onnx -o small.onnx --check 'egret optimize "
       "{} -o /tmp/o.onnx --quick; test $? -eq 6'",

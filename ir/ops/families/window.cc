@@ -294,8 +294,13 @@ base::Result<OnnxWindows> read_windows(const OnnxNode& node, Integers kernel) {
   const bool same = auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower;
   const bool ceil = node.integer("ceil_mode", 0) != 0;
   if (auto_pad == AutoPad::kValid) w.pads.assign(2 * axes, 0);
-  if (!same && !ceil) return w;
   const std::vector<Axis> spatial = axes_of(x, w.kernel, w.strides, w.dilations);
+  for (std::size_t i = 0; i < axes && !same; ++i) {
+    const Index padded = spatial[i].size + w.pads[i] + w.pads[i + axes];
+    if (padded.is_constant() && padded.constant() < spatial[i].covered)
+      return base::unsupported("the window is larger than the padded input");
+  }
+  if (!same && !ceil) return w;
   for (std::size_t i = 0; i < axes; ++i) {
     if (is_too_large(spatial[i]))
       return base::unsupported("automatic padding over an axis of size " +
@@ -303,9 +308,6 @@ base::Result<OnnxWindows> read_windows(const OnnxNode& node, Integers kernel) {
     if (same) {
       split_padding(auto_pad, same_padding(spatial[i]), i, w.pads);
     } else {
-      const Index padded = spatial[i].size + w.pads[i] + w.pads[i + axes];
-      if (padded.is_constant() && padded.constant() < spatial[i].covered)
-        return base::unsupported("ceil_mode with a window beyond the padded input");
       w.ceil_excess[i] = ceil_excess(spatial[i], w.pads[i], w.pads[i + axes]);
     }
   }

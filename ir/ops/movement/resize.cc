@@ -143,6 +143,17 @@ base::Result<Request> requested(const OnnxNode& node, int rank) {
   return r;
 }
 
+// Before opset 11, ONNX does not say which element is the nearest. Engines round down, and ONNX
+// Runtime up where an axis shrinks.
+base::Status check_nearest(const OnnxNode& node, double scale) {
+  if (node.opset() >= 11 || scale >= 1 || node.text("mode", "nearest") != "nearest")
+    return base::ok();
+  const double step = 1 / scale;
+  return step == std::round(step)
+             ? base::ok()
+             : base::unsupported("Resize to fewer elements by the nearest before opset 11");
+}
+
 Attrs common_attrs(const OnnxNode& node) {
   const bool modern = node.op_type() == "Resize" && node.opset() >= 11;
   std::string mode = node.text("mode", "nearest");
@@ -170,6 +181,7 @@ OnnxOutputs import(OnnxNode& node) {
     const Index length = type.dims[static_cast<std::size_t>(axis)];
     if (length.is_constant() && length.constant() < 1)
       return base::bad_input("an empty axis cannot be resized");
+    if (request.sizes.empty()) EGRET_RETURN_IF_ERROR(check_nearest(node, request.scales[i]));
     EGRET_ASSIGN_OR_RETURN(const Target target, request.target(i, length));
     if (target.size.is_constant() && target.size.constant() < 1)
       return base::unsupported("a scale that leaves an axis without elements");
