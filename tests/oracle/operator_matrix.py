@@ -215,6 +215,9 @@ KNOWN = [
     ({"Resize"}, lambda text, _: "align_corners" in text,
      "Resize with align_corners and scales that give no whole size: ONNX takes the product for the new length, ONNX "
      "Runtime the size"),
+    ({"InstanceNormalization", "GroupNormalization", "LayerNormalization", "BatchNormalization"},
+     lambda text, _: "(float16" in text,
+     "normalizations of f16 with few elements: ONNX Runtime computes the variance in f16"),
     ({"Sign"}, lambda _, verdict: "nan instead of 0.0" in verdict, "Sign of NaN: ONNX Runtime gives 0"),
 ]
 

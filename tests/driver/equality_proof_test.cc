@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/equality_proof.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+
+#include "ir/graph/builder.h"
+
+namespace egret::driver {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Verdict = EqualityProof::Verdict;
+using Body = std::function<ir::Value(ir::GraphBuilder&, ir::Value x, ir::Value w)>;
+
+ir::Graph graph_of(const Body& body) {
+  ir::GraphBuilder b;
+  const ir::Value x = b.input("x", {ir::DType::kF32, {4, 4}});
+  const ir::Value w = b.input("w", {ir::DType::kF32, {4, 4}});
+  b.output("y", body(b, x, w));
+  return b.finish().value();
+}
+
+const rules::AdmittedRules& proven_rules() {
+  static const rules::AdmittedRules rules = rules::AdmittedRules::select("default").value();
+  return rules;
+}
+
+EqualityProof proof_of(const ir::Graph& a, const ir::Graph& b) {
+  auto proof = prove_equal(a, b, proven_rules(), {.pair_seconds = 5, .threads = 1});
+  EXPECT_TRUE(proof.ok()) << proof.status().message();
+  return std::move(proof).value_or(EqualityProof());
+}
+
+// The same long program in two forms: a transposed product, and a sum in another order.
+TEST(EqualityProof, ProvesAProgramThatWasRewritten) {
+  const auto program = [](bool rewritten) {
+    return graph_of([&](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
+      for (int i = 0; i < 20; ++i) {
+        const ir::Value product = b.add("matmul", {x, w});
+        x = b.add("tanh", {rewritten ? b.add("add", {x, product}) : b.add("add", {product, x})});
+      }
+      return x;
+    });
+  };
+  const EqualityProof proof = proof_of(program(false), program(true));
+  EXPECT_EQ(proof.verdict, Verdict::kProven);
+  EXPECT_EQ(proof.values, 60);
+  EXPECT_EQ(proof.same + proof.by_rules, 60);
+  EXPECT_EQ(proof.by_rules, 20);
+  EXPECT_THAT(proof.term_b, IsEmpty());
+}
+
+TEST(EqualityProof, IsOfTheSameGraphWithoutRules) {
+  const ir::Graph graph = graph_of([](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
+    return b.add("relu", {b.add("matmul", {x, w})});
+  });
+  const EqualityProof proof = proof_of(graph, graph);
+  EXPECT_EQ(proof.verdict, Verdict::kProven);
+  EXPECT_EQ(proof.same, 2);
+  EXPECT_EQ(proof.by_rules, 0);
+}
+
+TEST(EqualityProof, FindsADifference) {
+  const EqualityProof proof = proof_of(graph_of([](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
+                                         return b.add("relu", {b.add("matmul", {x, w})});
+                                       }),
+                                       graph_of([](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
+                                         return b.add("relu", {b.add("matmul", {w, x})});
+                                       }));
+  EXPECT_EQ(proof.verdict, Verdict::kDifferent);
+  EXPECT_EQ(proof.output, "y");
+  EXPECT_GT(proof.difference, 0.01);
+}
+
+// Between 0 and 1, no square is larger: no rule knows. The terms are over what is proven.
+TEST(EqualityProof, NamesTheSmallestPairWithoutAProof) {
+  const auto program = [](bool clipped) {
+    return graph_of([&](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
+      ir::Value y = b.add("sigmoid", {b.add("matmul", {x, w})});
+      if (clipped) y = b.add("max", {b.add("mul", {y, y}), y});
+      return b.add("tanh", {y});
+    });
+  };
+  const EqualityProof proof = proof_of(program(false), program(true));
+  EXPECT_EQ(proof.verdict, Verdict::kUndecided);
+  EXPECT_EQ(proof.output, "y");
+  EXPECT_THAT(proof.term_b, HasSubstr("max"));
+  EXPECT_THAT(proof.term_b, Not(HasSubstr("matmul")));
+  EXPECT_EQ(proof.same, 2);
+}
+
+TEST(EqualityProof, NeedsTheSameTypes) {
+  ir::GraphBuilder b;
+  b.output("y", b.add("relu", {b.input("x", {ir::DType::kF32, {4, 4}})}));
+  const ir::Graph other = b.finish().value();
+  const auto proof = prove_equal(graph_of([](ir::GraphBuilder& g, ir::Value x, ir::Value w) {
+                                   return g.add("add", {x, w});
+                                 }),
+                                 other, proven_rules(), {});
+  EXPECT_EQ(proof.status().code(), base::StatusCode::kMismatch);
+}
+
+// A wrong claim by tests alone would be proven: a pair that agrees on the drawn inputs by chance
+// still needs a proof.
+TEST(EqualityProof, AgreementOnInputsIsNoProof) {
+  const EqualityProof proof = proof_of(
+      graph_of([](ir::GraphBuilder& b, ir::Value x, ir::Value) { return b.add("relu", {x}); }),
+      graph_of([](ir::GraphBuilder& b, ir::Value x, ir::Value) {
+        // Inputs beyond 1000 are not drawn.
+        return b.add("min", {b.add("relu", {x}), b.scalar(ir::DType::kF32, 1000)});
+      }));
+  EXPECT_EQ(proof.verdict, Verdict::kUndecided);
+}
+
+}  // namespace
+}  // namespace egret::driver
