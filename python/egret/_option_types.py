@@ -44,8 +44,8 @@ class OptimizeOptions(TypedDict, total=False):
     # check cannot see mistakes of the import: a name as in --engine, or none. auto:
     # onnxruntime, if the Python has it, but not with --quick or --no-check
     oracle: str
-    # Who divides the graph into kernels: the backend, after the graph is chosen, or the
-    # extraction, together with it
+    # Who divides the graph into kernels: the backend, after the graph is chosen; the
+    # extraction, together with the graph (egraph), or after it (graph)
     kernels_from: Literal["backend", "graph", "egraph"]
     # Precision of products and convolutions of f32; sums stay in f32. --backend cuda takes
     # every precision, --backend cpu takes f32 and bf16
