@@ -12,7 +12,9 @@
 #include "base/random.h"
 #include "base/stop.h"
 #include "base/timer.h"
+#include "driver/folded_constants.h"
 #include "driver/measure/model_comparison.h"
+#include "driver/measure/near_values.h"
 #include "driver/measure/output_errors.h"
 #include "ir/evaluate/input_draws.h"
 #include "ir/evaluate/interpreter.h"
@@ -26,6 +28,8 @@ namespace {
 using ir::NodeId;
 
 constexpr double kNear = 1e-5;  // relative to a value's largest element: constants are in f32
+// Between a constant and its term in real arithmetic: a few roundings to f32, of 6e-8 each.
+constexpr double kFolded = 1e-6;
 constexpr std::size_t kMostCandidates = 3;  // of the first graph, for a value of the second
 constexpr base::ProgressColumn kProven{"proven", "proven", base::ProgressColumn::Unit::kCount,
                                        "values of the second model that are proven"};
@@ -44,25 +48,6 @@ base::Result<std::vector<ir::Tensor>> values_of(const ir::Graph& graph,
   for (const ir::Node& node : graph.nodes()) all.append(node);
   for (std::size_t i = 0; i < graph.size(); ++i) all.add_output("v" + std::to_string(i), NodeId(i));
   return ir::interpret(all, inputs, {.should_stop = base::stop_requested});
-}
-
-bool are_near(const ir::Tensor& a, const ir::Tensor& b) {
-  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
-  const double bound = ir::is_float(a.dtype()) ? kNear * magnitude(a) : 0;
-  OutputError error{.output = "", .bound = bound};
-  compare_reals(a, b, error);
-  return error.wrong == 0;
-}
-
-// Values by what they should be close to: type, and the sum of magnitudes to two digits.
-using Key = std::pair<std::string, std::int64_t>;
-Key key_of(const ir::Tensor& value, int shift) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < value.elements(); ++i) {
-    if (std::isfinite(value.f64_at(i))) sum += std::abs(value.f64_at(i));
-  }
-  const double logarithm = sum > 0 ? 100 * std::log(sum) : -1e6;
-  return {ir::to_string(value.type()), static_cast<std::int64_t>(std::floor(logarithm)) + shift};
 }
 
 // The term of a node in terms of proven pairs, appended to a graph.
@@ -143,8 +128,8 @@ class Prover {
     EGRET_ASSIGN_OR_RETURN(values_a_, values_of(a_, inputs));
     EGRET_ASSIGN_OR_RETURN(values_b_, values_of(b_, inputs));
     for (std::size_t i = 0; i < a_.inputs().size(); ++i) pair_up(a_.inputs()[i], b_.inputs()[i]);
-    std::map<Key, std::vector<NodeId>> known;
-    for (std::size_t i = 0; i < a_.size(); ++i) known[key_of(values_a_[i], 0)].push_back(NodeId(i));
+    std::map<NearKey, std::vector<NodeId>> known;
+    for (std::size_t i = 0; i < a_.size(); ++i) known[near_key(values_a_[i])].push_back(NodeId(i));
     const base::Progress progress(options_.progress, "prove");
     for (std::size_t i = 0; i < b_.size(); ++i) {
       const NodeId id(i);
@@ -167,14 +152,15 @@ class Prover {
     pairs_b_.try_emplace(in_b, pairs_a_.at(in_a));
   }
 
-  std::vector<NodeId> candidates(const std::map<Key, std::vector<NodeId>>& known, NodeId id) const {
+  std::vector<NodeId> candidates(const std::map<NearKey, std::vector<NodeId>>& known,
+                                 NodeId id) const {
     const ir::Tensor& value = values_b_[id.index()];
     std::vector<NodeId> found;
     for (const int shift : {0, -1, 1}) {
-      const auto group = known.find(key_of(value, shift));
+      const auto group = known.find(near_key(value, shift));
       if (group == known.end()) continue;
       for (const NodeId one : group->second) {
-        if (found.size() < kMostCandidates && are_near(values_a_[one.index()], value))
+        if (found.size() < kMostCandidates && are_near(values_a_[one.index()], value, kNear))
           found.push_back(one);
       }
     }
@@ -203,8 +189,17 @@ class Prover {
     how.limits.seconds = options_.pair_seconds;
     EGRET_ASSIGN_OR_RETURN(const rules::SaturatedGraph saturated,
                            rules::saturate(both, rules_, how, options_.threads));
-    const std::vector<egraph::ClassId> roots = saturated.tensors->roots();
-    if (roots[0] == roots[1]) return true;
+    const auto joined = [&] {
+      const std::vector<egraph::ClassId> roots = saturated.tensors->roots();
+      return roots[0] == roots[1];
+    };
+    if (joined()) return true;
+    EGRET_ASSIGN_OR_RETURN(const std::int64_t folded,
+                           merge_folded_constants(*saturated.tensors, kFolded));
+    if (joined()) {
+      proof_.folded += folded;
+      return true;
+    }
     if (open_.size() == 0) open_ = both;
     return false;
   }
@@ -234,7 +229,7 @@ class Prover {
     EGRET_ASSIGN_OR_RETURN(const bool equal, are_equal(in_a, output.node, by_rules));
     if (equal) return base::ok();
     proof_.difference = std::max(proof_.difference, spread(expected, got));
-    const bool differs = !are_near(expected, got);
+    const bool differs = !are_near(expected, got, kNear);
     if (!proof_.output.empty() && !differs) return base::ok();
     proof_.output = output.name;
     if (differs) proof_.verdict = EqualityProof::Verdict::kDifferent;

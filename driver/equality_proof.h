@@ -6,7 +6,7 @@
 // pairs that are proven already become one small e-graph, which is saturated from both sides with
 // proven rules. Proven pairs cut the graphs, so that no term is large (Kuehlmann and Krohm,
 // "Equivalence checking using cuts and heaps", DAC 1997). Equality is that of real numbers, as
-// everywhere in the rules: rounding is not part of it.
+// everywhere in the rules: rounding is not part of it, but for constants that were folded.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +41,8 @@ struct EqualityProof {
   // operands, or by rules.
   std::int64_t same = 0;
   std::int64_t by_rules = 0;
+  // Constants that B stores and A computes, equal within 1e-6 of their largest element.
+  std::int64_t folded = 0;
   // The first value of the second graph, in topological order, that has no proof, although the
   // outputs need it: its term and the one that it should equal, over proven pairs p0, p1, ... Empty
   // if everything is proven, or if no value of the first graph comes near.

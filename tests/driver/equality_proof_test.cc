@@ -77,6 +77,31 @@ TEST(EqualityProof, FindsADifference) {
   EXPECT_GT(proof.difference, 0.01);
 }
 
+ir::Tensor constant_of(double value) {
+  ir::Tensor tensor({ir::DType::kF32, {4, 4}});
+  for (int i = 0; i < 16; ++i) tensor.set_f64(i, value * (1 + i));
+  return tensor;
+}
+
+// Another tool stores the product of two constants, rounded to f32.
+TEST(EqualityProof, TakesConstantsThatWereFolded) {
+  const auto scaled = [](double by, bool folded) {
+    return graph_of([&](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
+      const ir::Value product = b.add("matmul", {x, w});
+      const ir::Value third = b.constant(constant_of(1.0 / 3));
+      if (folded) return b.add("mul", {product, b.constant(constant_of(by / 3))});
+      const ir::Value factor = b.constant(ir::Tensor::filled({ir::DType::kF32, {4, 4}}, by));
+      return b.add("mul", {b.add("mul", {product, factor}), third});
+    });
+  };
+  const EqualityProof proof = proof_of(scaled(0.1, false), scaled(0.1, true));
+  EXPECT_EQ(proof.verdict, Verdict::kProven);
+  EXPECT_GE(proof.folded, 1);
+  // Within what random inputs tell apart, and beyond rounding.
+  EXPECT_EQ(proof_of(scaled(0.1, false), scaled(0.1 * (1 + 5e-6), true)).verdict,
+            Verdict::kUndecided);
+}
+
 // Between 0 and 1, no square is larger: no rule knows. The terms are over what is proven.
 TEST(EqualityProof, NamesTheSmallestPairWithoutAProof) {
   const auto program = [](bool clipped) {

@@ -61,6 +61,7 @@ class Verify final : public Command {
         .set("values", proof.values)
         .set("same", proof.same)
         .set("by_rules", proof.by_rules)
+        .set("folded", proof.folded)
         .set("output", proof.output)
         .set("difference", proof.difference)
         .set("open_value", proof.open_value)
@@ -77,6 +78,8 @@ class Verify final : public Command {
             std::to_string(proof.values) +
             " values of B equal values of A: " + std::to_string(proof.same) +
             " by the same operators, " + std::to_string(proof.by_rules) + " by rules" +
+            (proof.folded > 0 ? "; folded constants are equal within 1e-6 of their largest element"
+                              : "") +
             (proof.out_of_time ? "; the time was used up" : "") + "\n";
     if (!proof.term_b.empty())
       text +=
