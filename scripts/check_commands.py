@@ -87,7 +87,8 @@ class Program:
             found = False
             for start in START.finditer(code):
                 found = True
-                words = END.split(code[start.end():], maxsplit=1)[0].split()
+                unquoted = re.sub(r"'[^']*'|\"[^\"]*\"", "''", code[start.end():])  # may be other commands
+                words = END.split(unquoted, maxsplit=1)[0].split()
                 fault = self.fault_of(words) if words else None
                 if fault:
                     yield line, fault

@@ -17,7 +17,7 @@ CLUSTER = {row["name"] for row in _egret.plan_cluster_options()}
 
 FUNCTIONS = {
     # verb: options, flags that are parameters of their own or that other functions have
-    "optimize": (_egret.optimize_options, {"in-place"}),
+    "optimize": (_egret.optimize_options, {"in-place", "certificate"}),  # of files
     "run": (_egret.session_options, {"at", "output-folder", "trace", "check"} | RANKS),
     "compare": (_egret.compare_options, {"at"}),
     "plan": (_egret.plan_options, {"threads", "report"} | CLUSTER),

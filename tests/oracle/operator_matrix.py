@@ -17,8 +17,9 @@ import pathlib
 import random
 import sys
 
+import oracle  # first: it finds the Python that has the packages
+
 import node_draws
-import oracle
 
 numpy, onnx, onnxruntime = oracle.numpy, oracle.onnx, oracle.onnxruntime
 try:
