@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/equality_proof.h"
+#include "driver/proofs/equality_proof.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

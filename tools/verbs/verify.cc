@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/equality_proof.h"
+#include "driver/proofs/equality_proof.h"
 #include "tools/arguments/model_file.h"
 #include "tools/frame/verb.h"
 

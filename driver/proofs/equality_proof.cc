@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/equality_proof.h"
+#include "driver/proofs/equality_proof.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,10 +12,10 @@
 #include "base/random.h"
 #include "base/stop.h"
 #include "base/timer.h"
-#include "driver/folded_constants.h"
 #include "driver/measure/model_comparison.h"
 #include "driver/measure/near_values.h"
 #include "driver/measure/output_errors.h"
+#include "driver/proofs/folded_constants.h"
 #include "ir/evaluate/input_draws.h"
 #include "ir/evaluate/interpreter.h"
 #include "ir/graph/graph_text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/folded_constants.h"
+#include "driver/proofs/folded_constants.h"
 
 #include <algorithm>
 #include <map>
