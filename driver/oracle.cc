@@ -29,9 +29,6 @@ constexpr double kLimitSeconds = 300;               // of loading a model, and o
 constexpr std::size_t kFurtherSizes = 1;
 constexpr double kMostBytes = 1.9e9;  // of weights: a file without others holds 2 GiB
 constexpr int kDisturbances = 3;
-constexpr double kSafety = 16;  // CheckOptions::safety
-constexpr double kUnits = 128;  // of rounding, as in compare_closely()
-constexpr double kF32Unit = 0x1p-24;
 
 double weights_of(const ir::Graph& graph) {
   double bytes = 0;
@@ -39,14 +36,6 @@ double weights_of(const ir::Graph& graph) {
     if (node.kind == ir::NodeKind::kConstant) bytes += static_cast<double>(node.data.bytes());
   }
   return bytes;
-}
-
-double unit_of(ir::DType type) {
-  switch (type) {
-    case ir::DType::kF16: return 0x1p-11;
-    case ir::DType::kBF16: return 0x1p-8;
-    default: return kF32Unit;
-  }
 }
 
 // The first line of a reason, without what engines print behind it.
@@ -63,7 +52,7 @@ Tensors disturbed(const Tensors& inputs, base::Random& random) {
   Tensors moved = inputs;
   for (ir::Tensor& one : moved) {
     if (!ir::is_float(one.dtype())) continue;
-    const double most = 4 * unit_of(one.dtype());
+    const double most = 4 * roundoff(one.dtype());
     for (std::int64_t i = 0; i < one.elements(); ++i)
       one.set_f64(i, one.f64_at(i) * (1 + most * (2 * random.unit() - 1)));
   }
@@ -74,11 +63,8 @@ Tensors disturbed(const Tensors& inputs, base::Random& random) {
 // of nearly everything.
 enum class Integers : unsigned char { kAny, kDrawn, kBits };
 Tensors drawn_inputs(const ir::Graph& graph, const CheckOptions& how, int sample, Integers which) {
-  constexpr double kBeyond = 1.0 / 16;  // as OutputCheck draws
   base::Random random = base::Random(how.seed).split(static_cast<std::uint64_t>(sample));
-  Tensors inputs = ir::random_inputs(
-      graph, random,
-      {.beyond = sample % 2 == 1 ? 1 : kBeyond, .any_integers = which == Integers::kAny});
+  Tensors inputs = ir::random_inputs(graph, random, sample_draws(sample, which == Integers::kAny));
   for (ir::Tensor& one : inputs) {
     if (which == Integers::kBits && ir::is_integer(one.dtype()))
       one = ir::drawn(one.type(), {.low = 0, .high = 1}, random);
@@ -108,7 +94,8 @@ OutputError compare_with_disturbed(const ir::Tensor& expected, const ir::Tensor&
   }
   double moved = 0;
   for (const Tensors& run : runs) moved = std::max(moved, spread(expected, run[output]));
-  error.bound = kSafety * moved + kUnits * unit_of(expected.dtype()) * magnitude(expected);
+  error.bound = CheckOptions().safety * moved +
+                kCloseUnits * roundoff(expected.dtype()) * magnitude(expected);
   compare_reals(expected, got, error);
   Unexplained open(expected, expected, got, error.bound);
   for (const Tensors& run : runs) {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/engine/engine.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -17,6 +14,7 @@
 #include "base/stop.h"
 #include "base/system/child_process.h"
 #include "base/system/file.h"
+#include "base/system/temporary_folder.h"
 #include "base/system/terminal.h"
 #include "driver/engine/engine_kernels.h"
 #include "driver/engine/engine_runner.h"
@@ -41,33 +39,6 @@ constexpr RunnerRow kRunners[] = {{"onnxruntime", "onnxruntime"},
                                   {"openvino", "openvino"},
                                   {"tensorrt", "trtexec in PATH, and numpy"},
                                   {"torch", "torch and onnx2torch"}};
-
-// A folder for models and tensors, in memory where there is such a file system; goes with its
-// owner.
-class TemporaryFolder {
- public:
-  static Result<std::unique_ptr<TemporaryFolder>> make() {
-    std::error_code error;
-    const bool memory = std::filesystem::is_directory("/dev/shm", error);
-    const std::filesystem::path parent =
-        memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path(error);
-    std::string path = (parent / "egret-engine-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr)
-      return base::unavailable("cannot make a folder in " + parent.string());
-    return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(std::move(path)));
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 }  // namespace
 
@@ -127,7 +98,7 @@ class EnginePlan final : public backends::ExecutablePlan {
  public:
   // `profiled`: the graph whose kernels the engine times; null: it times none.
   EnginePlan(const ir::Graph& graph, std::shared_ptr<EngineProcess> process,
-             std::unique_ptr<TemporaryFolder> folder, double run_seconds,
+             std::unique_ptr<base::TemporaryFolder> folder, double run_seconds,
              std::unique_ptr<WrittenGraph> profiled)
       : ExecutablePlan(graph),
         process_(std::move(process)),
@@ -239,7 +210,7 @@ class EnginePlan final : public backends::ExecutablePlan {
   }
 
   std::shared_ptr<EngineProcess> process_;
-  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<base::TemporaryFolder> folder_;
   double run_seconds_;
   std::unique_ptr<WrittenGraph> profiled_;
   mutable std::optional<std::vector<backends::PlanReport::Kernel>> kernels_;
@@ -252,7 +223,7 @@ class EnginePlan final : public backends::ExecutablePlan {
 // A file of a graph, as `egret optimize` would write it, and the makers of its values.
 Result<std::map<std::string, ir::NodeId>> write_graph(const ir::Graph& graph,
                                                       const frontends::OnnxModelInfo& info,
-                                                      const TemporaryFolder& folder,
+                                                      const base::TemporaryFolder& folder,
                                                       const std::string& path) {
   frontends::ExportOptions how;
   how.external_data_path = folder.file("model.data");
@@ -328,7 +299,7 @@ Result<std::unique_ptr<Engine>> Engine::start(std::string_view name, const Engin
 // What a plan of a file needs. `folder` holds the tensors, and perhaps the file.
 struct Engine::File {
   std::string path;
-  std::unique_ptr<TemporaryFolder> folder;
+  std::unique_ptr<base::TemporaryFolder> folder;
   std::unique_ptr<WrittenGraph> profiled;
 };
 
@@ -370,7 +341,7 @@ Result<std::unique_ptr<backends::ExecutablePlan>> Engine::compile_open(
     const ir::Graph& graph, const ir::Graph& signature,
     const backends::CompileOptions& options) const {
   File file;
-  EGRET_ASSIGN_OR_RETURN(file.folder, TemporaryFolder::make());
+  EGRET_ASSIGN_OR_RETURN(file.folder, base::TemporaryFolder::make("egret-engine-"));
   file.path = file.folder->file("model.onnx");
   EGRET_ASSIGN_OR_RETURN(auto makers, write_graph(graph, info_, *file.folder, file.path));
   if (options.profile)
@@ -398,14 +369,14 @@ Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load(
   File file{.path = std::filesystem::absolute(path).string(),
             .folder = nullptr,
             .profiled = imported(graph, options)};
-  EGRET_ASSIGN_OR_RETURN(file.folder, TemporaryFolder::make());
+  EGRET_ASSIGN_OR_RETURN(file.folder, base::TemporaryFolder::make("egret-engine-"));
   return plan_of(std::move(file), graph, options.threads);
 }
 
 Result<std::unique_ptr<backends::ExecutablePlan>> Engine::load_bytes(
     std::string_view bytes, const ir::Graph& graph, const backends::CompileOptions& options) const {
   File file{.path = "", .folder = nullptr, .profiled = imported(graph, options)};
-  EGRET_ASSIGN_OR_RETURN(file.folder, TemporaryFolder::make());
+  EGRET_ASSIGN_OR_RETURN(file.folder, base::TemporaryFolder::make("egret-engine-"));
   file.path = file.folder->file("model.onnx");
   EGRET_RETURN_IF_ERROR(base::write_file(file.path, bytes));
   return plan_of(std::move(file), graph, options.threads);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "driver/measure/output_errors.h"
 #include "ir/evaluate/input_draws.h"
 
 namespace egret::driver {
@@ -38,21 +39,15 @@ std::optional<CheckReport> agree_closely(const ir::Graph& original,
                                          const std::vector<ir::Tensor>& expected,
                                          const std::vector<ir::Tensor>& got,
                                          const CheckOptions& how) {
-  constexpr double kUnits = 128;  // of rounding, in proportion to an output's largest element
   CheckReport report;
   report.passed = true;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const ir::DType dtype = expected[i].dtype();
-    const double roundoff = dtype == ir::DType::kF16    ? 0x1p-11
-                            : dtype == ir::DType::kBF16 ? 0x1p-8
-                                                        : how.roundoff;
     const bool few_digits = dtype == ir::DType::kF16 || dtype == ir::DType::kBF16;
-    const double tolerance = (few_digits ? 4 : kUnits) * roundoff;
+    const double tolerance = few_digits ? 4 * roundoff(dtype) : kCloseUnits * how.roundoff;
     const auto difference = close_difference(expected[i], got[i], tolerance);
     if (!difference) return std::nullopt;
-    double largest = 0;
-    for (std::int64_t k = 0; k < expected[i].elements(); ++k)
-      largest = std::max(largest, std::abs(expected[i].f64_at(k)));
+    const double largest = magnitude(expected[i]);
     report.outputs.push_back({.output = original.outputs()[i].name,
                               .max_error = *difference,
                               .bound = tolerance * largest,

@@ -12,6 +12,9 @@
 
 namespace egret::driver {
 
+// Units of rounding that close outputs may differ by, in proportion to the largest element.
+inline constexpr double kCloseUnits = 128;
+
 // Runs both on random inputs of the original. If all outputs agree to 128 units of rounding in
 // proportion to their largest elements (4 units for types of 16 bits), and integers exactly, that
 // is reported. nullopt: they do not, or an output is zero or not finite; OutputCheck must decide

@@ -16,15 +16,6 @@
 namespace egret::driver {
 namespace {
 
-// Unit roundoff of the type that an output is stored in.
-double roundoff(ir::DType type) {
-  switch (type) {
-    case ir::DType::kF16: return 0x1p-11;
-    case ir::DType::kBF16: return 0x1p-8;
-    default: return 0x1p-24;  // f32, and f64 too: fast kernels compute in f32
-  }
-}
-
 // A result that is smaller underflows.
 double smallest(ir::DType type) {
   return type == ir::DType::kF16 ? 0x1p-24 : 0x1p-126;  // kernels may flush subnormal numbers
@@ -34,8 +25,6 @@ constexpr double kF32Roundoff = 0x1p-24;
 
 // Fast kernels approximate exp, tanh and their like to some tens of units in the last place.
 constexpr double kKernelUnits = 32;
-
-constexpr double kBeyond = 1.0 / 16;  // share of inputs beyond [-1, 1]; in every other sample all
 
 constexpr double kSmallFlops = 1e8;
 constexpr int kSmallRepeats = 4;
@@ -143,6 +132,11 @@ base::Status mismatch_of(const CheckReport& report) {
       (overflow.empty() ? "" : " (" + overflow + ")") + ". No output was written");
 }
 
+ir::DrawOptions sample_draws(int sample, bool any_integers) {
+  constexpr double kBeyond = 1.0 / 16;
+  return {.beyond = sample % 2 == 1 ? 1 : kBeyond, .any_integers = any_integers};
+}
+
 base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference, const CheckOptions& options) {
   OutputCheck check;
   check.reference_ = reference;
@@ -160,8 +154,8 @@ base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference, const Chec
   for (int k = 0; k < options.samples; ++k) {
     const auto add = [&](bool any_integers) {
       base::Random random = base::Random(options.seed).split(static_cast<std::uint64_t>(k));
-      const ir::DrawOptions how{.beyond = k % 2 == 1 ? 1 : kBeyond, .any_integers = any_integers};
-      std::vector<ir::Tensor> inputs = ir::random_inputs(reference, random, how);
+      std::vector<ir::Tensor> inputs =
+          ir::random_inputs(reference, random, sample_draws(k, any_integers));
       ir::put_given(reference, options.given, inputs);
       return check.add_sample(reference, std::move(inputs), options);
     };

@@ -34,6 +34,7 @@
 #include "base/status.h"
 #include "base/stop.h"
 #include "ir/evaluate/given_inputs.h"
+#include "ir/evaluate/input_draws.h"
 #include "ir/graph/graph.h"
 
 namespace egret::driver {
@@ -48,6 +49,9 @@ struct CheckOptions {
   double roundoff = 0x1p-24;
   std::function<bool()> should_stop = base::stop_requested;
 };
+
+// How the inputs of a sample are drawn: a few reals beyond [-1, 1], in every other sample all.
+ir::DrawOptions sample_draws(int sample, bool any_integers);
 
 struct OutputError {
   std::string output;

@@ -50,6 +50,14 @@ double spread(const ir::Tensor& a, const ir::Tensor& b) {
   return largest;
 }
 
+double roundoff(ir::DType type) {
+  switch (type) {
+    case ir::DType::kF16: return 0x1p-11;
+    case ir::DType::kBF16: return 0x1p-8;
+    default: return 0x1p-24;
+  }
+}
+
 double magnitude(const ir::Tensor& a) {
   double largest = 0;
   for (std::int64_t i = 0; i < a.elements(); ++i) {

@@ -11,6 +11,10 @@
 
 namespace egret::driver {
 
+// Unit roundoff of the type that an output is stored in: of f32 also for f64, because fast kernels
+// compute in f32.
+double roundoff(ir::DType type);
+
 // The largest finite difference of two tensors, and the largest finite element of one. O(elements).
 double spread(const ir::Tensor& a, const ir::Tensor& b);
 double magnitude(const ir::Tensor& a);

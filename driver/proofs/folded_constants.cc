@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,9 +83,9 @@ class ConstantTerms {
 base::Result<std::int64_t> merge_folded_constants(rules::TensorEGraph& tensors, double relative) {
   ConstantTerms terms(tensors);
   EGRET_RETURN_IF_ERROR(terms.build());
-  std::map<std::string, bool> stored_types;
+  std::set<std::string> stored_types;
   for (const auto& [id, place] : terms.places()) {
-    if (terms.is_stored(id)) stored_types[ir::to_string(tensors.type(id))] = true;
+    if (terms.is_stored(id)) stored_types.insert(ir::to_string(tensors.type(id)));
   }
   ir::Graph graph = terms.graph();
   std::vector<ClassId> classes;

@@ -154,15 +154,7 @@ Result<std::vector<ClassId>> ids_of(const ir::Graph& graph, TensorEGraph& tensor
   for (const ir::Node& node : graph.nodes()) {
     std::vector<ClassId> children;
     for (const ir::NodeId input : node.inputs) children.push_back(ids[input.index()]);
-    OpId op;
-    switch (node.kind) {
-      case ir::NodeKind::kInput: op = language.input(node.name, node.type); break;
-      case ir::NodeKind::kConstant: op = language.constant(node.data, node.name); break;
-      case ir::NodeKind::kOperator:
-        op = language.operation(*node.op, node.attrs, children.size());
-        break;
-    }
-    EGRET_ASSIGN_OR_RETURN(ids.emplace_back(), tensors.egraph().add(op, children));
+    EGRET_ASSIGN_OR_RETURN(ids.emplace_back(), tensors.egraph().add(language.node(node), children));
   }
   EGRET_RETURN_IF_ERROR(tensors.egraph().rebuild());
   return ids;

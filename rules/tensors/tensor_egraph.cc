@@ -43,7 +43,7 @@ Status TensorEGraph::add_program(const ir::Graph& graph) {
     std::vector<ClassId> children;
     for (const ir::NodeId input : node.inputs) children.push_back(class_of[input.index()]);
     if (node.kind == ir::NodeKind::kInput) inputs_.push_back(language_.input(node.name, node.type));
-    auto added = add_node(node, children);
+    auto added = egraph_->add(language_.node(node), children);
     if (!added.ok()) return added.status().at("value '" + node.name + "'");
     class_of[id.index()] = *added;
     if (node.op == &ir::opaque_output()) {
@@ -62,17 +62,6 @@ Status TensorEGraph::add_program(const ir::Graph& graph) {
   return base::ok();
 }
 
-Result<ClassId> TensorEGraph::add_node(const ir::Node& node, std::span<const ClassId> children) {
-  switch (node.kind) {
-    case ir::NodeKind::kInput: return egraph_->add(language_.input(node.name, node.type), children);
-    case ir::NodeKind::kConstant:
-      return egraph_->add(language_.constant(node.data, node.name), children);
-    case ir::NodeKind::kOperator:
-      return egraph_->add(language_.operation(*node.op, node.attrs, children.size()), children);
-  }
-  return base::internal_error("a node of no kind");
-}
-
 // The operators of an opaque node; one of its outputs equals `whole`.
 Status TensorEGraph::add_body(const ir::Graph& body, std::int64_t output,
                               std::span<const ClassId> operands, ClassId whole) {
@@ -84,7 +73,7 @@ Status TensorEGraph::add_body(const ir::Graph& body, std::int64_t output,
     if (node.kind == ir::NodeKind::kInput) continue;
     std::vector<ClassId> children;
     for (const ir::NodeId input : node.inputs) children.push_back(class_of[input.index()]);
-    EGRET_ASSIGN_OR_RETURN(class_of[id.index()], add_node(node, children));
+    EGRET_ASSIGN_OR_RETURN(class_of[id.index()], egraph_->add(language_.node(node), children));
   }
   const auto named = [&](const ir::Graph::Output& one) {
     return one.name == std::to_string(output);

@@ -127,8 +127,6 @@ class TensorEGraph {
         egraph_(std::make_unique<egraph::EGraph>(language_.table(), &analysis_)) {}
 
   base::Status add_program(const ir::Graph& graph);
-  base::Result<egraph::ClassId> add_node(const ir::Node& node,
-                                         std::span<const egraph::ClassId> children);
   base::Status add_body(const ir::Graph& body, std::int64_t output,
                         std::span<const egraph::ClassId> operands, egraph::ClassId whole);
   std::map<egraph::ClassId, std::string> value_names() const;

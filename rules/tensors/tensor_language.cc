@@ -21,6 +21,15 @@ OpId TensorLanguage::operation(const ir::Operator& op, const ir::Attrs& attrs, s
   return table_.op(base_id, arity, found->second);
 }
 
+OpId TensorLanguage::node(const ir::Node& node) {
+  switch (node.kind) {
+    case ir::NodeKind::kInput: return input(node.name, node.type);
+    case ir::NodeKind::kConstant: return constant(node.data, node.name);
+    case ir::NodeKind::kOperator: break;
+  }
+  return operation(*node.op, node.attrs, node.inputs.size());
+}
+
 base::Result<OpId> TensorLanguage::checked_operation(const ir::Operator& op, const ir::Attrs& given,
                                                      std::size_t arity) {
   EGRET_RETURN_IF_ERROR(ir::check_arity(op, arity));

@@ -36,6 +36,8 @@ class TensorLanguage {
   egraph::OpId operation(const ir::Operator& op, const ir::Attrs& attrs, std::size_t arity);
   egraph::OpId constant(const ir::Tensor& data, std::string_view name = {});
   egraph::OpId input(std::string_view name, const ir::TensorType& type);
+  // Of a node of a graph, by its kind.
+  egraph::OpId node(const ir::Node& node);
   // As operation(), after checking the arity and making `given` canonical.
   base::Result<egraph::OpId> checked_operation(const ir::Operator& op, const ir::Attrs& given,
                                                std::size_t arity);

@@ -248,16 +248,8 @@ std::vector<ClassId> terms_of(TensorEGraph& terms, const ir::Graph& graph) {
   for (const ir::Node& node : graph.nodes()) {
     std::vector<ClassId> children;
     for (const ir::NodeId input : node.inputs) children.push_back(term_of[input.index()]);
-    OpId op;
-    switch (node.kind) {
-      case ir::NodeKind::kInput: op = language.input(node.name, node.type); break;
-      case ir::NodeKind::kConstant: op = language.constant(node.data, node.name); break;
-      case ir::NodeKind::kOperator:
-        op = language.operation(*node.op, node.attrs, children.size());
-        break;
-    }
     const bool known = std::ranges::all_of(children, &ClassId::valid);
-    term_of.push_back(known ? terms.egraph().lookup(op, children) : ClassId());
+    term_of.push_back(known ? terms.egraph().lookup(language.node(node), children) : ClassId());
   }
   return term_of;
 }

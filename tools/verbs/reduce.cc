@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-
 #include "base/formats/units.h"
 #include "base/stop.h"
 #include "base/system/file.h"
 #include "base/system/shell_command.h"
+#include "base/system/temporary_folder.h"
 #include "frontends/reduce_model.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
@@ -46,32 +42,6 @@ struct ReduceArguments {
   }
 };
 
-// A folder in memory, where there is such a file system; goes with its owner.
-class ModelFolder {
- public:
-  static base::Result<std::unique_ptr<ModelFolder>> make() {
-    std::error_code error;
-    const bool memory = std::filesystem::is_directory("/dev/shm", error);
-    const std::filesystem::path parent =
-        memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path(error);
-    std::string path = (parent / "egret-reduce-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr)
-      return base::unavailable("cannot make a folder in " + parent.string());
-    return std::unique_ptr<ModelFolder>(new ModelFolder(std::move(path)));
-  }
-  ~ModelFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ModelFolder(const ModelFolder&) = delete;
-  ModelFolder& operator=(const ModelFolder&) = delete;
-  std::string model() const { return path_ + "/model.onnx"; }
-
- private:
-  explicit ModelFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
-
 std::string command_for(const std::string& check, const std::string& file) {
   const std::string word = base::shell_quoted(file);
   std::string command = check;
@@ -96,8 +66,8 @@ class Reduce final : public Command {
     if (options_.output.empty())
       return base::usage_error("the output is missing: give it with -o FILE");
     EGRET_RETURN_IF_ERROR(check_not_input(options_.output, {{"the model", path_}}));
-    EGRET_ASSIGN_OR_RETURN(const auto folder, ModelFolder::make());
-    const std::string command = command_for(options_.check, folder->model());
+    EGRET_ASSIGN_OR_RETURN(const auto folder, base::TemporaryFolder::make("egret-reduce-"));
+    const std::string command = command_for(options_.check, folder->file("model.onnx"));
     frontends::ReduceOptions how;
     how.imports = !options_.stated_types;
     how.max_tests = options_.limit_checks;
@@ -105,7 +75,7 @@ class Reduce final : public Command {
     how.progress = console.progress();
     std::int64_t too_slow = 0;
     how.test = [&](const std::string& bytes) -> base::Result<bool> {
-      EGRET_RETURN_IF_ERROR(base::write_file(folder->model(), bytes));
+      EGRET_RETURN_IF_ERROR(base::write_file(folder->file("model.onnx"), bytes));
       const auto code = base::run_command(command, options_.check_time);
       if (code.ok()) return *code == 0;
       if (code.status().code() != base::StatusCode::kLimit || base::stop_requested())
