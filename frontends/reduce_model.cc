@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/minimal_subset.h"
 #include "base/stop.h"
 #include "base/timer.h"
 #include "frontends/onnx.h"
 #include "frontends/onnx.pb.h"
-#include "frontends/reduction/minimal_subset.h"
 #include "frontends/reduction/simplifications.h"
 #include "frontends/reduction/submodel.h"
 #include "frontends/wire/onnx_file.h"
@@ -179,20 +179,20 @@ class Reduction {
   void reduce_nodes() {
     const onnx::ModelProto whole = best_;
     const ValueFacts facts = facts_of(whole, options_.imports);
-    minimal_subset(static_cast<std::size_t>(whole.graph().node_size()),
-                   [&](const std::vector<std::size_t>& nodes) {
-                     if (nodes.empty() || ended()) return false;
-                     auto candidate = submodel(whole, nodes, facts);
-                     return candidate.has_value() && accept(*std::move(candidate));
-                   });
+    base::minimal_subset(static_cast<std::size_t>(whole.graph().node_size()),
+                         [&](const std::vector<std::size_t>& nodes) {
+                           if (nodes.empty() || ended()) return false;
+                           auto candidate = submodel(whole, nodes, facts);
+                           return candidate.has_value() && accept(*std::move(candidate));
+                         });
   }
 
   void reduce_outputs() {
     const onnx::ModelProto whole = best_;
-    minimal_subset(static_cast<std::size_t>(whole.graph().output_size()),
-                   [&](const std::vector<std::size_t>& outputs) {
-                     return !outputs.empty() && accept(with_outputs(whole, outputs));
-                   });
+    base::minimal_subset(static_cast<std::size_t>(whole.graph().output_size()),
+                         [&](const std::vector<std::size_t>& outputs) {
+                           return !outputs.empty() && accept(with_outputs(whole, outputs));
+                         });
   }
 
   const ReduceOptions& options_;

@@ -9,7 +9,11 @@ namespace egret::driver {
 const base::OptionTable<ComparisonOptions>& ComparisonOptions::table() {
   using C = ComparisonOptions;
   static const base::OptionTable<C> rows{
-      "compare", {{"samples", &C::samples, "Sets of random inputs", base::range(1, 1000)}}};
+      "compare",
+      {{"samples", &C::samples, "Sets of random inputs", base::range(1, 1000)},
+       {"explain-diff", &C::explain_diff,
+        "If outputs differ, find the first value that differs: of those that have the same name in "
+        "both models"}}};
   return rows;
 }
 

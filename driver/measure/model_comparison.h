@@ -14,6 +14,7 @@ namespace egret::driver {
 
 struct ComparisonOptions {
   std::int64_t samples = 1;
+  bool explain_diff = false;
 
   static const base::OptionTable<ComparisonOptions>& table();
 };

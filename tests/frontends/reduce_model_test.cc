@@ -11,11 +11,11 @@
 #include <map>
 #include <span>
 
+#include "base/minimal_subset.h"
 #include "base/stop.h"
 #include "base/system/file.h"
 #include "frontends/onnx.h"
 #include "frontends/onnx.pb.h"
-#include "frontends/reduction/minimal_subset.h"
 #include "frontends/reduction/submodel.h"
 #include "ir/graph/builder.h"
 
@@ -27,7 +27,7 @@ using Subset = std::vector<std::size_t>;
 
 TEST(MinimalSubset, FindsTheElementsThatMatter) {
   int tests = 0;
-  const auto found = minimal_subset(400, [&](const Subset& kept) {
+  const auto found = base::minimal_subset(400, [&](const Subset& kept) {
     ++tests;
     return std::ranges::binary_search(kept, 17U) && std::ranges::binary_search(kept, 333U);
   });
@@ -38,11 +38,12 @@ TEST(MinimalSubset, FindsTheElementsThatMatter) {
 // A test that needs any three elements: which ones remain does not matter, that none can go does.
 TEST(MinimalSubset, IsOneMinimal) {
   for (std::size_t count : {3U, 4U, 10U, 101U}) {
-    const auto found = minimal_subset(count, [](const Subset& kept) { return kept.size() >= 3; });
+    const auto found =
+        base::minimal_subset(count, [](const Subset& kept) { return kept.size() >= 3; });
     EXPECT_EQ(found.size(), 3U) << count;
   }
-  EXPECT_TRUE(minimal_subset(5, [](const Subset&) { return true; }).empty());
-  EXPECT_EQ(minimal_subset(5, [](const Subset&) { return false; }).size(), 5U);
+  EXPECT_TRUE(base::minimal_subset(5, [](const Subset&) { return true; }).empty());
+  EXPECT_EQ(base::minimal_subset(5, [](const Subset&) { return false; }).size(), 5U);
 }
 
 onnx::ModelProto parsed(const std::string& bytes) {

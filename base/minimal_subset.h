@@ -9,13 +9,13 @@
 
 #include "base/function_ref.h"
 
-namespace egret::frontends {
+namespace egret::base {
 
 // `holds` is true of all of 0 ... count - 1; subsets are ascending. The result is 1-minimal:
 // without any one element the test fails. Deterministic. Tests: O(count^2) at worst, O(k log count)
 // where k elements matter and no others do. `holds` may say false of everything once it wants to
 // end.
-std::vector<std::size_t> minimal_subset(
-    std::size_t count, base::FunctionRef<bool(const std::vector<std::size_t>&)> holds);
+std::vector<std::size_t> minimal_subset(std::size_t count,
+                                        FunctionRef<bool(const std::vector<std::size_t>&)> holds);
 
-}  // namespace egret::frontends
+}  // namespace egret::base

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/reduction/minimal_subset.h"
+#include "base/minimal_subset.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace egret::frontends {
+namespace egret::base {
 namespace {
 
 using Subset = std::vector<std::size_t>;
@@ -22,7 +22,7 @@ Subset without(const Subset& all, std::size_t begin, std::size_t end) {
 
 }  // namespace
 
-Subset minimal_subset(std::size_t count, base::FunctionRef<bool(const Subset&)> holds) {
+Subset minimal_subset(std::size_t count, FunctionRef<bool(const Subset&)> holds) {
   Subset kept(count);
   std::iota(kept.begin(), kept.end(), std::size_t{0});
   // One part alone is tried while parts are large: later, what matters is rarely in one of them.
@@ -63,4 +63,4 @@ Subset minimal_subset(std::size_t count, base::FunctionRef<bool(const Subset&)> 
   return kept;
 }
 
-}  // namespace egret::frontends
+}  // namespace egret::base
