@@ -67,6 +67,7 @@ struct OptimizeOptions {
   bool no_measure = false;
   bool allow_slower = false;
   std::string allow = "proven";  // the least that must be known of every rule
+  std::string fp = "rounding";   // for who reads the model: keeps_rounding()
   // Inputs that races and checks do not draw; no option of the table. Their types are those of the
   // program at the first profile.
   ir::GivenInputs given_inputs;
@@ -89,6 +90,8 @@ struct OptimizeOptions {
   rules::MakeScheduler own_scheduler{};  // of saturation
 
   static const base::OptionTable<OptimizeOptions>& table();
+  // frontends::ImportOptions::keeps_rounding.
+  bool keeps_rounding() const { return fp == "rounding"; }
 };
 
 // Whether kernels are chosen, and not left to the backend.

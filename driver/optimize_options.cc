@@ -107,7 +107,12 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
         "Do not measure the result against the original; trust the cost model"},
        {"allow-slower", &O::allow_slower,
         "Write the result even if it is measured slower than the original"},
-       {"allow", &O::allow, std::string(rules::kAllowHelp), base::one_of(rules::allow_names())}}};
+       {"allow", &O::allow, std::string(rules::kAllowHelp), base::one_of(rules::allow_names())},
+       {"fp", &O::fp,
+        "What is kept of floating-point arithmetic: rounding keeps operators that count on "
+        "rounding, such as (x + 12582912) - 12582912 and compensated sums; reals allows all that "
+        "is equal in real arithmetic",
+        base::one_of({"rounding", "reals"})}}};
   return rows;
 }
 

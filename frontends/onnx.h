@@ -71,6 +71,9 @@ struct ImportOptions {
   // (ir/ops/opaque.h) if the model declares the types of their outputs, as do those that read a
   // value of unknown type. Otherwise such a model is refused.
   bool opaque_nodes = false;
+  // Beside these, nodes that count on rounding (frontends/nodes/rounding_dependence.h) are opaque,
+  // with what they compute: no rule regroups them.
+  bool keeps_rounding = true;
   bool allow_unknown_bind = false;  // a name that no dimension has is no error
   // Graph inputs that are constants for this import, such as a target shape: by name, of the
   // declared type. They are no inputs of the result.

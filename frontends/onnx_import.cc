@@ -132,7 +132,7 @@ class ModelImport {
         folder_(std::move(folder)),
         options_(options),
         closed_(std::move(closed)),
-        opaque_(model.graph(), options.example_of) {}
+        opaque_(model.graph(), options.example_of, options.keeps_rounding) {}
 
   // After an error: the node that must not be opened, if that would avoid the error.
   std::optional<int> to_close() const { return opaque_.to_close(); }

@@ -137,11 +137,9 @@ base::Result<std::vector<rules::SizeProfile>> parse_profiles(const std::vector<s
   return profiles;
 }
 
-base::Result<frontends::ImportedModel> read_open_model(const ModelSource& source,
-                                                       const ModelOptions& options,
-                                                       const SizeOptions& sizes,
-                                                       const InputValues& given,
-                                                       std::optional<rules::OpenSizes>& open) {
+base::Result<frontends::ImportedModel> read_open_model(
+    const ModelSource& source, const ModelOptions& options, const SizeOptions& sizes,
+    const InputValues& given, std::optional<rules::OpenSizes>& open, bool keeps_rounding) {
   EGRET_ASSIGN_OR_RETURN(std::vector<rules::SizeProfile> profiles, parse_profiles(sizes.at));
   EGRET_ASSIGN_OR_RETURN(const auto ranges, parse_ranges(sizes.range));
   EGRET_RETURN_IF_ERROR(add_given(options, given, ranges, profiles));
@@ -165,6 +163,7 @@ base::Result<frontends::ImportedModel> read_open_model(const ModelSource& source
   };
   frontends::ImportOptions import;
   import.opaque_nodes = true;
+  import.keeps_rounding = keeps_rounding;
   import.example_of = example_of;
   EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
                          read_model(source, options, std::move(import)));

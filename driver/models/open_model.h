@@ -30,13 +30,12 @@ base::Result<std::vector<rules::SizeProfile>> parse_profiles(const std::vector<s
 // Reads a model with its open sizes kept, and operators that Egret lacks. `open` is made, and
 // becomes the current scope, if the model has any open size; it must outlive the model. Sizes that
 // no option gives have usual numbers; those of given inputs' shapes are part of all profiles.
+// `keeps_rounding` as in frontends::ImportOptions.
 // Errors: usage for a size in `sizes` that the model lacks, and for one that a given input
 // contradicts; those of read_model().
-base::Result<frontends::ImportedModel> read_open_model(const ModelSource& source,
-                                                       const ModelOptions& options,
-                                                       const SizeOptions& sizes,
-                                                       const InputValues& given,
-                                                       std::optional<rules::OpenSizes>& open);
+base::Result<frontends::ImportedModel> read_open_model(
+    const ModelSource& source, const ModelOptions& options, const SizeOptions& sizes,
+    const InputValues& given, std::optional<rules::OpenSizes>& open, bool keeps_rounding = true);
 
 // For --strict: that no node of the graph is kept as it is because Egret cannot express it. Errors:
 // unsupported, which names them all.

@@ -2,7 +2,6 @@
 #include "frontends/nodes/opaque_import.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/hash.h"
@@ -63,8 +62,9 @@ ir::Value add_output(ir::GraphBuilder& builder, ir::Value node, std::size_t outp
 }  // namespace
 
 OpaqueImport::OpaqueImport(const onnx::GraphProto& graph,
-                           const std::function<std::int64_t(std::string_view, int)>& example_of)
-    : example_of_(example_of) {
+                           const std::function<std::int64_t(std::string_view, int)>& example_of,
+                           bool keeps_rounding)
+    : example_of_(example_of), keeps_rounding_(keeps_rounding) {
   const auto declare = [&](const onnx::ValueInfoProto& value) {
     if (auto type = type_of(value)) declared_.insert_or_assign(value.name(), *std::move(type));
   };
@@ -275,42 +275,6 @@ std::string key_of(const onnx::NodeProto& node, const std::map<int, FixedInput>&
   return node.op_type() + "#" + base::content_hash(text).to_hex();
 }
 
-// Whether all elements of a constant of f32 or f64 are finite numbers so large that a sum with one
-// of them keeps no fraction of the other operand. `reciprocal` asks this of 1 / constant.
-bool leaves_no_fraction(const ir::Tensor& constant, bool reciprocal) {
-  constexpr std::int64_t kMostElements = 1 << 16;
-  const bool wide = constant.dtype() == ir::DType::kF64;
-  if (constant.elements() == 0 || constant.elements() > kMostElements) return false;
-  // Half the numbers with a unit of 1 in the last place.
-  const double least = wide ? 0x1p51 : 0x1p22;
-  for (std::int64_t i = 0; i < constant.elements(); ++i) {
-    const double size = std::abs(constant.f64_at(i));
-    if (!(reciprocal ? size > 0 && size * least <= 1 : size >= least && std::isfinite(size)))
-      return false;
-  }
-  return true;
-}
-
-// Whether a node computes with numbers so large that they must not be regrouped, though real
-// arithmetic allows it. Quantizers round by `(x + c) - c`. Masks are `(1 - m) * lowest`: multiplied
-// out, `lowest - m * lowest` is 0 where m is 1, but a sum `(x + lowest) - m * lowest` loses x.
-bool depends_on_rounding(const OnnxImportContext& context, const OnnxProgramNode& node,
-                         const std::vector<ir::Value>& values) {
-  const std::string& op_type = node.proto->op_type();
-  const bool divides = op_type == "Div";
-  if (!divides && op_type != "Add" && op_type != "Sub" && op_type != "Mul") return false;
-  for (std::size_t i = divides ? 1 : 0; i < node.inputs.size(); ++i) {
-    if (!node.inputs[i].valid()) continue;
-    const ir::Value value = values[node.inputs[i].index()];
-    const ir::TensorType& type = context.builder.type(value);
-    const bool is_wide_float = type.dtype == ir::DType::kF32 || type.dtype == ir::DType::kF64;
-    if (!is_wide_float || !type.is_concrete()) continue;
-    const auto constant = context.constants.value(value.id);
-    if (constant && leaves_no_fraction(*constant, divides)) return true;
-  }
-  return false;
-}
-
 // Whether export can compute the sizes from the shapes of the graph's inputs.
 bool can_be_computed(const std::vector<ir::Index>& sizes, const ir::Graph& graph) {
   return std::ranges::includes(ir::open_sizes(graph), ir::symbols_of(sizes));
@@ -374,8 +338,19 @@ std::vector<ir::Value> OpaqueImport::kept_whole(const OnnxImportContext& context
                                                 const OnnxProgramNode& node,
                                                 const std::vector<ir::Value>& values,
                                                 const std::vector<ir::Value>& made) {
+  if (node.scope != 0 || !may_stay_whole(*node.proto)) return made;
+  const bool rounds = keeps_rounding_ && rounding_.of(context, node, values);
+  std::vector<ir::Value> result = whole_or_made(context, node, values, made, rounds);
+  if (result.size() == 1 && result[0].valid()) rounding_.computed(result[0]);
+  return result;
+}
+
+std::vector<ir::Value> OpaqueImport::whole_or_made(const OnnxImportContext& context,
+                                                   const OnnxProgramNode& node,
+                                                   const std::vector<ir::Value>& values,
+                                                   const std::vector<ir::Value>& made,
+                                                   bool depends_on_rounding) {
   const onnx::NodeProto& proto = *node.proto;
-  if (node.scope != 0 || !may_stay_whole(proto)) return made;
   const ir::Graph& graph = context.builder.graph();
   if (ir::SymbolicScope::current() != nullptr) context.sizes.extend();
   for (const ir::Value value : made) {
@@ -392,7 +367,7 @@ std::vector<ir::Value> OpaqueImport::kept_whole(const OnnxImportContext& context
   const int opset = static_cast<int>(context.program.opset(node));
   if (!reading) return made;
   // Rewriting the branches of an If would compute both.
-  const bool sealed = is_if(proto) || depends_on_rounding(context, node, values);
+  const bool sealed = is_if(proto) || depends_on_rounding;
   if (!sealed && is_written_as(reading->body, proto, opset)) return made;
 
   const std::string key = key_of(proto, reading->fixed, reading->body);

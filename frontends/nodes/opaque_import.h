@@ -16,6 +16,7 @@
 #include "frontends/nodes/onnx_node.h"
 #include "frontends/nodes/opaque_nodes.h"
 #include "frontends/nodes/result_types.h"
+#include "frontends/nodes/rounding_dependence.h"
 
 namespace egret::onnx {
 class GraphProto;
@@ -29,10 +30,11 @@ bool is_unnamed(const onnx::TensorShapeProto_Dimension& dim);
 
 class OpaqueImport {
  public:
-  // `graph` declares types of values by name (value_info, outputs). `example_of` as in
-  // ImportOptions: open sizes of results need it.
+  // `graph` declares types of values by name (value_info, outputs). `example_of` and
+  // `keeps_rounding` as in ImportOptions: open sizes of results need the first.
   OpaqueImport(const onnx::GraphProto& graph,
-               const std::function<std::int64_t(std::string_view, int)>& example_of);
+               const std::function<std::int64_t(std::string_view, int)>& example_of,
+               bool keeps_rounding);
 
   // The node as an opaque operator, with the named outputs. An output whose type is neither
   // declared nor follows from the node (frontends/nodes/result_types.h) is untyped: only opaque
@@ -44,8 +46,9 @@ class OpaqueImport {
                                               const std::string& reason);
 
   // What stands for the outputs `made` of a node that was imported: opaque operators with a body if
-  // export would write other nodes for it, else `made`. Nodes within functions and branches, with
-  // constant or size outputs, and those that disappear (an identity) have none.
+  // export would write other nodes for it, or if it counts on rounding, else `made`. Nodes within
+  // functions and branches, with constant or size outputs, and those that disappear (an identity)
+  // have none.
   std::vector<ir::Value> kept_whole(const OnnxImportContext& context, const OnnxProgramNode& node,
                                     const std::vector<ir::Value>& values,
                                     const std::vector<ir::Value>& made);
@@ -68,6 +71,11 @@ class OpaqueImport {
     std::map<int, FixedInput> fixed{};
     ir::Graph body{};
   };
+  std::vector<ir::Value> whole_or_made(const OnnxImportContext& context,
+                                       const OnnxProgramNode& node,
+                                       const std::vector<ir::Value>& values,
+                                       const std::vector<ir::Value>& made,
+                                       bool depends_on_rounding);
   std::optional<Reading> reading_of(const OnnxImportContext& context, const OnnxProgramNode& node,
                                     const std::vector<ir::Value>& values,
                                     const std::vector<ir::Value>& made);
@@ -83,6 +91,8 @@ class OpaqueImport {
 
   std::map<std::string, ir::TensorType, std::less<>> declared_;  // sizes without a name: -1
   const std::function<std::int64_t(std::string_view, int)>& example_of_;
+  bool keeps_rounding_;
+  RoundingDependence rounding_;
   std::set<ir::NodeId> untyped_;
   std::optional<int> to_close_;
   OpaqueNodes nodes_;

@@ -108,6 +108,10 @@ class OptimizeOptions(TypedDict, total=False):
     # Run only rules with at least this status: proven for all sizes, bounded (proven for sizes
     # up to a bound), tested on random tensors, or untested (unsafe)
     allow: Literal["proven", "bounded", "tested", "untested"]
+    # What is kept of floating-point arithmetic: rounding keeps operators that count on
+    # rounding, such as (x + 12582912) - 12582912 and compensated sums; reals allows all that is
+    # equal in real arithmetic
+    fp: Literal["rounding", "reals"]
 
 
 class SessionOptions(TypedDict, total=False):
@@ -158,6 +162,9 @@ class CompareOptions(TypedDict, total=False):
     without: Union[Sequence[str], str]
     # Sets of random inputs
     samples: int
+    # If outputs differ, find the first value that differs: of those that have the same name in
+    # both models
+    explain_diff: bool
     # Engine that runs the models: onnxruntime, openvino or torch of a Python, tensorrt by its
     # program trtexec, or exec:COMMAND for a program that answers the protocol of
     # docs/engines.md (default: Egret's own backend)

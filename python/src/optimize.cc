@@ -84,9 +84,9 @@ base::Result<Optimized> optimized(const driver::ModelSource& source, const Argum
     EGRET_ASSIGN_OR_RETURN(driver::InputValues values, values_for(source, sample));
     sample = std::move(values.values);
   }
-  EGRET_ASSIGN_OR_RETURN(
-      frontends::ImportedModel model,
-      driver::read_open_model(source, arguments.model, arguments.sizes, given, open));
+  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
+                         driver::read_open_model(source, arguments.model, arguments.sizes, given,
+                                                 open, how.keeps_rounding()));
   if (arguments.output.strict) EGRET_RETURN_IF_ERROR(driver::check_defined(model.graph));
   how.written_like = std::make_shared<const frontends::OnnxModelInfo>(model.info);
   if (arguments.model.bind.empty())

@@ -178,6 +178,44 @@ TEST_F(WholeNodes, RoundingByALargeNumberStays) {
   EXPECT_THAT(operators(optimized(model)), ElementsAre("Add", "Sub"));
 }
 
+// Each sum whose term cancels recovers what an earlier sum lost.
+TEST_F(WholeNodes, CompensatedSumsStay) {
+  OnnxModel two_sum(13);  // Knuth's
+  two_sum.input("a", {4});
+  two_sum.input("b", {4});
+  two_sum.node("Add", {"a", "b"}, {"s"});
+  two_sum.node("Sub", {"s", "a"}, {"b_part"});
+  two_sum.node("Sub", {"s", "b_part"}, {"a_part"});
+  two_sum.node("Sub", {"a", "a_part"}, {"a_rest"});
+  two_sum.node("Sub", {"b", "b_part"}, {"b_rest"});
+  two_sum.node("Add", {"a_rest", "b_rest"}, {"y"});
+  two_sum.output("y");
+  two_sum.output("s");
+  EXPECT_THAT(operators(optimized(two_sum)), ElementsAre("Add", "Sub", "Sub", "Sub", "Sub", "Add"));
+  EXPECT_LT(operators(optimized(two_sum, "--fp reals")).size(), 6U);
+
+  OnnxModel split(13);  // Dekker's: the upper half of the digits
+  split.input("a", {4});
+  split.initializer("factor", kFloatCode, {})->add_float_data(4097.0F);
+  split.node("Mul", {"a", "factor"}, {"c"});
+  split.node("Sub", {"c", "a"}, {"big"});
+  split.node("Sub", {"c", "big"}, {"y"});
+  split.output("y");
+  EXPECT_THAT(operators(optimized(split)), ElementsAre("Mul", "Sub", "Sub"));
+}
+
+// No part of a compensated sum: the same value twice, a constant that cancels, products.
+TEST_F(WholeNodes, OtherDifferencesAreSimplified) {
+  OnnxModel model(13);
+  model.input("mask", {4});
+  model.initializer("one", kFloatCode, {})->add_float_data(1.0F);
+  model.node("Sub", {"one", "mask"}, {"hidden"});
+  model.node("Sub", {"one", "hidden"}, {"y"});
+  model.node("Neg", {"y"}, {"z"});
+  model.output("z");
+  EXPECT_THAT(operators(optimized(model)), ElementsAre("Neg"));
+}
+
 // The mask is multiplied out nowhere: (scores + lowest) - mask * lowest would be 0 for every score.
 TEST_F(WholeNodes, ProductsWithTheLowestNumberStay) {
   for (const float large : {std::numeric_limits<float>::lowest(), -1e9F}) {

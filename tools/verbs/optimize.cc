@@ -94,8 +94,9 @@ class Optimize final : public Command {
     EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(path_));
     EGRET_ASSIGN_OR_RETURN(const driver::InputValues given, read_given(source));
     options_.given_inputs = given.values;
-    EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
-                           driver::read_open_model(source, model_, sizes_, given, open));
+    EGRET_ASSIGN_OR_RETURN(
+        const frontends::ImportedModel model,
+        driver::read_open_model(source, model_, sizes_, given, open, options_.keeps_rounding()));
     report_notes(model, console);
     options_.written_like = std::make_shared<const frontends::OnnxModelInfo>(model.info);
     if (model_.bind.empty())
@@ -189,7 +190,8 @@ class Optimize final : public Command {
     options.alternatives = 0;
     options.profile_time = 0;
     std::optional<rules::OpenSizes> open;
-    const auto read = driver::read_open_model(source, model, sizes, {}, open);
+    const auto read =
+        driver::read_open_model(source, model, sizes, {}, open, options_.keeps_rounding());
     if (!read.ok()) return;
     const auto result =
         driver::optimize(read->graph, options, console.progress(), open ? &*open : nullptr);
