@@ -80,7 +80,6 @@ base::Result<Report::Check> check_outputs(const ir::Graph& original, Decision& d
                            compile_batch(*setup.backend, decision.graph, setup.plan));
     plan = without_undefined.get();
   }
-  EGRET_ASSIGN_OR_RETURN(const OutputCheck expected, OutputCheck::of(original, how));
   const auto run = [&](std::span<const ir::Tensor> inputs) { return plan->run(inputs); };
   OutputCheck::Run run_original;
   if (setup.engine != nullptr && decision.plan_before != nullptr && !decision.is_uncheckable) {
@@ -88,7 +87,7 @@ base::Result<Report::Check> check_outputs(const ir::Graph& original, Decision& d
       return decision.plan_before->run(inputs);
     };
   }
-  EGRET_ASSIGN_OR_RETURN(result.outputs, expected.check(run, run_original));
+  EGRET_ASSIGN_OR_RETURN(result.outputs, OutputCheck::compare(original, how, run, run_original));
   if (!result.outputs.passed) return mismatch_of(result.outputs);
   result.made = true;
   return result;

@@ -97,10 +97,14 @@ std::vector<ReportFigure> figures_of(const Report& r) {
   }
   if (r.check.made) {
     figures.push_back({.label = "Output check",
-                       .value = r.check.outputs.passed ? "passed" : "failed",
+                       .value = !r.check.outputs.passed                  ? "failed"
+                                : r.check.outputs.not_told_apart.empty() ? "passed"
+                                                                         : "not told apart",
                        .note = "largest error " + base::format_short(r.check.outputs.max_error) +
                                ", bound " + base::format_short(r.check.outputs.bound),
-                       .tone = r.check.outputs.passed ? Tone::kGood : Tone::kBad});
+                       .tone = r.check.outputs.passed && r.check.outputs.not_told_apart.empty()
+                                   ? Tone::kGood
+                                   : Tone::kBad});
   } else {
     figures.push_back({.label = "Output check",
                        .value = "not made",
@@ -335,7 +339,12 @@ Markup check_content(const Report& r) {
   all.add(long_table_block(table));
   if (!r.check.outputs.vacuous.empty()) {
     all.add(paragraph("The output " + r.check.outputs.vacuous +
-                      " says little: its bound is as large as its values."));
+                      " says little: it has no finite element that is not 0."));
+  }
+  for (const std::string& name : r.check.outputs.not_told_apart) {
+    all.add(paragraph("The check does not tell " + name +
+                      " apart from other outputs: its bound is as large as the standard "
+                      "deviation of its elements."));
   }
   std::string given;
   for (const std::string& name : r.check.given) given += (given.empty() ? "" : ", ") + name;

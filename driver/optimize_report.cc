@@ -171,11 +171,19 @@ std::string precision_text(const Report::Precision& p) {
          (p.written ? "" : " (not written)");
 }
 
+// The rules behind a result whose check cannot tell it from a wrong one.
+std::string suspects(const Report& r) {
+  if (r.check.outputs.not_told_apart.empty() || r.rules.used.empty()) return "";
+  std::string names;
+  for (const RuleCount& rule : r.rules.used) names += (names.empty() ? "" : ", ") + rule.name;
+  return "; rewritten by " + names;
+}
+
 std::string check_text(const Report& r) {
   std::string given;
   for (const std::string& name : r.check.given) given += (given.empty() ? "" : ", ") + name;
   if (!given.empty()) given = ", with the given " + given;
-  if (r.check.made) return to_string(r.check.outputs) + given;
+  if (r.check.made) return to_string(r.check.outputs) + given + suspects(r);
   return r.status == "unchanged" ? "not made" : "not made (--no-check)";
 }
 
@@ -378,7 +386,10 @@ const base::ReportTable<Report::Check>& Report::Check::table() {
         [](const C& c) { return Json(c.outputs.bound); }},
        {"passed", "whether all outputs are within their bounds",
         [](const C& c) { return Json(c.outputs.passed); }},
-       {"vacuous_output", "an output whose bound is as large as its values; empty: none",
+       {"not_told_apart",
+        "outputs whose bound is as large as the standard deviation of their elements",
+        [](const C& c) { return Json::array(c.outputs.not_told_apart); }},
+       {"vacuous_output", "an output without a finite element that is not 0; empty: none",
         [](const C& c) { return Json(c.outputs.vacuous); }},
        {"given_inputs", "the inputs that --input gives; the others are random", &C::given}}};
   return rows;

@@ -38,6 +38,7 @@ base::Result<frontends::ExportedModel> written_model(const OptimizeResult& resul
   exporting.manifest["egret.version"] = egret_version;
   exporting.external_data_path = external_data_path;
   exporting.opset_for_composites = frontends::kComposedOpset;
+  exporting.made_by = result.made_by;
   return frontends::export_onnx(result.graph, read.info, exporting);
 }
 

@@ -110,7 +110,12 @@ struct ExportOptions {
   // The highest ai.onnx opset that the model may be raised to only to write a composite as one
   // node. 0: not at all.
   int opset_for_composites = 0;
+  // The rules that made nodes of the graph, by their names: written into the metadata of the nodes
+  // of the file, under kRuleKey. Others keep what an earlier export wrote there.
+  std::map<ir::NodeId, std::string> made_by{};
 };
+
+inline constexpr std::string_view kRuleKey = "egret.rule";
 
 struct ExportedModel {
   std::string bytes;

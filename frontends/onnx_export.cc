@@ -185,6 +185,24 @@ void fill_value_types(onnx::GraphProto& proto, const ir::Graph& graph,
   }
 }
 
+// The rule that made the node of the graph that each node was written for.
+void put_rules(const std::map<ir::NodeId, std::string>& made_by,
+               const std::map<std::string, ir::NodeId>& makers, onnx::GraphProto& proto) {
+  for (onnx::NodeProto& node : *proto.mutable_node()) {
+    auto& metadata = *node.mutable_metadata_props();
+    for (const std::string& output : node.output()) {
+      const auto maker = makers.find(output);
+      const auto rule = maker == makers.end() ? made_by.end() : made_by.find(maker->second);
+      if (rule == made_by.end()) continue;
+      const auto old = std::ranges::find(metadata, kRuleKey, &onnx::StringStringEntryProto::key);
+      onnx::StringStringEntryProto& entry = old != metadata.end() ? *old : *metadata.Add();
+      entry.set_key(std::string(kRuleKey));
+      entry.set_value(rule->second);
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 base::Result<std::map<std::string, int>> count_onnx_operators(const ir::Graph& graph) {
@@ -223,6 +241,7 @@ base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelI
     fill_value_types(proto, graph, writer.names(), info);
     put_headers(info.node_headers, proto);
     result.makers = writer.makers();
+    put_rules(options.made_by, result.makers, proto);
     result.opsets = {{"", opset}};
     for (const std::string& domain : writer.domains()) {
       const auto known = info.opsets.find(domain);

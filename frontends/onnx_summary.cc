@@ -102,7 +102,33 @@ OnnxSummary summary_of(const onnx::ModelProto& model) {
   return summary;
 }
 
+std::vector<NodeOrigin> origins_of(const onnx::ModelProto& model) {
+  std::vector<NodeOrigin> all;
+  for (const onnx::NodeProto& node : model.graph().node()) {
+    NodeOrigin& origin = all.emplace_back();
+    origin.type = full_type(node);
+    origin.name = node.name();
+    if (node.output_size() > 0) origin.output = node.output(0);
+    for (const onnx::StringStringEntryProto& entry : node.metadata_props()) {
+      if (entry.key() == kRuleKey) origin.rule = entry.value();
+    }
+  }
+  return all;
+}
+
 }  // namespace
+
+base::Result<std::vector<NodeOrigin>> read_node_origins(const std::string& path) {
+  onnx::ModelProto model;
+  EGRET_RETURN_IF_ERROR(parse_onnx_file(path, model));
+  return origins_of(model);
+}
+
+base::Result<std::vector<NodeOrigin>> read_node_origins_bytes(std::span<const std::byte> bytes) {
+  onnx::ModelProto model;
+  EGRET_RETURN_IF_ERROR(parse_onnx(bytes, model));
+  return origins_of(model);
+}
 
 base::Result<OnnxSummary> summarize_onnx(const std::string& path) {
   onnx::ModelProto model;

@@ -39,4 +39,15 @@ struct OnnxSummary {
 base::Result<OnnxSummary> summarize_onnx(const std::string& path);
 base::Result<OnnxSummary> summarize_onnx_bytes(std::span<const std::byte> bytes);
 
+// A node of a model's graph, in its order.
+struct NodeOrigin {
+  std::string type{};    // "Relu", "com.example::SquaredRelu"
+  std::string name{};    // may be empty
+  std::string output{};  // its first
+  std::string rule{};    // that made it (kRuleKey); empty: none is known
+};
+// Errors: those of import for files that are no ONNX models.
+base::Result<std::vector<NodeOrigin>> read_node_origins(const std::string& path);
+base::Result<std::vector<NodeOrigin>> read_node_origins_bytes(std::span<const std::byte> bytes);
+
 }  // namespace egret::frontends

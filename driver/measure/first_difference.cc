@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/formats/units.h"
 #include "base/minimal_subset.h"
 #include "driver/measure/model_comparison.h"
 #include "ir/evaluate/interpreter.h"
@@ -183,12 +184,59 @@ class DifferenceSearch {
   const CheckOptions& options_;
 };
 
+// "'a', 'b' and 3 more".
+std::string listed(const std::vector<std::string>& names, std::string_view quote) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text.append(i == 0 ? "" : ", ").append(quote).append(names[i]).append(quote);
+  if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
+  return text.empty() ? "nothing" : text;
+}
+
+std::string text_of(const Derivation& derivation) {
+  return listed(derivation.operators, "") + " of " + listed(derivation.from, "'");
+}
+
 std::set<ir::NodeId> live_set(const ir::Graph& graph) {
   const std::vector<ir::NodeId> live = ir::live_nodes(graph);
   return {live.begin(), live.end()};
 }
 
 }  // namespace
+
+std::string_view name_of(FirstDifference::Origin origin) {
+  switch (origin) {
+    case Origin::kModels: return "models";
+    case Origin::kRun: return "run";
+    case Origin::kFusion: return "fusion";
+  }
+  return "";
+}
+
+std::string to_string(const FirstDifference& found) {
+  const OutputError& error = found.error;
+  std::string text = "first difference: '" + error.output + "'";
+  if (found.name_in_a != error.output) text += " ('" + found.name_in_a + "' in A)";
+  text += ", " + base::format_count(error.wrong) + " of " +
+          base::counted(error.elements, "element") + ", largest error " +
+          base::format_short(error.max_error) + ", bound " + base::format_short(error.bound) + "\n";
+  text += "  in A: " + text_of(found.in_a) + "\n  in B: " + text_of(found.in_b) + "\n";
+  switch (found.origin) {
+    case Origin::kModels:
+      text += "  the models differ: so it is where both are interpreted\n";
+      break;
+    case Origin::kRun: text += "  the run is wrong: interpreted, both models agree\n"; break;
+    case Origin::kFusion:
+      text += "  the run is wrong, and only while these values are not stored: " +
+              listed(found.not_stored, "'") + "\n";
+      break;
+  }
+  if (!found.weights.empty()) text += "  other elements in B: " + listed(found.weights, "'") + "\n";
+  text += "  values compared: " + base::format_count(static_cast<std::int64_t>(found.compared)) +
+          " besides the outputs\n";
+  return text;
+}
 
 std::vector<SharedValue> shared_values(
     const ir::Graph& a, const ir::Graph& b,

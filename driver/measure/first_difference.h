@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/backend.h"
@@ -55,6 +56,11 @@ struct FirstDifference {
   std::vector<std::string> not_stored;
   std::size_t compared = 0;  // shared values
 };
+
+// "models", "run", "fusion".
+std::string_view name_of(FirstDifference::Origin origin);
+// Some lines for people.
+std::string to_string(const FirstDifference& found);
 
 // Runs `b` where the outputs differ. `stored` are outputs of the graph after those of `b`.
 using PlanOfStored = std::function<base::Result<std::unique_ptr<backends::ExecutablePlan>>(

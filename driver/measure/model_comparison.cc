@@ -35,8 +35,8 @@ base::Result<CheckReport> compare_models(const ir::Graph& a, const ir::Graph& b,
                                          backends::ExecutablePlan& plan,
                                          const CheckOptions& options) {
   EGRET_RETURN_IF_ERROR(same_interface(a, b));
-  EGRET_ASSIGN_OR_RETURN(const OutputCheck expected, OutputCheck::of(a, options));
-  return expected.check([&](std::span<const ir::Tensor> inputs) { return plan.run(inputs); });
+  return OutputCheck::compare(a, options,
+                              [&](std::span<const ir::Tensor> inputs) { return plan.run(inputs); });
 }
 
 }  // namespace egret::driver

@@ -46,6 +46,7 @@ base::Result<CheckReport> OutputCheck::agreement(
       expected.push_back(without_overflows(sample.expected[i], original[s][i], got, error));
       if (magnitude(expected[i]) == 0) report.vacuous = error.output;
       error.bound = std::max(report.outputs[i].bound, kTimes * bound_of(sample, i));
+      error.spread = own_spread(expected[i]);
       compare_reals(expected[i], got, error);
     }
     EGRET_RETURN_IF_ERROR(leave_out_unstable(sample, expected, result[s], errors));

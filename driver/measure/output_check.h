@@ -43,6 +43,7 @@ struct CheckOptions {
   int samples = 1;     // sets of random inputs
   double safety = 16;  // factor on the estimated spread of rounding errors
   std::uint64_t seed = 1;
+  int shrunk = 0;           // how often reals are drawn from a smaller range, at most kMostShrunk
   ir::GivenInputs given{};  // inputs that are not random, at the sizes of their values
   // Of what the candidate computes in: f32, or less where that was asked for. Half a unit in the
   // last place.
@@ -51,7 +52,9 @@ struct CheckOptions {
 };
 
 // How the inputs of a sample are drawn: a few reals beyond [-1, 1], in every other sample all.
-ir::DrawOptions sample_draws(int sample, bool any_integers);
+// Where that was shrunk: all within [-1, 1], [-2^-7, 2^-7], [-2^-14, 2^-14].
+inline constexpr int kMostShrunk = 3;
+ir::DrawOptions sample_draws(int sample, bool any_integers, int shrunk = 0);
 
 struct OutputError {
   std::string output;
@@ -60,22 +63,30 @@ struct OutputError {
   std::int64_t elements = 0;
   std::int64_t wrong = 0;     // elements beyond the bound (or not equal)
   std::int64_t unstable = 0;  // elements that rounding alone may change, or move as far
-  // Of the wrong ones, those that are not finite where the f64 reference is; and of these, those
-  // where the original itself is not finite once it computes in f32.
+  // Elements that are not finite where the f64 reference is; and of these, those where the original
+  // itself is not finite once it computes in f32. The latter are not wrong if others are compared.
   std::int64_t overflowed = 0;
   std::int64_t original_overflowed = 0;
+  double spread = 0;  // the standard deviation of the finite elements; of equal ones, their size
 
+  // Whether another output would be found wrong. Not, where rounding explains differences as large
+  // as the output's own elements have.
+  bool is_told_apart() const { return spread == 0 || bound < spread; }
   void add(const OutputError& sample);  // one more sample of the same output
 };
 
 struct CheckReport {
-  bool passed = false;
+  bool passed = false;                        // no element is wrong
+  std::vector<std::string> not_told_apart{};  // outputs
+  int shrunk = 0;                             // CheckOptions::shrunk
   std::string vacuous;   // an output without a finite element that is not zero: nothing was shown
   double max_error = 0;  // of the output that comes nearest to (or furthest beyond) its bound
   double bound = 0;
   std::vector<OutputError> outputs;
 
-  // Sets the verdict and the worst output from `outputs`.
+  // Whether all that is wrong is wrong in the original in f32 as well.
+  bool only_original_overflows() const;
+  // Sets the verdicts and the worst output from `outputs`.
   void settle();
 };
 
@@ -95,13 +106,16 @@ class OutputCheck {
   static base::Result<OutputCheck> of(const ir::Graph& reference, const CheckOptions& options);
   static base::Result<OutputCheck> of(const ir::Graph& reference, std::vector<ir::Tensor> inputs,
                                       const CheckOptions& options);
+  using Run = std::function<base::Result<std::vector<ir::Tensor>>(std::span<const ir::Tensor>)>;
+  // of() and check(). Where the reference itself overflows in f32, again on smaller inputs.
+  static base::Result<CheckReport> compare(const ir::Graph& reference, CheckOptions options,
+                                           const Run& run, const Run& run_original = {});
 
   // Runs the candidate on each set of inputs and compares. Outputs are matched by position.
   // `run_original`, where it is given, runs the original in the same engine or backend. Where the
   // candidate is beyond a bound, the original is run, and the candidate may be as far beyond it as
   // twice the largest error of the original: some engines compute functions with an absolute error,
   // and where reals are quantized, kernels decide ties in their own way.
-  using Run = std::function<base::Result<std::vector<ir::Tensor>>(std::span<const ir::Tensor>)>;
   base::Result<CheckReport> check(const Run& run, const Run& run_original = {}) const;
 
   // Compares two runs of the same engine or backend with each other, by sample and output. The

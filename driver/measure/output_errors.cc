@@ -31,10 +31,20 @@ void OutputError::add(const OutputError& sample) {
   unstable += sample.unstable;
   overflowed += sample.overflowed;
   original_overflowed += sample.original_overflowed;
+  spread = std::max(spread, sample.spread);
+}
+
+bool CheckReport::only_original_overflows() const {
+  return std::ranges::all_of(outputs,
+                             [](const OutputError& e) { return e.wrong <= e.original_overflowed; });
 }
 
 void CheckReport::settle() {
   passed = std::ranges::all_of(outputs, [](const OutputError& e) { return e.wrong == 0; });
+  not_told_apart.clear();
+  for (const OutputError& error : outputs) {
+    if (!error.is_told_apart()) not_told_apart.push_back(error.output);
+  }
   if (outputs.empty()) return;
   const auto worst = std::ranges::max_element(outputs, {}, badness);
   max_error = worst->max_error;
@@ -64,6 +74,20 @@ double magnitude(const ir::Tensor& a) {
     if (std::isfinite(a.f64_at(i))) largest = std::max(largest, std::abs(a.f64_at(i)));
   }
   return largest;
+}
+
+double own_spread(const ir::Tensor& a) {
+  double count = 0;
+  double mean = 0;
+  double squares = 0;  // of deviations from the mean so far (Welford's algorithm)
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    const double value = a.f64_at(i);
+    if (!std::isfinite(value)) continue;
+    const double deviation = value - mean;
+    mean += deviation / ++count;
+    squares += deviation * (value - mean);
+  }
+  return squares > 0 ? std::sqrt(squares / count) : std::abs(mean);
 }
 
 // Where no element of an output is finite, the model overflows before it. A kernel may then

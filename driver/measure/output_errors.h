@@ -18,6 +18,8 @@ double roundoff(ir::DType type);
 // The largest finite difference of two tensors, and the largest finite element of one. O(elements).
 double spread(const ir::Tensor& a, const ir::Tensor& b);
 double magnitude(const ir::Tensor& a);
+// OutputError::spread.
+double own_spread(const ir::Tensor& a);
 
 // Counts the elements that differ by more than error.bound. Infinities must be the same infinity;
 // NaN goes with NaN.

@@ -96,9 +96,13 @@ std::vector<Tensor> random_inputs(const Graph& graph, base::Random& random,
   for (std::size_t i = 0; i < draws.size(); ++i) {
     const TensorType& type = graph.node(graph.inputs()[i]).type;
     const bool as_usual = is_usual(draws[i], type.dtype);
-    const bool any = as_usual && options.any_integers && is_integer(type.dtype);
-    Tensor& made =
-        inputs.emplace_back(drawn(type, any ? any_integer(type.dtype) : draws[i], random));
+    Draw draw = draws[i];
+    if (as_usual && is_integer(type.dtype) && options.any_integers) draw = any_integer(type.dtype);
+    if (as_usual && is_float(type.dtype)) {
+      draw.low *= options.scale;
+      draw.high *= options.scale;
+    }
+    Tensor& made = inputs.emplace_back(drawn(type, draw, random));
     if (as_usual && is_float(type.dtype)) put_beyond(made, options.beyond, random);
   }
   return inputs;

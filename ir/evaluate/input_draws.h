@@ -32,6 +32,7 @@ std::vector<Draw> input_draws(const Graph& graph);
 struct DrawOptions {
   double beyond = 0;          // share of reals drawn from [-8, 8), which clips and saturates
   bool any_integers = false;  // any sign, full range for 8 bits; indices may be invalid
+  double scale = 1;           // of reals
 };
 // Types must be concrete.
 std::vector<Tensor> random_inputs(const Graph& graph, base::Random& random,

@@ -96,8 +96,12 @@ class Comparison(NamedTuple):
     passed: bool
     max_error: float  # of the output that comes nearest to its bound, or furthest beyond
     bound: float
+    not_told_apart: list[str]  # outputs whose bound is as large as their standard deviation
     vacuous_output: str  # an output that showed nothing; empty if there is none
     outputs: list[dict[str, Any]]  # name, max_error, bound, wrong, unstable, elements
+    # With explain_diff, of models that differ: the first value that does, as `egret compare --json`
+    # describes it.
+    first_difference: Optional[dict[str, Any]]
     text: str
 
     def __bool__(self) -> bool:
@@ -117,18 +121,20 @@ def compare(
     **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Interprets `a` in f64, runs `b` on the same inputs, and compares the outputs by position. True
-    where all outputs are within the bound of rounding. Raises egret.Mismatch where inputs or outputs
+    where all outputs are within the bound of rounding. explain_diff finds the first value that differs.
+    Raises egret.Mismatch where inputs or outputs
     have other types. options: those of `egret compare`; with engine="onnxruntime", `b` runs there."""
     if options.get("engine"):
         options.setdefault("engine_python", sys.executable)  # it has the user's packages
     texts = option_texts("compare", _egret.compare_options, options)
-    report = _egret.compare(
+    comparison = _egret.compare(
         model_of(a, data_folder),
         model_of(b, data_folder),
         texts,
         dict(inputs or {}),
         callback_of(progress),
     )
+    report = comparison.report
     outputs = [
         {
             "name": one.output,
@@ -144,7 +150,9 @@ def compare(
         report.passed,
         report.max_error,
         report.bound,
+        report.not_told_apart,
         report.vacuous_output,
         outputs,
-        report.text(),
+        comparison.first_difference,
+        comparison.text(),
     )

@@ -14,6 +14,7 @@
 
 #include "base/recently_used.h"
 #include "driver/engine/engine.h"
+#include "driver/explain_difference.h"
 #include "driver/load_in_engine.h"
 #include "driver/measure/backend_options.h"
 #include "driver/measure/model_comparison.h"
@@ -169,20 +170,26 @@ struct CompareArguments {
   driver::EngineChoice engine;
 };
 
-base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const driver::ModelSource& source,
-                                                                const ir::Graph& graph,
-                                                                const CompareArguments& arguments) {
-  const int threads = arguments.common.threads;
-  EGRET_ASSIGN_OR_RETURN(const auto engine, driver::start_engine(arguments.engine));
-  if (engine != nullptr)
-    return driver::load_in_engine(*engine, source, graph, {.threads = threads});
-  return driver::compile_plan(graph, arguments.backend, threads);
+struct Comparison {
+  driver::CheckReport report;
+  std::optional<driver::FirstDifference> difference;
+
+  std::string text() const {
+    return driver::to_string(report) + (difference ? "\n" + driver::to_string(*difference) : "");
+  }
+};
+
+base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(
+    const driver::ComparedModel& model) {
+  if (model.engine == nullptr)
+    return driver::compile_plan(model.graph, model.backend, model.threads);
+  return driver::load_in_engine(*model.engine, model.source, model.graph,
+                                {.threads = static_cast<int>(model.threads)});
 }
 
-base::Result<driver::CheckReport> compared(const driver::ModelSource& a,
-                                           const driver::ModelSource& b,
-                                           const CompareArguments& arguments,
-                                           const ir::GivenInputs& values) {
+base::Result<Comparison> compared(const driver::ModelSource& a, const driver::ModelSource& b,
+                                  const CompareArguments& arguments,
+                                  const ir::GivenInputs& values) {
   constexpr auto names = driver::BindNames::kMayBeUnknown;
   EGRET_ASSIGN_OR_RETURN(const driver::InputValues given, values_for(a, values));
   driver::ModelOptions bound = arguments.model;
@@ -192,17 +199,55 @@ base::Result<driver::CheckReport> compared(const driver::ModelSource& a,
   EGRET_ASSIGN_OR_RETURN(const driver::ConcreteModel second,
                          driver::read_concrete_model(b, bound, names));
   EGRET_RETURN_IF_ERROR(driver::same_interface(first.model.graph, second.model.graph));
-  EGRET_ASSIGN_OR_RETURN(const auto plan, plan_of(b, second.model.graph, arguments));
+  EGRET_ASSIGN_OR_RETURN(const auto engine, driver::start_engine(arguments.engine));
+  const driver::ComparedModel candidate{.source = b,
+                                        .graph = second.model.graph,
+                                        .engine = engine.get(),
+                                        .backend = arguments.backend,
+                                        .threads = arguments.common.threads};
+  EGRET_ASSIGN_OR_RETURN(const auto plan, plan_of(candidate));
   driver::CheckOptions checking;
   checking.samples = static_cast<int>(arguments.comparison.samples);
   checking.seed = static_cast<std::uint64_t>(arguments.backend.seed);
   checking.roundoff = roundoff(driver::precision_of(arguments.backend));
   checking.given = given.values;
-  return driver::compare_models(first.model.graph, second.model.graph, *plan, checking);
+  Comparison result;
+  EGRET_ASSIGN_OR_RETURN(
+      result.report,
+      driver::compare_models(first.model.graph, second.model.graph, *plan, checking));
+  if (arguments.comparison.explain_diff && !result.report.passed) {
+    EGRET_ASSIGN_OR_RETURN(result.difference,
+                           driver::explain_difference(first.model.graph, candidate, checking));
+  }
+  return result;
 }
 
-driver::CheckReport compare(const Model& a, const Model& b, const OptionTexts& options,
-                            const nb::dict& inputs, const nb::object& progress) {
+nb::object difference_of(const Comparison& comparison) {
+  if (!comparison.difference) return nb::none();
+  const driver::FirstDifference& found = *comparison.difference;
+  const auto derivation = [](const driver::Derivation& one) {
+    nb::dict all;
+    all["operators"] = one.operators;
+    all["from"] = one.from;
+    return all;
+  };
+  nb::dict all;
+  all["value"] = found.error.output;
+  all["value_in_a"] = found.name_in_a;
+  all["max_error"] = found.error.max_error;
+  all["bound"] = found.error.bound;
+  all["wrong"] = found.error.wrong;
+  all["elements"] = found.error.elements;
+  all["origin"] = std::string(driver::name_of(found.origin));
+  all["in_a"] = derivation(found.in_a);
+  all["in_b"] = derivation(found.in_b);
+  all["weights"] = found.weights;
+  all["not_stored"] = found.not_stored;
+  return all;
+}
+
+Comparison compare(const Model& a, const Model& b, const OptionTexts& options,
+                   const nb::dict& inputs, const nb::object& progress) {
   CompareArguments arguments;
   fill_options(options, arguments.common, arguments.model, arguments.backend, arguments.comparison,
                arguments.engine);
@@ -245,9 +290,13 @@ void bind_session(nb::module_& module) {
       .def_ro("passed", &driver::CheckReport::passed)
       .def_ro("max_error", &driver::CheckReport::max_error)
       .def_ro("bound", &driver::CheckReport::bound)
+      .def_ro("not_told_apart", &driver::CheckReport::not_told_apart)
       .def_ro("vacuous_output", &driver::CheckReport::vacuous)
-      .def_ro("outputs", &driver::CheckReport::outputs)
-      .def("text", [](const driver::CheckReport& r) { return driver::to_string(r); });
+      .def_ro("outputs", &driver::CheckReport::outputs);
+  nb::class_<Comparison>(module, "Comparison")
+      .def_ro("report", &Comparison::report)
+      .def_prop_ro("first_difference", &difference_of)
+      .def("text", &Comparison::text);
   module.def("compare", &compare, nb::arg("a"), nb::arg("b"), nb::arg("options"), nb::arg("inputs"),
              nb::arg("progress").none());
   module.def("compare_options", [] {

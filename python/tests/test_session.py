@@ -248,6 +248,11 @@ def test_compare_tells_equal_models_from_different_ones(wasteful, mlp):
     wrong.graph.node[index].op_type = "Sigmoid"
     different = egret.compare(wasteful, wrong)
     assert not different and different.outputs[0]["wrong"] > 0
+    assert different.first_difference is None
+    explained = egret.compare(wasteful, wrong, explain_diff=True)
+    assert explained.first_difference["origin"] == "models"
+    assert explained.first_difference["in_b"]["operators"][-1] == "sigmoid"
+    assert "first difference" in str(explained)
     with pytest.raises(egret.Mismatch, match="different inputs"):
         egret.compare(wasteful, mlp)
 

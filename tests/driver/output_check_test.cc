@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/measure/output_check.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -167,6 +168,69 @@ TEST(OutputCheck, SaysWhichOfTheTwoOverflows) {
       mismatch_of(*one).message().find("the optimized graph computes wrong values of output 'y'"),
       std::string::npos);
   EXPECT_NE(mismatch_of(*one).message().find("the original is finite there"), std::string::npos);
+}
+
+// x * 1e38 / 1e38 overflows where |x| > 3.4, which few elements are.
+TEST(OutputCheck, LeavesElementsOutThatOverflowInTheOriginal) {
+  const auto graph = [](double factor) {
+    ir::GraphBuilder b;
+    const Value large = b.scalar(DType::kF32, 1e38);
+    const Value y = b.add("mul", {b.input("x", {DType::kF32, {1000}}), large});
+    b.output("y", b.add("mul", {b.add("div", {y, large}), b.scalar(DType::kF32, factor)}));
+    return *b.finish();
+  };
+  const auto same = compare(graph(1), graph(1));
+  ASSERT_TRUE(same.ok()) << same.status().message();
+  EXPECT_TRUE(same->passed) << to_string(*same);
+  EXPECT_GT(same->outputs[0].original_overflowed, 0);
+  EXPECT_LT(same->outputs[0].original_overflowed, 100);
+  EXPECT_LT(same->max_error, 1e-5);
+  EXPECT_FALSE(compare(graph(1), graph(2))->passed);
+}
+
+TEST(OutputCheck, DrawsSmallerInputsWhereTheOriginalOverflows) {
+  const auto graph = [](double factor) {
+    ir::GraphBuilder b;
+    const Value large = b.scalar(DType::kF32, 3e38);
+    const Value x = b.input("x", {DType::kF32, {400}});
+    const Value sum = b.add("reduce_sum", {b.add("mul", {x, large})}, {{"axes", ir::Integers{0}}});
+    b.output("y", b.add("mul", {b.add("div", {sum, large}), b.scalar(DType::kF32, factor)}));
+    return *b.finish();
+  };
+  const ir::Graph original = graph(1);
+  const auto run = [](const ir::Graph& candidate) {
+    return [&candidate](std::span<const ir::Tensor> inputs) {
+      return ir::interpret(candidate, inputs, {.precision = ir::Precision::kF32});
+    };
+  };
+  EXPECT_FALSE(OutputCheck::of(original, {})->check(run(original))->passed);
+  const auto same = OutputCheck::compare(original, {}, run(original));
+  ASSERT_TRUE(same.ok()) << same.status().message();
+  EXPECT_TRUE(same->passed) << to_string(*same);
+  EXPECT_GT(same->shrunk, 0);
+  EXPECT_NE(to_string(*same).find("on small inputs"), std::string::npos);
+  const ir::Graph wrong = graph(2);
+  EXPECT_FALSE(OutputCheck::compare(original, {}, run(wrong))->passed);
+}
+
+// Rounding by a large constant, which the exact reference does not do: the original's own error is
+// half a unit, and the bound is larger than the range of x.
+TEST(OutputCheck, DoesNotTellOutputsApartThatRoundingMovesByTheirRange) {
+  const auto graph = [](bool rounds) {
+    ir::GraphBuilder b;
+    Value y = b.input("x", {DType::kF32, {64}});
+    if (rounds) {
+      const Value large = b.scalar(DType::kF32, 12582912);
+      y = b.add("sub", {b.add("add", {y, large}), large});
+    }
+    b.output("y", y);
+    return *b.finish();
+  };
+  const auto report = compare(graph(true), graph(false));
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_THAT(report->not_told_apart, ::testing::ElementsAre("y"));
+  EXPECT_NE(to_string(*report).find("NOT TOLD APART"), std::string::npos) << to_string(*report);
+  EXPECT_THAT(compare(graph(false), graph(false))->not_told_apart, ::testing::IsEmpty());
 }
 
 TEST(OutputCheck, DividesNoIntegerByZero) {

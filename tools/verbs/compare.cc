@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "driver/engine/engine.h"
+#include "driver/explain_difference.h"
 #include "driver/load_in_engine.h"
-#include "driver/measure/first_difference.h"
 #include "driver/measure/model_comparison.h"
 #include "driver/models/sized_runs.h"
 #include "tools/arguments/backend_arguments.h"
@@ -19,65 +17,10 @@ namespace {
 
 using driver::FirstDifference;
 
-std::string_view name_of(FirstDifference::Origin origin) {
-  switch (origin) {
-    case FirstDifference::Origin::kModels: return "models";
-    case FirstDifference::Origin::kRun: return "run";
-    case FirstDifference::Origin::kFusion: return "fusion";
-  }
-  return "";
-}
-
-// "'a', 'b' and 3 more".
-std::string listed(const std::vector<std::string>& names, std::string_view quote) {
-  constexpr std::size_t kShown = 8;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
-    text.append(i == 0 ? "" : ", ").append(quote).append(names[i]).append(quote);
-  if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
-  return text.empty() ? "nothing" : text;
-}
-
-std::string text_of(const driver::Derivation& derivation) {
-  return listed(derivation.operators, "") + " of " + listed(derivation.from, "'");
-}
-
-std::string difference_text(const FirstDifference& found) {
-  const driver::OutputError& error = found.error;
-  std::string text = "first difference: '" + error.output + "'";
-  if (found.name_in_a != error.output) text += " ('" + found.name_in_a + "' in A)";
-  text += ", " + base::format_count(error.wrong) + " of " +
-          base::counted(error.elements, "element") + ", largest error " +
-          base::format_short(error.max_error) + ", bound " + base::format_short(error.bound) + "\n";
-  text += "  in A: " + text_of(found.in_a) + "\n  in B: " + text_of(found.in_b) + "\n";
-  switch (found.origin) {
-    case FirstDifference::Origin::kModels:
-      text += "  the models differ: so it is where both are interpreted\n";
-      break;
-    case FirstDifference::Origin::kRun:
-      text += "  the run is wrong: interpreted, both models agree\n";
-      break;
-    case FirstDifference::Origin::kFusion:
-      text += "  the run is wrong, and only while these values are not stored: " +
-              listed(found.not_stored, "'") + "\n";
-      break;
-  }
-  if (!found.weights.empty()) text += "  other elements in B: " + listed(found.weights, "'") + "\n";
-  text += "  values compared: " + base::format_count(static_cast<std::int64_t>(found.compared)) +
-          " besides the outputs\n";
-  return text;
-}
-
-base::Json json_of(const std::vector<std::string>& names) {
-  base::Json all = base::Json::array();
-  for (const std::string& name : names) all.push(name);
-  return all;
-}
-
 base::Json json_of(const driver::Derivation& derivation) {
   return base::Json::object()
-      .set("operators", json_of(derivation.operators))
-      .set("from", json_of(derivation.from));
+      .set("operators", base::Json::array(derivation.operators))
+      .set("from", base::Json::array(derivation.from));
 }
 
 base::Json difference_json(const FirstDifference& found) {
@@ -88,11 +31,11 @@ base::Json difference_json(const FirstDifference& found) {
       .set("bound", found.error.bound)
       .set("wrong", found.error.wrong)
       .set("elements", found.error.elements)
-      .set("origin", name_of(found.origin))
+      .set("origin", driver::name_of(found.origin))
       .set("in_a", json_of(found.in_a))
       .set("in_b", json_of(found.in_b))
-      .set("weights", json_of(found.weights))
-      .set("not_stored", json_of(found.not_stored))
+      .set("weights", base::Json::array(found.weights))
+      .set("not_stored", base::Json::array(found.not_stored))
       .set("values_compared", std::uint64_t{found.compared});
 }
 
@@ -179,45 +122,27 @@ class Compare final : public Command {
       table.row({error.output, base::format_short(error.max_error), base::format_short(error.bound),
                  base::format_count(error.wrong), base::format_count(error.elements)});
     }
-    json.set("outputs", std::move(outputs)).set("vacuous_output", report.vacuous);
+    json.set("outputs", std::move(outputs))
+        .set("not_told_apart", base::Json::array(report.not_told_apart))
+        .set("vacuous_output", report.vacuous);
     std::string text = table.render() + driver::to_string(report) + "\n";
     const ExitCode kept = keeps_to_arena(*plan, backend_, console);
     if (options_.explain_diff && !report.passed) {
-      EGRET_ASSIGN_OR_RETURN(const auto found, first_difference(models, checking, console));
+      EGRET_ASSIGN_OR_RETURN(const ModelSource candidate, source_of(candidate_));
+      const driver::ComparedModel b{.source = candidate,
+                                    .graph = models.b,
+                                    .engine = models.engine.get(),
+                                    .backend = backend_,
+                                    .threads = console.options().threads};
+      EGRET_ASSIGN_OR_RETURN(const auto found,
+                             driver::explain_difference(models.a.graph, b, checking));
       if (found) {
         json.set("first_difference", difference_json(*found));
-        text += difference_text(*found);
+        text += to_string(*found);
       }
     }
-    return Answer{std::move(json), std::move(text), report.passed ? kept : ExitCode::kMismatch};
-  }
-
-  base::Result<std::optional<driver::FirstDifference>> first_difference(
-      const Models& models, const driver::CheckOptions& checking, Console& console) const {
-    const ir::Graph& a = models.a.graph;
-    const ir::Graph& b = models.b;
-    if (models.engine == nullptr) {
-      BackendOptions backend = backend_;
-      backend.checked_indices = true;
-      return driver::first_difference(
-          a, b, driver::shared_values(a, b),
-          [&](const ir::Graph& graph, std::span<const driver::SharedValue>) {
-            return compile_plan(graph, backend, console);
-          },
-          checking);
-    }
-    EGRET_ASSIGN_OR_RETURN(const ModelSource source, source_of(candidate_));
-    EGRET_ASSIGN_OR_RETURN(const driver::ObservedInEngine observed,
-                           driver::ObservedInEngine::of(*models.engine, source));
-    const int threads = static_cast<int>(console.options().threads);
-    return driver::first_difference(
-        a, b,
-        driver::shared_values(a, b,
-                              [&](const std::string& name) { return observed.computes(name); }),
-        [&](const ir::Graph& graph, std::span<const driver::SharedValue> stored) {
-          return observed.load(graph, stored, {.threads = threads});
-        },
-        checking);
+    const ExitCode verdict = report.not_told_apart.empty() ? kept : ExitCode::kLimit;
+    return Answer{std::move(json), std::move(text), report.passed ? verdict : ExitCode::kMismatch};
   }
 
   base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const ModelSource& source,
@@ -252,7 +177,8 @@ Verb compare_verb() {
       "Interprets A in f64, runs B on a backend (or in an --engine, docs/engines.md) with the same "
       "inputs, and compares the outputs by "
       "position. The error bound is estimated by perturbing every value of A by the rounding error "
-      "of f32, or of --precision. The exit code is 6 if an output exceeds its bound.\n\n"
+      "of f32, or of --precision. The exit code is 6 if an output exceeds its bound, and "
+      "5 if the bound is so large that another output would not be noticed.\n\n"
       "--explain-diff then names the first value that differs, and says whether the models differ "
       "or the run is wrong (docs/verifying_models.md).",
       make_command<Compare>};

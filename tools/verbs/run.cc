@@ -160,10 +160,11 @@ class Run final : public Command {
         driver::OutputCheck::of(graph, inputs, {.roundoff = roundoff(precision_of(backend_))}));
     EGRET_ASSIGN_OR_RETURN(const driver::CheckReport report, expected.check(run));
     json.set("max_error", report.max_error).set("bound", report.bound).set("passed", report.passed);
+    json.set("not_told_apart", base::Json::array(report.not_told_apart));
     json.set("vacuous_output", report.vacuous);
     text += driver::to_string(report) + "\n";
-    return Answer{std::move(json), std::move(text),
-                  report.passed ? ExitCode::kOk : ExitCode::kMismatch};
+    const ExitCode verdict = report.not_told_apart.empty() ? ExitCode::kOk : ExitCode::kLimit;
+    return Answer{std::move(json), std::move(text), report.passed ? verdict : ExitCode::kMismatch};
   }
 
   // Of another run: the first one touches memory that was never used.
