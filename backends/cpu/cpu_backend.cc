@@ -19,8 +19,8 @@
 #include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/plan/plan_builder.h"
 #include "backends/division.h"
+#include "backends/moves.h"
 #include "backends/prepare.h"
-#include "backends/transposes.h"
 
 namespace egret::backends {
 namespace cpu {
@@ -150,7 +150,7 @@ bool prefers_channels_last(const ir::Graph& graph) {
 // products of many rows by tiles. 9: tiles of 9 by 48, quotients by constants as products. 10:
 // emitted contractions in tiles. 11: resampling by tables, along two axes at once. 12: pointwise
 // operators in the pass of a reduction. 13: products of one row with transposed computed
-// matrices, transposes that meet behind pointwise operators.
+// matrices, transposes that meet behind pointwise operators, no casts to the same type.
 constexpr int kPlans = 13;
 
 // Increasing sacrifices of time for less memory.
@@ -221,7 +221,7 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
   return plan;
 }
 
-// Transposes may vanish where nobody has said which nodes make a kernel.
+// What only moves values may vanish where nobody has said which nodes make a kernel.
 base::Result<PreparedGraph> prepared_freely(const Backend& backend, const ir::Graph& graph,
                                             const CompileOptions& options,
                                             const TakesComposite& takes) {
@@ -229,7 +229,7 @@ base::Result<PreparedGraph> prepared_freely(const Backend& backend, const ir::Gr
   const bool concrete =
       std::ranges::all_of(graph.nodes(), [](const ir::Node& n) { return n.type.is_concrete(); });
   const auto moved = options.fuse && options.fold && !divided && concrete
-                         ? without_transposes(graph, is_pointwise)
+                         ? without_moves(graph, is_pointwise)
                          : std::nullopt;
   if (!moved) return prepare(backend, graph, options, takes);
   EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(backend, moved->graph, options, takes));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposes that pass other operators, against the interpreter.
-#include "backends/transposes.h"
+// Transposes that pass other operators, and casts that change nothing, against the interpreter.
+#include "backends/moves.h"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ struct Maker {
 
 // Live transposes of computed values, after the pass; the result is checked, too.
 std::ptrdiff_t transposes_left(const ir::Graph& graph) {
-  const auto moved = without_transposes(graph, cpu::is_pointwise);
+  const auto moved = without_moves(graph, cpu::is_pointwise);
   const ir::Graph& result = moved ? moved->graph : graph;
   EXPECT_TRUE(result.check_invariants().ok()) << result.check_invariants().message();
   expect_matches_reference(graph, 1);
@@ -164,10 +164,35 @@ TEST(Transposes, AreNotMovedWhereNoneVanishes) {
   const Value y = m.turned(m.input("y", {2, 3, 4, 5}), kLast);
   const ir::Graph graph = m.finish(m.b.add("mul", {m.b.add("relu", {x}), m.b.add("exp", {y})}));
   // One transpose is fewer than two.
-  EXPECT_TRUE(without_transposes(graph, cpu::is_pointwise).has_value());
+  EXPECT_TRUE(without_moves(graph, cpu::is_pointwise).has_value());
   Maker n;
   const ir::Graph single = n.finish(n.b.add("relu", {n.turned(n.input("x", {2, 3, 4, 5}), kLast)}));
-  EXPECT_FALSE(without_transposes(single, cpu::is_pointwise).has_value());
+  EXPECT_FALSE(without_moves(single, cpu::is_pointwise).has_value());
+}
+
+TEST(Casts, ToTheSameTypeAreLeftOut) {
+  Maker m;
+  const auto same = [&](Value x) { return m.b.add("cast", {x}, {{"to", std::string("f32")}}); };
+  const Value x = same(m.conv(same(m.input("x", {1, 32, 14, 14})), 32));
+  const Value y = m.b.add("relu", {m.b.add("mul", {x, m.weights({32, 1, 1})})});
+  const Value half = m.b.add("cast", {y}, {{"to", std::string("f16")}});
+  m.b.output("half", half);
+  const ir::Graph graph = m.finish(same(m.b.add("cast", {half}, {{"to", std::string("f32")}})));
+  const auto moved = without_moves(graph, cpu::is_pointwise);
+  ASSERT_TRUE(moved.has_value());
+  EXPECT_EQ(std::ranges::count_if(moved->graph.nodes(),
+                                  [](const ir::Node& node) {
+                                    return node.kind == ir::NodeKind::kOperator &&
+                                           node.op->name() == "cast";
+                                  }),
+            2);  // to f16 and back
+  const PlanReport report = expect_matches_reference(graph, 1, 1e-3);
+  EXPECT_EQ(std::ranges::count(report.kernels, std::string("conv"), &PlanReport::Kernel::name), 1);
+  // One that is all there is, and one of an input alone.
+  Maker n;
+  n.b.output("also", n.b.add("cast", {n.input("z", {3})}, {{"to", std::string("f32")}}));
+  const Value w = n.b.add("identity", {n.b.add("exp", {n.input("w", {3})})});
+  expect_matches_reference(n.finish(w), 1);
 }
 
 // What the pass is for: no reorder lies between the convolutions of such a model, and their kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/transposes.h"
+#include "backends/moves.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -34,20 +34,26 @@ class Mover {
     to_.copy_header(graph);
   }
 
-  std::optional<WithoutTransposes> run() {
-    std::ptrdiff_t before = 0;
-    for (const ir::Node& node : from_.nodes()) before += is_transpose(node) ? 1 : 0;
+  // Nothing where no transpose vanishes.
+  std::optional<WithoutMoves> move_transposes() {
+    const auto before = std::ranges::count_if(from_.nodes(), is_transpose);
     if (before < 2) return std::nullopt;
-    for (std::size_t i = 0; i < from_.size(); ++i) places_[i] = place_of(ir::NodeId(i));
-    for (const auto& output : from_.outputs())
-      to_.add_output(output.name, in_own_order(output.node));
+    moves_ = true;
+    WithoutMoves moved = run();
     // Those of constants, which have no origin, are folded.
-    const std::vector<ir::NodeId> live = ir::live_nodes(to_);
-    const std::ptrdiff_t after = std::ranges::count_if(live, [&](ir::NodeId id) {
-      return is_transpose(to_.node(id)) && origin_[id.index()].valid();
+    const std::vector<ir::NodeId> live = ir::live_nodes(moved.graph);
+    const auto after = std::ranges::count_if(live, [&](ir::NodeId id) {
+      return is_transpose(moved.graph.node(id)) && moved.origin[id.index()].valid();
     });
     if (after >= before) return std::nullopt;
-    return WithoutTransposes{std::move(to_), std::move(origin_)};
+    return moved;
+  }
+
+  // Transposes stay. Nothing where there is nothing else to leave out.
+  std::optional<WithoutMoves> leave_out_copies() {
+    if (std::ranges::none_of(from_.nodes(), [&](const ir::Node& n) { return is_copy(n); }))
+      return std::nullopt;
+    return run();
   }
 
  private:
@@ -56,6 +62,20 @@ class Mover {
     ir::NodeId node{};
     ir::Integers order{};
   };
+
+  WithoutMoves run() {
+    for (std::size_t i = 0; i < from_.size(); ++i) places_[i] = place_of(ir::NodeId(i));
+    for (const auto& output : from_.outputs())
+      to_.add_output(output.name, in_own_order(output.node));
+    return {std::move(to_), std::move(origin_)};
+  }
+
+  // An operator whose value is its operand.
+  bool is_copy(const ir::Node& node) const {
+    return node.kind == ir::NodeKind::kOperator &&
+           (node.op->name() == "identity" || node.op->name() == "cast") &&
+           from_.node(node.inputs[0]).type == node.type;
+  }
 
   static bool is_transpose(const ir::Node& node) {
     return node.kind == ir::NodeKind::kOperator && node.op->name() == "transpose";
@@ -80,7 +100,8 @@ class Mover {
   Place place_of(ir::NodeId id) {
     const ir::Node& node = from_.node(id);
     if (node.kind != ir::NodeKind::kOperator) return {append(node, id), {}};
-    if (is_transpose(node)) return transposed(node);
+    if (is_copy(node)) return places_[node.inputs[0].index()];
+    if (moves_ && is_transpose(node)) return transposed(node);
     if (const ir::Integers order = common_order(node); !order.empty()) {
       if (is_pointwise_(from_, id)) {
         if (auto place = moved_pointwise(id, order)) return *std::move(place);
@@ -225,6 +246,7 @@ class Mover {
 
   const ir::Graph& from_;
   const IsPointwise& is_pointwise_;
+  bool moves_ = false;         // transposes
   std::vector<Place> places_;  // by node of from_
   ir::Graph to_;
   std::vector<ir::NodeId> origin_;
@@ -233,9 +255,9 @@ class Mover {
 
 }  // namespace
 
-std::optional<WithoutTransposes> without_transposes(const ir::Graph& graph,
-                                                    const IsPointwise& is_pointwise) {
-  return Mover(graph, is_pointwise).run();
+std::optional<WithoutMoves> without_moves(const ir::Graph& graph, const IsPointwise& is_pointwise) {
+  if (auto moved = Mover(graph, is_pointwise).move_transposes()) return moved;
+  return Mover(graph, is_pointwise).leave_out_copies();
 }
 
 }  // namespace egret::backends

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposes behind the operators that do not care about the order of axes.
+// Operators that only move values, or not even that, taken out of a graph: transposes that pass the
+// operators behind them and meet, identities, and casts to the type that a value has.
 //
 // Models that keep channels last, written for operators that keep them first, have a transpose in
 // front of each convolution and one behind it, with pointwise operators between. A transpose of a
 // row-major value is a view, but not one of channels in blocks, and no pointwise operator behind it
-// joins the convolution's kernel.
+// joins the convolution's kernel. A cast that changes nothing separates them as well.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@ namespace egret::backends {
 // Whether the node is a pointwise operator.
 using IsPointwise = std::function<bool(const ir::Graph&, ir::NodeId)>;
 
-struct WithoutTransposes {
+struct WithoutMoves {
   ir::Graph graph;  // dead nodes included
   std::vector<ir::NodeId>
       origin;  // by node: the node of the given graph that it computes, possibly
@@ -27,9 +28,9 @@ struct WithoutTransposes {
 
 // The graph in which transposes pass pointwise operators, concatenations, slices, paddings,
 // softmaxes and sums over axes. Pairs that meet vanish. Operands that lie in other orders must be
-// constants, vectors or single elements. Sizes are concrete. Nothing where no transpose vanishes.
-// O(nodes).
-std::optional<WithoutTransposes> without_transposes(const ir::Graph& graph,
-                                                    const IsPointwise& is_pointwise);
+// constants, vectors or single elements. Where no transpose vanishes, all stay where they are.
+// Identities and casts to the same type are left out. Nothing where that changes nothing. Sizes are
+// concrete. O(nodes).
+std::optional<WithoutMoves> without_moves(const ir::Graph& graph, const IsPointwise& is_pointwise);
 
 }  // namespace egret::backends
