@@ -19,6 +19,7 @@
 #include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/plan/plan_builder.h"
 #include "backends/division.h"
+#include "backends/moves.h"
 #include "backends/prepare.h"
 
 namespace egret::backends {
@@ -148,8 +149,9 @@ bool prefers_channels_last(const ir::Graph& graph) {
 // without division, quotients by powers of two as products, dilated convolutions by processor. 8:
 // products of many rows by tiles. 9: tiles of 9 by 48, quotients by constants as products. 10:
 // emitted contractions in tiles. 11: resampling by tables, along two axes at once. 12: pointwise
-// operators in the pass of a reduction.
-constexpr int kPlans = 12;
+// operators in the pass of a reduction. 13: products of one row with transposed computed
+// matrices, transposes that meet behind pointwise operators, no casts to the same type.
+constexpr int kPlans = 13;
 
 // Increasing sacrifices of time for less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };
@@ -219,12 +221,30 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
   return plan;
 }
 
+// What only moves values may vanish where nobody has said which nodes make a kernel.
+base::Result<PreparedGraph> prepared_freely(const Backend& backend, const ir::Graph& graph,
+                                            const CompileOptions& options,
+                                            const TakesComposite& takes) {
+  const bool divided = !options.division.empty() || !stored_division(graph, "cpu").empty();
+  const bool concrete =
+      std::ranges::all_of(graph.nodes(), [](const ir::Node& n) { return n.type.is_concrete(); });
+  const auto moved = options.fuse && options.fold && !divided && concrete
+                         ? without_moves(graph, is_pointwise)
+                         : std::nullopt;
+  if (!moved) return prepare(backend, graph, options, takes);
+  EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(backend, moved->graph, options, takes));
+  for (ir::NodeId& origin : prepared.origin) {
+    if (origin.valid()) origin = moved->origin[origin.index()];
+  }
+  return prepared;
+}
+
 // Roundings in front of contractions are parts of their kernels, where those take such operands.
 base::Result<PreparedGraph> prepared_graph(const Backend& backend, const ir::Graph& graph,
                                            const CompileOptions& options) {
   const TakesComposite takes = taken_with(options.emission, options.precision);
   const auto plain = without_roundings(graph, takes_lowering);
-  if (!plain) return prepare(backend, graph, options, takes);
+  if (!plain) return prepared_freely(backend, graph, options, takes);
   EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(backend, plain->graph, options, takes));
   prepared.lowerings.resize(prepared.graph.size());
   for (std::size_t i = 0; i < prepared.graph.size(); ++i) {

@@ -11,15 +11,16 @@ import subprocess
 import sys
 import tempfile
 
-from lib import egret, models, peers, results, settings
+from lib import compilers, egret, models, peers, results, settings, turns
 from lib.peer_process import PeerProcess
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLUMNS = ["model", "batch", "threads", "operators_before", "operators_after", "original_ms", "optimized_ms",
-           "speedup", "alone_ms", "onnxruntime_ms", "openvino_ms", "torch_ms", "ratio", "peak_mib",
-           "onnxruntime_peak_mib", "optimize_s", "rules_used", "check_error", "check_bound", "egret"]
+           "speedup", "alone_ms", "onnxruntime_ms", "openvino_ms", "torch_ms", "tvm_ms", "iree_ms", "ratio",
+           "left_out", "peak_mib", "onnxruntime_peak_mib", "optimize_s", "rules_used", "check_error", "check_bound", "egret"]
 MEBIBYTE = 1 << 20
 LEAST_RUNS = 3  # a round, of models that take longer than a third of its time
+SLOW = 10  # an engine that takes so many times as long as Egret is measured in the first round alone
 LARGEST_DIFFERENCE = 1e-3  # relative to the largest output
 
 
@@ -46,19 +47,22 @@ class Setting:
 
 
 def sessions(setting, path):
-    """The engines that are installed and take the model, by name, each in a process of its own."""
-    opened = {}
-    for name in peers.installed():
+    """The engines that are installed and take the model, by name, each in a process of its own; and why others do not."""
+    opened, left_out = {}, {}
+    for name in [*peers.installed(), *compilers.installed()]:
         try:
             opened[name] = PeerProcess(name, path, setting.threads, setting.sizes)
         except RuntimeError as error:
-            print(f"  {setting.name}: {name} does not take it: {error}")
-    if "torch" in opened and "onnxruntime" in opened:  # the operators are this project's table, not PyTorch's own
-        difference = peers.disagreement(opened["torch"].outputs(), opened["onnxruntime"].outputs())
-        if not difference < LARGEST_DIFFERENCE:
-            print(f"  {setting.name}: left out in torch, which gives something else: {difference:.2g}")
-            opened.pop("torch").close()
-    return opened
+            left_out[name] = str(error)
+    for name in ("torch", *compilers.COMPILERS):  # torch's operators are this project's table; compilers have bugs
+        if name in opened and "onnxruntime" in opened:
+            difference = peers.disagreement(opened[name].outputs(), opened["onnxruntime"].outputs())
+            if not difference < LARGEST_DIFFERENCE:
+                left_out[name] = f"gives something else: {difference:.2g}"
+                opened.pop(name).close()
+    for name, reason in left_out.items():
+        print(f"  {setting.name}: left out in {name}: {reason}")
+    return opened, left_out
 
 
 def onnxruntime_peak(setting, path):
@@ -76,13 +80,8 @@ def bench(files, seconds, flags):
     return [model["median_s"] for model in report["models"]]
 
 
-def measure(setting, size, folder):
-    original = models.locate(setting.model, folder, setting.batch)
-    if original is None:
-        return None
-    optimized = pathlib.Path(folder) / "optimized.onnx"
-    report = egret.call("optimize", original, "-o", optimized, *setting.flags())
-    opened = sessions(setting, original)
+def timed(setting, size, original, optimized, opened, left_out):
+    """Rounds of medians, by engine and file. An engine that fails meanwhile goes from `opened` to `left_out`."""
     fixed = ["--threads", setting.threads]  # all sizes of the optimized file are fixed
     rounds = []  # of medians, by engine and file
     for _ in range(size["rounds"]):
@@ -90,13 +89,30 @@ def measure(setting, size, folder):
         [medians["alone"]] = bench([optimized], size["seconds"], fixed)
         rounds.append(medians)
         for name in list(opened):
+            if name in rounds[0] and rounds[0][name] > SLOW * rounds[0]["alone"]:
+                medians[name] = rounds[0][name]
+                continue
             try:
-                medians[name] = opened[name].median(size["seconds"], LEAST_RUNS)
+                medians[name] = opened[name].median(size["seconds"], LEAST_RUNS if name not in compilers.COMPILERS else 1)
             except RuntimeError as error:
                 print(f"  {setting.name}: left out in {name}: {error}")
+                left_out[name] = str(error)
                 del opened[name]
                 for earlier in rounds:
                     earlier.pop(name, None)
+    return rounds
+
+
+def measure(setting, size, folder):
+    original = models.locate(setting.model, folder, setting.batch)
+    if original is None:
+        return None
+    optimized = pathlib.Path(folder) / "optimized.onnx"
+    report = egret.call("optimize", original, "-o", optimized, *setting.flags())
+    opened, left_out = sessions(setting, original)
+    fixed = ["--threads", setting.threads]  # all sizes of the optimized file are fixed
+    with turns.processor():
+        rounds = timed(setting, size, original, optimized, opened, left_out)
     for session in opened.values():
         session.close()
     alone = egret.call("bench", optimized, "--time", "0s", "--runs", 2, *fixed)
@@ -116,7 +132,10 @@ def measure(setting, size, folder):
         "onnxruntime_ms": milliseconds("onnxruntime"),
         "openvino_ms": milliseconds("openvino"),
         "torch_ms": milliseconds("torch"),
+        "tvm_ms": milliseconds("tvm"),
+        "iree_ms": milliseconds("iree"),
         "ratio": f"{ratio:.3f}" if ratio else "",
+        "left_out": "; ".join(f"{name}: {reason}" for name, reason in left_out.items()),
         "peak_mib": f"{alone['model_bytes'] / MEBIBYTE:.0f}",
         "onnxruntime_peak_mib": f"{peer_peak / MEBIBYTE:.0f}" if peer_peak else "",
         "optimize_s": f"{report['seconds']:.1f}",
@@ -138,11 +157,13 @@ def values_of(rows):
 
 
 def main():
-    mode, config = settings.read(__doc__, HERE)
+    parser = settings.parser(__doc__)
+    parser.add_argument("--compilers", dest="mode", action="store_const", const="compilers")
+    mode, config = parser.parse_args().mode, settings.config_of(HERE)
     size = config[mode]
-    versions = {name: peers.version(name) for name in peers.ENGINES}
+    versions = {name: peers.version(name) for name in (*peers.ENGINES, *compilers.COMPILERS)}
     table = results.Table("inference-cpu", results.on_this_processor(mode), COLUMNS, ["model", "batch", "threads"],
-                          versions)
+                          versions, grows=mode == "compilers")
     version = egret.version()
     planned = [Setting(model, batch, threads, config)
                for batch, threads in size["settings"] for model in size["models"]]
@@ -163,6 +184,8 @@ def main():
     table.print()
     if absent:
         print(f"{absent} rows are left out, the shared models are not there")
+    if mode == "compilers":
+        return 0
     return results.judge(HERE / "expected.json", mode, values_of(table.rows))
 
 

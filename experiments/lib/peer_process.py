@@ -10,11 +10,12 @@ time, "outputs FILE" with nothing, when they are written.
 """
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
 
-from lib import peers
+from lib import compilers, peers
 
 EXPERIMENTS = pathlib.Path(__file__).resolve().parents[1]
 
@@ -24,7 +25,8 @@ class PeerProcess:
 
     def __init__(self, engine, path, threads, sizes):
         self.errors = tempfile.TemporaryFile(mode="w+")
-        command = [sys.executable, "-m", "lib.peer_process", engine, str(path), str(threads),
+        python = compilers.interpreter(engine) if engine in compilers.COMPILERS else sys.executable
+        command = [str(python), "-m", "lib.peer_process", engine, str(path), str(threads),
                    *[f"{name}={size}" for name, size in sizes.items()]]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
                                         text=True, env=dict(os.environ, PYTHONPATH=str(EXPERIMENTS)))
@@ -37,7 +39,11 @@ class PeerProcess:
         code = self.process.wait()
         self.errors.seek(0)
         said = self.errors.read().strip().splitlines()
-        raise RuntimeError(f"ended by signal {-code}" if code < 0 else said[-1] if said else f"exit code {code}")
+        if code == -signal.SIGALRM:
+            raise RuntimeError(f"not compiled within {compilers.SECONDS:.0f} s")
+        if code < 0 or not said:
+            raise RuntimeError(f"ended by signal {-code}" if code < 0 else f"exit code {code}")
+        raise RuntimeError(next((line.strip() for line in reversed(said) if "Error" in line), said[-1])[:200])
 
     def _ask(self, *words):
         try:
@@ -71,12 +77,16 @@ class PeerProcess:
 
 def main():
     engine, path, threads, *sizes = sys.argv[1:]
-    peers.version(engine)  # finds Debian's packages
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what engines print of their own
+    if engine in compilers.COMPILERS:
+        signal.alarm(int(compilers.SECONDS) + 1)
+    else:
+        peers.version(engine)  # finds Debian's packages
     session = peers.SESSIONS[engine](path, int(threads))
     bound = {name: int(size) for name, size in (text.rsplit("=", 1) for text in sizes)}
     session.bind(peers.random_inputs(session.inputs, bound))
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what engines print of their own
+    signal.alarm(0)
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
         what, *words = line.split()

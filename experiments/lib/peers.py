@@ -7,6 +7,8 @@ import sys
 import time
 import warnings
 
+from lib import compilers
+
 # Debian's packages, after those of the environment: its PyTorch is built for CPUs alone.
 DEBIAN_PACKAGES = "/usr/lib/python3/dist-packages"
 PYTHON_PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "build" / "release" / "python"
@@ -167,10 +169,12 @@ class Egret:
 
 
 ENGINES = {engine.package: engine for engine in (OnnxRuntime, OpenVino, Torch)}
-SESSIONS = {**ENGINES, "egret": Egret, "torch_eager": TorchEager, "torch_compile": TorchCompiled}
+SESSIONS = {**ENGINES, **compilers.COMPILERS, "egret": Egret, "torch_eager": TorchEager, "torch_compile": TorchCompiled}
 
 
 def version(package):
+    if package in compilers.COMPILERS:
+        return compilers.version(package)
     if DEBIAN_PACKAGES not in sys.path:
         sys.path.append(DEBIAN_PACKAGES)
     try:

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "backends/backend.h"
 #include "backends/timing/measure.h"
@@ -212,6 +214,28 @@ TEST(CpuPlan, GrowsAChainOfConcatenationsInOneBuffer) {
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   const PlanReport report = expect_matches_reference(*graph, 1);
   for (const PlanReport::Kernel& kernel : report.kernels) EXPECT_NE(kernel.name, "concat");
+}
+
+// Parts of 24 channels do not fill blocks of 16, but four of them do.
+TEST(CpuPlan, ConcatenatesHalvesOfBlocksOfChannels) {
+  GraphBuilder b;
+  base::Random random(7);
+  const auto conv = [&](Value x, std::int64_t filters) {
+    const ir::TensorType weights(DType::kF32, {filters, b.type(x).shape()[1], 3, 3});
+    return b.add("conv", {x, b.constant(ir::Tensor::random(weights, random))},
+                 {{"strides", ir::Integers{1, 1}},
+                  {"dilations", ir::Integers{1, 1}},
+                  {"pads", ir::Integers{1, 1, 1, 1}}});
+  };
+  const Value x = b.input("x", {DType::kF32, {2, 32, 9, 7}});
+  std::vector<Value> parts;
+  for (const std::int64_t filters : {24, 40, 8, 24}) parts.push_back(conv(x, filters));
+  b.output("y", conv(b.add("concat", parts, Attrs{{"axis", 1}}), 32));
+  const auto graph = b.finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const PlanReport report = expect_matches_reference(*graph, 1);
+  EXPECT_LE(std::ranges::count(report.kernels, std::string("reorder"), &PlanReport::Kernel::name),
+            2);  // of the input and the output
 }
 
 // Sixteen thousand terms of one sign: added one by one, their sum is off by more.

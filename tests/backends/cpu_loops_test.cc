@@ -104,5 +104,36 @@ TEST(RowPanels, OfAllInstructionSetsMultiplyEqually) {
   }
 }
 
+TEST(KeyDots, OfAllInstructionSetsAreThoseOfPlainLoops) {
+  std::vector<DotsFunction> variants{dots, best_dots()};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) variants.push_back(dots_v3);
+#endif
+  base::Random random(5);
+  for (const std::int64_t width : {1, 3, 16, 17, 40, 128}) {
+    for (const std::int64_t count : {1, 3, 4, 5, 11}) {
+      const std::int64_t stride = width + 3;
+      std::vector<float> query(static_cast<std::size_t>(width)),
+          keys(static_cast<std::size_t>((count - 1) * stride + width));
+      for (float& x : query) x = static_cast<float>(random.uniform(-1, 1));
+      for (float& x : keys) x = static_cast<float>(random.uniform(-1, 1));
+      for (std::size_t v = 0; v < variants.size(); ++v) {
+        std::vector<float> scores(static_cast<std::size_t>(count) + 1, 7.0F);
+        variants[v](query.data(), width, keys.data(), stride, count, scores.data());
+        for (std::int64_t k = 0; k < count; ++k) {
+          double sum = 0;
+          for (std::int64_t i = 0; i < width; ++i) {
+            sum += double{query[static_cast<std::size_t>(i)]} *
+                   double{keys[static_cast<std::size_t>(k * stride + i)]};
+          }
+          ASSERT_NEAR(scores[static_cast<std::size_t>(k)], sum, 1e-5)
+              << "variant " << v << ", width " << width << ", key " << k << " of " << count;
+        }
+        ASSERT_EQ(scores.back(), 7.0F) << "nothing behind the scores is written";
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace egret::backends::cpu

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string>
 
 #include "base/random.h"
 #include "ir/graph/builder.h"
@@ -102,6 +104,35 @@ TEST(ReducedRegions, MatchTheInterpreter) {
     const auto graph = b.finish();
     ASSERT_TRUE(graph.ok()) << graph.status().message();
     EXPECT_TRUE(expect_matches_reference(*graph, seed).fallbacks.empty()) << seed;
+  }
+}
+
+// The results of a convolution, in blocks of channels of which the last is not full.
+TEST(Reductions, ReadPaddedBlocksOfChannelsWhereTheyLie) {
+  for (const char* const op : {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min"}) {
+    for (const Integers& axes : {Integers{2, 3}, Integers{3}, Integers{0, 2, 3}, Integers{1, 3}}) {
+      for (const std::int64_t keepdims : {0, 1}) {
+        SCOPED_TRACE(std::string(op) + " over " + std::to_string(axes.size()) + " axes");
+        GraphBuilder b;
+        base::Random random(3);
+        const Value w = b.constant(ir::Tensor::random({DType::kF32, {20, 16, 3, 3}}, random));
+        const Value x = b.add("conv", {b.input("x", {DType::kF32, {2, 16, 12, 12}}), w},
+                              {{"strides", Integers{1, 1}},
+                               {"dilations", Integers{1, 1}},
+                               {"pads", Integers{1, 1, 1, 1}}});
+        // Not below 0, as a maximum of what lies in the padding would be, nor above.
+        const Value shifted = b.add("sub", {x, b.scalar(DType::kF32, 100)});
+        const Value y =
+            b.add(op, {random.chance(0.5) ? x : shifted}, {{"axes", axes}, {"keepdims", keepdims}});
+        b.output("y", b.add("exp", {b.add("mul", {y, b.scalar(DType::kF32, 1e-3)})}));
+        const PlanReport report = expect_matches_reference(*b.finish(), 1);
+        ASSERT_EQ(kernels_named(report, "reduce"), 1u);
+        if (keepdims == 0 || axes[0] == 1) continue;
+        const auto reduce =
+            std::ranges::find(report.kernels, std::string("reduce"), &PlanReport::Kernel::name);
+        EXPECT_NE(std::prev(reduce)->name, "reorder");
+      }
+    }
   }
 }
 

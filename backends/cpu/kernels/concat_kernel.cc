@@ -11,6 +11,26 @@
 namespace egret::backends::cpu {
 namespace {
 
+constexpr std::int64_t kFewestHalved = 16;  // channels of a block whose halves are copied alone
+
+// Whether the parts are halves of blocks of channels that together fill whole ones, and lie so.
+bool are_half_blocks(const PlanBuilder& builder, const ir::Node& node, std::size_t axis) {
+  if (axis != 1 || node.type.rank() < 3 || node.type.dtype != ir::DType::kF32) return false;
+  const std::int64_t block = builder.place(node.inputs[0]).layout.block;
+  const auto is_multiple = [](std::int64_t channels, std::int64_t of) {
+    return channels % of == 0;
+  };
+  const auto fits = [&](ir::NodeId input) {
+    return builder.place(input).layout.block == block &&
+           is_multiple(builder.node(input).type.shape()[1], block / 2);
+  };
+  const auto is_whole = [&](ir::NodeId input) {
+    return is_multiple(builder.node(input).type.shape()[1], block);
+  };
+  return block >= kFewestHalved && is_multiple(node.type.shape()[1], block) &&
+         std::ranges::all_of(node.inputs, fits) && !std::ranges::all_of(node.inputs, is_whole);
+}
+
 // The layout that most of the data already has; blocked only if all parts are whole blocks.
 Layout choose_layout(const PlanBuilder& builder, const ir::Node& node, std::size_t axis) {
   const ir::Shape shape = node.type.shape();
@@ -90,6 +110,34 @@ void add_copy(PlanBuilder& builder, const Part& part, const Operand& whole) {
   builder.add(make_copy_step(source, target, builder.threads()), touched, "concat", "own:copy");
 }
 
+// Channels [first, first + count) of an operand in blocks, which lie in one block.
+Operand channels_of(const Operand& operand, std::int64_t first, std::int64_t count) {
+  const std::int64_t block = operand.layout.block;
+  ir::Shape shape = operand.shape();
+  shape[1] = count;
+  Operand part = operand;
+  part.offset += (first / block * operand.layout.strides[1] + first % block) *
+                 static_cast<std::int64_t>(ir::byte_size(operand.type.dtype));
+  part.type = ir::TensorType(operand.type.dtype, shape);
+  part.layout.block = 1;
+  part.layout.strides[1] = 1;
+  return part;
+}
+
+// Copies what lies in one block on both sides at a time.
+void add_block_copies(PlanBuilder& builder, ir::NodeId input, std::int64_t start,
+                      const Operand& whole) {
+  const Operand source = builder.in_layout(
+      input, channel_blocked(builder.node(input).type.shape(), whole.layout.block));
+  const std::int64_t block = whole.layout.block, channels = source.shape()[1];
+  for (std::int64_t at = 0, count = 0; at < channels; at += count) {
+    count = std::min({block - at % block, block - (start + at) % block, channels - at});
+    const Operand from = channels_of(source, at, count), to = channels_of(whole, start + at, count);
+    const Operand touched[] = {from, to};
+    builder.add(make_copy_step(from, to, builder.threads()), touched, "concat", "own:copy");
+  }
+}
+
 }  // namespace
 
 base::Status make_concat_kernel(PlanBuilder& builder, const Group& group) {
@@ -97,6 +145,16 @@ base::Status make_concat_kernel(PlanBuilder& builder, const Group& group) {
   if (node.type.elements() == 0) return base::unsupported("an empty tensor");
   const auto axis = static_cast<std::size_t>(node.attrs.integer("axis"));
   const ir::Shape shape = node.type.shape();
+  if (are_half_blocks(builder, node, axis)) {
+    const std::int64_t block = builder.place(node.inputs[0]).layout.block;
+    const Operand whole = builder.output(group.root(), channel_blocked(shape, block));
+    std::int64_t start = 0;
+    for (const ir::NodeId input : node.inputs) {
+      add_block_copies(builder, input, start, whole);
+      start += builder.node(input).type.shape()[1];
+    }
+    return base::ok();
+  }
   const Layout layout = choose_layout(builder, node, axis);
   const auto element = static_cast<std::int64_t>(ir::byte_size(node.type.dtype));
   const std::int64_t blocks = axis == 1 ? layout.block : 1;

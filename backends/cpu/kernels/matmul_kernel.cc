@@ -10,6 +10,7 @@
 
 #include "backends/cpu/kernels/block_product.h"
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/kernels/key_product.h"
 #include "backends/cpu/kernels/rounding.h"
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/plan/epilogue.h"
@@ -332,6 +333,7 @@ base::Status make_matmul_kernel(PlanBuilder& builder, const Group& group) {
   if (node.type.elements() == 0 || builder.node(node.inputs[0]).type.elements() == 0)
     return base::unsupported("an empty tensor");
   if (make_row_product(builder, group).ok()) return base::ok();
+  if (make_key_product(builder, group).ok()) return base::ok();
   if (make_block_product(builder, group).ok()) return base::ok();
   EGRET_ASSIGN_OR_RETURN(std::vector<PostOperation> operations,
                          post_operations(builder.graph(), group));

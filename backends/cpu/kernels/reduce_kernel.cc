@@ -24,7 +24,8 @@ enum class Reducer : std::uint8_t { kSum, kMax, kMin };
 
 constexpr std::int64_t kLanes = 32;
 constexpr std::int64_t kChunk = 256;
-constexpr std::int64_t kRun = 8192;  // elements summed in f32 alone
+constexpr std::int64_t kRun = 8192;   // elements summed in f32 alone
+constexpr std::int64_t kNarrow = 64;  // columns of several lines that are added in one call
 // Elements of a contiguous run from which it pays to compute them where they are reduced.
 constexpr std::int64_t kFewestLazy = 64;
 
@@ -48,6 +49,35 @@ EGRET_VECTOR_CLONES void accumulate(Reducer reducer, float* acc, const float* x,
     case Reducer::kSum: return accumulate_as<Reducer::kSum>(acc, x, n);
     case Reducer::kMax: return accumulate_as<Reducer::kMax>(acc, x, n);
     case Reducer::kMin: return accumulate_as<Reducer::kMin>(acc, x, n);
+  }
+}
+
+// Lines of n elements, `stride` apart. A block of columns stays in registers over all lines.
+template <Reducer kReducer>
+EGRET_VECTOR_INLINE void accumulate_lines_as(float* __restrict acc, const float* __restrict x,
+                                             std::int64_t n, std::int64_t lines,
+                                             std::int64_t stride) {
+  constexpr std::int64_t kColumns = 16;
+  std::int64_t first = 0;
+  for (; first + kColumns <= n; first += kColumns) {
+    float block[kColumns];
+    for (std::int64_t i = 0; i < kColumns; ++i) block[i] = acc[first + i];
+    for (std::int64_t line = 0; line < lines; ++line) {
+      for (std::int64_t i = 0; i < kColumns; ++i)
+        block[i] = combine(kReducer, block[i], x[line * stride + first + i]);
+    }
+    for (std::int64_t i = 0; i < kColumns; ++i) acc[first + i] = block[i];
+  }
+  for (std::int64_t line = 0; line < lines; ++line)
+    accumulate_as<kReducer>(acc + first, x + line * stride + first, n - first);
+}
+
+EGRET_VECTOR_CLONES void accumulate_lines(Reducer reducer, float* acc, const float* x,
+                                          std::int64_t n, std::int64_t lines, std::int64_t stride) {
+  switch (reducer) {
+    case Reducer::kSum: return accumulate_lines_as<Reducer::kSum>(acc, x, n, lines, stride);
+    case Reducer::kMax: return accumulate_lines_as<Reducer::kMax>(acc, x, n, lines, stride);
+    case Reducer::kMin: return accumulate_lines_as<Reducer::kMin>(acc, x, n, lines, stride);
   }
 }
 
@@ -185,18 +215,28 @@ class ReduceStep : public Step {
     }
   }
 
-  // Calls body(offset) for each reduced position.
+  // Calls body(offset, count, stride) for the reduced positions along the last reduced axis.
   template <typename Body>
-  void each_position(std::int64_t x, const Body& body) const {
-    for (std::int64_t t = 0; t < terms_; ++t) {
+  void each_line(std::int64_t x, const Body& body) const {
+    if (reduced_.empty()) return body(x, std::int64_t{1}, std::int64_t{0});
+    const Axis& last = reduced_.back();
+    for (std::int64_t t = 0; t < terms_ / last.size; ++t) {
       std::int64_t rest = t;
       std::int64_t offset = x;
-      for (std::size_t i = reduced_.size(); i-- > 0;) {
+      for (std::size_t i = reduced_.size() - 1; i-- > 0;) {
         offset += rest % reduced_[i].size * reduced_[i].from;
         rest /= reduced_[i].size;
       }
-      body(offset);
+      body(offset, last.size, last.from);
     }
+  }
+
+  // Calls body(offset) for each reduced position.
+  template <typename Body>
+  void each_position(std::int64_t x, const Body& body) const {
+    each_line(x, [&](std::int64_t first, std::int64_t count, std::int64_t stride) {
+      for (std::int64_t i = 0; i < count; ++i) body(first + i * stride);
+    });
   }
 
   // A chunk of kept elements at a time. Sums move to f64 every kRun / kLanes rows.
@@ -207,13 +247,23 @@ class ReduceStep : public Step {
     std::int64_t pending = 0;
     bool flushed = false;
     std::fill_n(acc, n, neutral(reducer_));
-    each_position(x, [&](std::int64_t line) {
-      accumulate(reducer_, acc, source.at(line, n), n);
-      if (reducer_ != Reducer::kSum || ++pending < kRun / kLanes) return;
-      for (std::int64_t i = 0; i < n; ++i) total[i] = (flushed ? total[i] : 0.0) + acc[i];
-      std::fill_n(acc, n, 0.0F);
-      flushed = true;
-      pending = 0;
+    // A call for each line would take longer than few columns of it.
+    const std::int64_t at_once = source.is_stored() && n <= kNarrow ? kRun / kLanes : 1;
+    each_line(x, [&](std::int64_t start, std::int64_t lines, std::int64_t stride) {
+      for (std::int64_t first = 0, count = 0; first < lines; first += count) {
+        count = std::min({lines - first, at_once, kRun / kLanes - pending});
+        const float* const from = source.at(start + first * stride, n);
+        if (count == 1) {
+          accumulate(reducer_, acc, from, n);
+        } else {
+          accumulate_lines(reducer_, acc, from, n, count, stride);
+        }
+        if (reducer_ != Reducer::kSum || (pending += count) < kRun / kLanes) continue;
+        for (std::int64_t i = 0; i < n; ++i) total[i] = (flushed ? total[i] : 0.0) + acc[i];
+        std::fill_n(acc, n, 0.0F);
+        flushed = true;
+        pending = 0;
+      }
     });
     for (std::int64_t i = 0; i < n; ++i) {
       y[i * inner_.to] = flushed ? static_cast<float>((total[i] + acc[i]) * scale_)
@@ -326,12 +376,18 @@ base::Status make_reduce_kernel(PlanBuilder& builder, const Group& group) {
     source = {.type = builder.node(input).type, .layout = region->layout()};
   } else {
     source = builder.home(input);
-    if (is_padded(source.layout, shape)) source = builder.in_row_major(input);
   }
   const ir::Integers& axes = node.attrs.integers("axes");
   const auto is_reduced = [&](std::size_t axis) {
     return std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end();
   };
+  // The padding of kept channels is reduced to the padding of the result: zeros have the sum 0, the
+  // maximum 0 and the minimum 0.
+  const bool padded = is_padded(source.layout, shape);
+  const bool keeps_padding = padded && !is_reduced(1) && node.attrs.integer("keepdims") != 0;
+  if (padded && !keeps_padding) source = builder.in_row_major(input);
+  const Layout layout = keeps_padding ? channel_blocked(node.type.shape(), source.layout.block)
+                                      : row_major(node.type.shape());
 
   // Strides of the output by input axis, whether or not it keeps axes of size 1.
   ir::Shape to(shape.size(), 0);
@@ -350,8 +406,12 @@ base::Status make_reduce_kernel(PlanBuilder& builder, const Group& group) {
   for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
     const std::size_t original = axis < shape.size() ? axis : 1;  // the channels of a block
     const bool blocks = source.layout.block > 1 && axis == 1;
+    const std::int64_t of_channels = axis < shape.size() ? layout.strides[1] : 1;
     const Axis a{view.shape[axis], view.strides[axis],
-                 blocks ? to[1] * source.layout.block : to[original]};
+                 keeps_padding && original == 1 ? of_channels
+                 : keeps_padding                ? (is_reduced(axis) ? 0 : layout.strides[axis])
+                 : blocks                       ? to[1] * source.layout.block
+                                                : to[original]};
     (is_reduced(original) ? reduced : kept).push_back(a);
   }
   join(kept);
@@ -381,7 +441,7 @@ base::Status make_reduce_kernel(PlanBuilder& builder, const Group& group) {
   const double scale = op == "reduce_mean" ? 1.0 / static_cast<double>(count) : 1.0;
   if (region && (inner.from != 1 || inner.size < kFewestLazy))
     return base::unsupported("a reduction of short runs that are not stored");
-  const Operand target = builder.output(group.root(), row_major(node.type.shape()));
+  const Operand target = builder.output(group.root(), layout);
   std::vector<Operand> touched = region ? region->touched() : std::vector{source};
   touched.push_back(target);
   std::string implementation = inner_kept ? "own:vectors" : "own:runs";

@@ -17,6 +17,7 @@ namespace egret::backends::cpu {
 // Defined for x86-64 only.
 using PanelLoop = std::remove_pointer_t<PanelFunction>;
 PanelLoop f32_panel_v3, f32_panel_v4, bf16_panel_v3, bf16_panel_v4;
+std::remove_pointer_t<DotsFunction> dots_v3, dots_v4;
 
 namespace {
 
@@ -51,7 +52,8 @@ struct Bf16Weights {
   }
 };
 
-constexpr std::int64_t kAhead = 512;  // words that the prefetch is ahead
+constexpr std::int64_t kAhead = 512;    // words that the prefetch is ahead
+constexpr std::int64_t kKeysAhead = 8;  // the same in keys
 // Rows that are summed before the sum is added to the total. The rounding error then grows with
 // rows / kRun + kRun instead of rows. Even, so that a pair of rows lies in one run.
 constexpr std::int64_t kRun = 128;
@@ -148,6 +150,37 @@ void multiply(int vectors, const Rows& x, const float* w, std::int64_t rows, con
   } else {
     multiply_panel<Weights, 1>(x, w, rows, y, count);
   }
+}
+
+// kKeys keys share each vector of the query that is read. The rest of a key that fills no vector is
+// added element by element.
+template <int kKeys>
+void dot_keys(const float* query, std::int64_t width, const float* keys, std::int64_t stride,
+              float* scores) {
+  Block sum[kKeys] = {};
+  std::int64_t at = 0;
+  for (; at + kWidth <= width; at += kWidth) {
+    const Block part = *reinterpret_cast<const Block*>(query + at);
+    for (int k = 0; k < kKeys; ++k) {
+      const float* const key = keys + k * stride + at;
+      if (at % kLanes == 0) __builtin_prefetch(key + kKeysAhead * stride);
+      sum[k] += part * *reinterpret_cast<const Block*>(key);
+    }
+  }
+  for (int k = 0; k < kKeys; ++k) {
+    float total = 0;
+    for (int i = 0; i < kWidth; ++i) total += sum[k][i];
+    for (std::int64_t rest = at; rest < width; ++rest)
+      total += query[rest] * keys[k * stride + rest];
+    scores[k] = total;
+  }
+}
+
+inline void dots(const float* query, std::int64_t width, const float* keys, std::int64_t stride,
+                 std::int64_t count, float* scores) {
+  std::int64_t k = 0;
+  for (; k + 4 <= count; k += 4) dot_keys<4>(query, width, keys + k * stride, stride, scores + k);
+  for (; k < count; ++k) dot_keys<1>(query, width, keys + k * stride, stride, scores + k);
 }
 
 }  // namespace

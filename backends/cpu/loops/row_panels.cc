@@ -38,4 +38,12 @@ PanelFunction best_bf16_panel() {
 #endif
 }
 
+DotsFunction best_dots() {
+#if defined(__x86_64__)
+  return best_of<DotsFunction>({dots, dots_v3, dots_v4});
+#else
+  return dots;
+#endif
+}
+
 }  // namespace egret::backends::cpu

@@ -5,6 +5,8 @@
 // In f32 a row of a panel is its columns. In bf16 two rows are one: each 32-bit word holds a column
 // of the even row in its low half and of the odd row in its high half, so that a shift and a mask
 // make f32 of them. Half the bytes come from memory; rows of x and sums stay f32.
+//
+// Where a matrix lies transposed, its columns are contiguous, and a result is one dot product.
 #pragma once
 
 #include <cstdint>
@@ -36,5 +38,11 @@ using PanelFunction = void (*)(int vectors, const Rows& x, const float* w, std::
 // The best for this processor.
 PanelFunction best_panel();
 PanelFunction best_bf16_panel();  // of weights in words of two rows
+
+// scores[k] = the dot product of `query` with the key at keys + k stride, for `count` keys; both
+// have `width` elements.
+using DotsFunction = void (*)(const float* query, std::int64_t width, const float* keys,
+                              std::int64_t stride, std::int64_t count, float* scores);
+DotsFunction best_dots();
 
 }  // namespace egret::backends::cpu

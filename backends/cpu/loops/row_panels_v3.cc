@@ -16,5 +16,10 @@ void bf16_panel_v3(int vectors, const Rows& x, const float* w, std::int64_t rows
   multiply<Bf16Weights>(vectors, x, w, rows, y, count);
 }
 
+void dots_v3(const float* query, std::int64_t width, const float* keys, std::int64_t stride,
+             std::int64_t count, float* scores) {
+  dots(query, width, keys, stride, count, scores);
+}
+
 }  // namespace egret::backends::cpu
 #endif
