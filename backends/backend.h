@@ -35,8 +35,8 @@ enum class Emission : std::uint8_t {
   kAll,
 };
 
-// The nodes of each kernel of a plan, ascending. Others read the value of its last node alone. A
-// node may be in several kernels: each of them then computes it.
+// The nodes of each kernel of a plan, ascending. Others read the value of its last node, or several
+// (joint_kernels.h). A node may be in several kernels: each of them then computes it.
 using Division = std::vector<std::vector<ir::NodeId>>;
 
 struct CompileOptions {

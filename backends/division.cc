@@ -33,31 +33,84 @@ std::vector<std::vector<std::size_t>> parts_by_node(const PreparedGraph& prepare
   return parts;
 }
 
-// Every value that is read outside of the parts that contain it must be the last of one part.
-base::Status check_stored(const PreparedGraph& prepared, std::span<const PreparedPart> parts) {
-  const ir::Graph& graph = prepared.graph;
-  std::vector<bool> stored(graph.size(), false);
-  for (const PreparedPart& part : parts) {
-    const ir::NodeId last = part.nodes.back();
-    if (stored[last.index()])
-      return base::bad_input("two kernels of the division store " + node_label(graph, last));
-    stored[last.index()] = true;
-  }
-  const auto check = [&](ir::NodeId read) {
-    if (!is_operator(graph, read) || stored[read.index()]) return base::ok();
-    return base::bad_input("the division into kernels stores no value of " +
-                           node_label(graph, read) + ", which another kernel reads");
-  };
-  for (const PreparedPart& part : parts) {
-    for (const ir::NodeId id : part.nodes) {
-      for (const ir::NodeId input : graph.node(id).inputs) {
-        if (!std::ranges::binary_search(part.nodes, input)) EGRET_RETURN_IF_ERROR(check(input));
+// A constant, or a value that another kernel makes.
+ir::Node read_from_outside(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  if (node.kind == ir::NodeKind::kConstant) return node;
+  return {
+      .kind = ir::NodeKind::kInput, .type = node.type, .name = "v" + std::to_string(id.index())};
+}
+
+// Every value that is read outside of the parts that contain it must be the last of one part, or
+// be stored by a part with several values.
+class StoredValues {
+ public:
+  StoredValues(const ir::Graph& graph, std::span<PreparedPart> parts)
+      : graph_(graph), parts_(parts), stored_(graph.size(), false), first_(graph.size(), kNone) {}
+
+  base::Status settle(const StoresTogether& together) {
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      const ir::NodeId last = parts_[part].nodes.back();
+      if (stored_[last.index()])
+        return base::bad_input("two kernels of the division store " + node_label(graph_, last));
+      stored_[last.index()] = true;
+      for (const ir::NodeId id : parts_[part].nodes)
+        first_[id.index()] = std::min(first_[id.index()], part);
+    }
+    for (const PreparedPart& part : parts_) {
+      for (const ir::NodeId id : part.nodes) {
+        for (const ir::NodeId input : graph_.node(id).inputs) {
+          if (!std::ranges::binary_search(part.nodes, input)) store(input);
+        }
       }
     }
+    for (const auto& output : graph_.outputs()) store(output.node);
+    for (PreparedPart& part : parts_) {
+      if (part.stored.empty()) continue;
+      std::ranges::sort(part.stored);
+      if (!together || !together(graph_of(graph_, part))) return unstored(part.stored.front());
+    }
+    return base::ok();
   }
-  for (const auto& output : graph.outputs()) EGRET_RETURN_IF_ERROR(check(output.node));
-  return base::ok();
-}
+
+ private:
+  static constexpr auto kNone = static_cast<std::size_t>(-1);
+
+  void store(ir::NodeId read) {
+    if (!is_operator(graph_, read) || stored_[read.index()]) return;
+    stored_[read.index()] = true;
+    parts_[first_[read.index()]].stored.push_back(read);
+  }
+
+  // With what it stores as outputs.
+  static ir::Graph graph_of(const ir::Graph& graph, const PreparedPart& part) {
+    ir::Graph result;
+    std::map<ir::NodeId, ir::NodeId> places;
+    for (const ir::NodeId id : part.nodes) {
+      ir::Node node = graph.node(id);
+      for (ir::NodeId& input : node.inputs) {
+        if (!places.contains(input))
+          places.emplace(input, result.append(read_from_outside(graph, input)));
+        input = places.at(input);
+      }
+      places.insert_or_assign(id, result.append(std::move(node)));
+    }
+    result.add_output("y", places.at(part.nodes.back()));
+    for (const ir::NodeId id : part.stored)
+      result.add_output("y" + std::to_string(id.index()), places.at(id));
+    return result;
+  }
+
+  base::Status unstored(ir::NodeId id) const {
+    return base::bad_input("the division into kernels stores no value of " +
+                           node_label(graph_, id) + ", which another kernel reads");
+  }
+
+  const ir::Graph& graph_;
+  std::span<PreparedPart> parts_;
+  std::vector<bool> stored_;
+  std::vector<std::size_t> first_;  // the first part with each node
+};
 
 std::vector<ir::NodeId> given_nodes(const PreparedGraph& prepared,
                                     std::span<const ir::NodeId> nodes) {
@@ -122,14 +175,6 @@ Division joined(const PreparedGraph& prepared, Division kernels) {
   return joined;
 }
 
-// A constant, or a value that another kernel makes.
-ir::Node read_from_outside(const ir::Graph& graph, ir::NodeId id) {
-  const ir::Node& node = graph.node(id);
-  if (node.kind == ir::NodeKind::kConstant) return node;
-  return {
-      .kind = ir::NodeKind::kInput, .type = node.type, .name = "v" + std::to_string(id.index())};
-}
-
 // The nodes, ascending, as a graph; `nodes` becomes the prepared node of each of its nodes.
 PreparedGraph graph_of(const PreparedGraph& prepared, std::vector<ir::NodeId>& nodes) {
   PreparedGraph part;
@@ -154,12 +199,55 @@ PreparedGraph graph_of(const PreparedGraph& prepared, std::vector<ir::NodeId>& n
   return part;
 }
 
+// By their last nodes, save that a part with several values comes before those that read any of
+// them. Errors: bad_input where parts need each other's values.
+base::Result<std::vector<PreparedPart>> in_order(const ir::Graph& graph,
+                                                 std::vector<PreparedPart> parts) {
+  std::ranges::stable_sort(parts, {}, [](const PreparedPart& part) { return part.nodes.back(); });
+  std::map<ir::NodeId, std::size_t> maker;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    maker[parts[part].nodes.back()] = part;
+    for (const ir::NodeId id : parts[part].stored) maker[id] = part;
+  }
+  std::vector<std::set<std::size_t>> readers(parts.size());
+  std::vector<std::size_t> missing(parts.size(), 0);
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    for (const ir::NodeId id : parts[part].nodes) {
+      for (const ir::NodeId input : graph.node(id).inputs) {
+        if (std::ranges::binary_search(parts[part].nodes, input)) continue;
+        const auto found = maker.find(input);
+        if (found != maker.end() && readers[found->second].insert(part).second) ++missing[part];
+      }
+    }
+  }
+  std::set<std::size_t> ready;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    if (missing[part] == 0) ready.insert(part);
+  }
+  std::vector<PreparedPart> ordered;
+  while (!ready.empty()) {
+    const std::size_t next = *ready.begin();
+    ready.erase(ready.begin());
+    for (const std::size_t reader : readers[next]) {
+      if (--missing[reader] == 0) ready.insert(reader);
+    }
+    ordered.push_back(std::move(parts[next]));
+  }
+  if (ordered.size() < parts.size())
+    return base::bad_input("two kernels of the division need each other's values");
+  return ordered;
+}
+
 // A part with a node that the backend computes by several kernels is as many parts.
-std::vector<PreparedPart> with_own_kernels(const PreparedGraph& prepared,
-                                           std::vector<PreparedPart> parts,
-                                           const DividePrepared& own) {
+base::Result<std::vector<PreparedPart>> with_own_kernels(const PreparedGraph& prepared,
+                                                         std::vector<PreparedPart> parts,
+                                                         const DividePrepared& own) {
   std::vector<PreparedPart> result;
   for (PreparedPart& part : parts) {
+    if (!part.stored.empty()) {  // it was found to be one kernel
+      result.push_back(std::move(part));
+      continue;
+    }
     std::set<ir::NodeId> given;
     for (const ir::NodeId id : part.nodes) given.insert(prepared.origin[id.index()]);
     Division kernels;
@@ -180,8 +268,7 @@ std::vector<PreparedPart> with_own_kernels(const PreparedGraph& prepared,
     for (std::vector<ir::NodeId>& kernel : kernels)
       result.push_back({.nodes = std::move(kernel), .part = part.part});
   }
-  std::ranges::stable_sort(result, {}, [](const PreparedPart& part) { return part.nodes.back(); });
-  return result;
+  return in_order(prepared.graph, std::move(result));
 }
 
 // The names of operators' values; an output has the name under which it leaves the graph.
@@ -296,7 +383,8 @@ Division stored_division(const ir::Graph& graph, std::string_view backend) {
 }
 
 base::Result<std::vector<PreparedPart>> prepared_parts(const PreparedGraph& prepared,
-                                                       const Division& division) {
+                                                       const Division& division,
+                                                       const StoresTogether& together) {
   const auto parts_of = parts_by_node(prepared, division);
   std::vector<PreparedPart> parts(division.size());
   for (std::size_t i = 0; i < prepared.graph.size(); ++i) {
@@ -314,8 +402,8 @@ base::Result<std::vector<PreparedPart>> prepared_parts(const PreparedGraph& prep
   }
   std::erase_if(parts, [](const PreparedPart& part) { return part.nodes.empty(); });
   std::ranges::stable_sort(parts, {}, [](const PreparedPart& part) { return part.nodes.back(); });
-  EGRET_RETURN_IF_ERROR(check_stored(prepared, parts));
-  return parts;
+  EGRET_RETURN_IF_ERROR(StoredValues(prepared.graph, parts).settle(together));
+  return in_order(prepared.graph, std::move(parts));
 }
 
 std::vector<bool> computed_once(const ir::Graph& graph) {
@@ -330,22 +418,20 @@ std::vector<bool> computed_once(const ir::Graph& graph) {
   return once;
 }
 
-base::Result<std::vector<PreparedPart>> parts_for(const ir::Graph& graph,
-                                                  const PreparedGraph& prepared,
-                                                  const CompileOptions& options,
-                                                  std::string_view backend,
-                                                  const DividePrepared& own) {
+base::Result<std::vector<PreparedPart>> parts_for(
+    const ir::Graph& graph, const PreparedGraph& prepared, const CompileOptions& options,
+    std::string_view backend, const DividePrepared& own, const StoresTogether& together) {
   if (!options.division.empty()) {
-    EGRET_ASSIGN_OR_RETURN(auto parts, prepared_parts(prepared, options.division));
+    EGRET_ASSIGN_OR_RETURN(auto parts, prepared_parts(prepared, options.division, together));
     return with_own_kernels(prepared, std::move(parts), own);
   }
   if (!options.fuse) return std::vector<PreparedPart>();
   const Division division = stored_division(graph, backend);
   if (division.empty()) return std::vector<PreparedPart>();
-  auto parts = prepared_parts(prepared, division);
+  auto parts = prepared_parts(prepared, division, together);
   // A model's metadata may be about what the model once was.
-  return parts.ok() ? with_own_kernels(prepared, *std::move(parts), own)
-                    : std::vector<PreparedPart>();
+  if (parts.ok()) parts = with_own_kernels(prepared, *std::move(parts), own);
+  return parts.ok() ? *std::move(parts) : std::vector<PreparedPart>();
 }
 
 void number_parts(PlanReport& report, const Division& division) {

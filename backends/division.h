@@ -14,15 +14,22 @@
 namespace egret::backends {
 
 struct PreparedPart {
-  std::vector<ir::NodeId> nodes;  // of the prepared graph, ascending
-  int part = -1;                  // of the division; -1: an operator that it leaves out
+  std::vector<ir::NodeId> nodes;     // of the prepared graph, ascending
+  int part = -1;                     // of the division; -1: an operator that it leaves out
+  std::vector<ir::NodeId> stored{};  // besides the last node: values that others read, ascending
 };
 
+// Whether one kernel stores all outputs of a graph (JointKernels::stores_together()), for prepared
+// ones. Empty: of none.
+using StoresTogether = std::function<bool(const ir::Graph&)>;
+
 // The parts of a division as nodes of the prepared graph, in an order of computation. What became a
-// constant is in none. Errors: bad_input where a kernel, or the caller, would read a value that is
-// not the last of any part, and where two parts have the same last value.
+// constant is in none. A value that is read outside and is not the last of any part is stored by
+// the first part that has it, if that is one kernel. Errors: bad_input where a kernel, or the
+// caller, would read a value that no part stores, and where two parts have the same last value.
 base::Result<std::vector<PreparedPart>> prepared_parts(const PreparedGraph& prepared,
-                                                       const Division& division);
+                                                       const Division& division,
+                                                       const StoresTogether& together = {});
 
 // The nodes of each part, for backends that compute each value in one kernel. Errors: unsupported
 // where a node is in several parts.
@@ -60,10 +67,8 @@ using DividePrepared = std::function<Division(PreparedGraph)>;
 // graph for this backend. Empty: by the backend itself. A part with a node that the backend divides
 // (a composite without a kernel) is there as the kernels that `own` makes of it. Errors: those of
 // prepared_parts(), for a division that was asked for.
-base::Result<std::vector<PreparedPart>> parts_for(const ir::Graph& graph,
-                                                  const PreparedGraph& prepared,
-                                                  const CompileOptions& options,
-                                                  std::string_view backend,
-                                                  const DividePrepared& own);
+base::Result<std::vector<PreparedPart>> parts_for(
+    const ir::Graph& graph, const PreparedGraph& prepared, const CompileOptions& options,
+    std::string_view backend, const DividePrepared& own, const StoresTogether& together = {});
 
 }  // namespace egret::backends

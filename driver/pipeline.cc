@@ -188,7 +188,14 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
                                       base::ProgressSink* progress, rules::OpenSizes* open) {
   PhaseTimes times;
   OptimizeOptions options = given.quick ? quick(given) : given;
-  if (options.error_budget > 0) options.kernels_from = "egraph";
+  if (options.error_budget > 0) {
+    if (options.kernels_from == "graph") {
+      return base::usage_error(
+          "--error-budget chooses the precision of kernels together with the graph and excludes "
+          "--kernels-from graph");
+    }
+    options.kernels_from = "egraph";
+  }
   if (chooses_kernels(options) && open != nullptr) {
     const std::string option =
         options.error_budget > 0 ? "--error-budget" : "--kernels-from " + options.kernels_from;

@@ -2,6 +2,7 @@
 // The CPU backend: prepare the graph, group its nodes, make a kernel for each group, plan the
 // memory.
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "backends/backend.h"
@@ -9,6 +10,7 @@
 #include "backends/cpu/kernels/block_product.h"
 #include "backends/cpu/kernels/emitted_kernel.h"
 #include "backends/cpu/kernels/fusion.h"
+#include "backends/cpu/kernels/joint_kernel.h"
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/kernels/reduction_region.h"
 #include "backends/cpu/kernels/resize_kernel.h"
@@ -19,6 +21,7 @@
 #include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/plan/plan_builder.h"
 #include "backends/division.h"
+#include "backends/joint_kernels.h"
 #include "backends/moves.h"
 #include "backends/prepare.h"
 
@@ -70,7 +73,12 @@ TakesComposite taken_with(Emission emission, Precision precision) {
   };
 }
 
-base::Status try_group(PlanBuilder& builder, const Group& group) {
+// By the root of their group: what it stores besides, for groups that store several values.
+using StoredByRoot = std::map<ir::NodeId, std::vector<ir::NodeId>>;
+
+base::Status try_group(PlanBuilder& builder, const Group& group, const StoredByRoot& stored) {
+  if (const auto found = stored.find(group.root()); found != stored.end())
+    return guarded([&] { return make_joint_kernel(builder, group, found->second); });
   if (is_attention(builder.graph(), group))
     return guarded([&] { return make_attention_kernel(builder, group); });
   if (is_reduced_region(builder.graph(), group.nodes))
@@ -90,13 +98,13 @@ base::Status try_group(PlanBuilder& builder, const Group& group) {
 
 // Never fails. A group that no kernel takes is split; a single node gets an emitted kernel or the
 // interpreter.
-void build_group(PlanBuilder& builder, const Group& group) {
+void build_group(PlanBuilder& builder, const Group& group, const StoredByRoot& stored) {
   builder.begin(group);
   if (group.emitted) {
     make_emitted_kernel(builder, group, "no kernel for " + builder.node(group.root()).op->name());
     return builder.end(group);
   }
-  const base::Status made = try_group(builder, group);
+  const base::Status made = try_group(builder, group, stored);
   if (made.ok()) return builder.end(group);
   builder.abandon(group);
   if (group.nodes.size() == 1) {
@@ -106,7 +114,8 @@ void build_group(PlanBuilder& builder, const Group& group) {
   }
   // Splitting ends: each part has fewer nodes, and a single node always gets some kernel.
   const bool anchored = find_kernel(builder.node(group.anchor()).op->name()) != nullptr;
-  std::vector<Group> parts = is_attention(builder.graph(), group) ? split_attention(group)
+  std::vector<Group> parts = stored.contains(group.root())          ? single_nodes(group)
+                             : is_attention(builder.graph(), group) ? split_attention(group)
                              : is_reduced_region(builder.graph(), group.nodes)
                                  ? split_reduction(group)
                              : anchored ? split_epilogue(group)
@@ -114,7 +123,7 @@ void build_group(PlanBuilder& builder, const Group& group) {
   builder.recount(group, parts);
   for (Group& part : parts) {
     part.part = group.part;
-    build_group(builder, part);
+    build_group(builder, part, {});
   }
 }
 
@@ -176,12 +185,15 @@ Division nodes_of(std::vector<Group> groups) {
 // The division that was asked for, or that was kept with the graph, or the backend's own. With the
 // least memory it is always the latter.
 base::Result<std::vector<Group>> groups_of(const ir::Graph& original, const PreparedGraph& prepared,
-                                           const CompileOptions& options, Thrift thrift) {
+                                           const CompileOptions& options, Thrift thrift,
+                                           StoredByRoot& stored) {
   if (thrift == Thrift::kAndRegions) return own_groups(prepared, options, thrift);
-  EGRET_ASSIGN_OR_RETURN(std::vector<PreparedPart> parts,
-                         parts_for(original, prepared, options, "cpu", [&](PreparedGraph part) {
-                           return nodes_of(own_groups(part, options, thrift));
-                         }));
+  EGRET_ASSIGN_OR_RETURN(
+      std::vector<PreparedPart> parts,
+      parts_for(
+          original, prepared, options, "cpu",
+          [&](PreparedGraph part) { return nodes_of(own_groups(part, options, thrift)); },
+          is_joint_region));
   if (parts.empty()) return own_groups(prepared, options, thrift);
   std::vector<Group> groups;
   for (PreparedPart& part : parts) {
@@ -190,6 +202,7 @@ base::Result<std::vector<Group>> groups_of(const ir::Graph& original, const Prep
           return has_kernel(prepared.graph, id);
         });
     groups.push_back({.nodes = std::move(part.nodes), .emitted = emitted, .part = part.part});
+    if (!part.stored.empty()) stored[groups.back().root()] = std::move(part.stored);
   }
   return groups;
 }
@@ -201,7 +214,9 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
                                                         const CompileOptions& options, int threads,
                                                         Thrift thrift) {
   PlanBuilder builder(prepared.graph, std::move(constants), options, threads);
-  EGRET_ASSIGN_OR_RETURN(std::vector<Group> groups, groups_of(original, prepared, options, thrift));
+  StoredByRoot stored;
+  EGRET_ASSIGN_OR_RETURN(std::vector<Group> groups,
+                         groups_of(original, prepared, options, thrift, stored));
   if (thrift != Thrift::kNone) groups = in_frugal_order(prepared.graph, std::move(groups));
   std::unique_ptr<ExecutablePlan> plan;
   EGRET_RETURN_IF_ERROR(guarded([&] {
@@ -211,7 +226,7 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
     if (options.precision == Precision::kBF16 || !prepared.lowerings.empty())
       builder.written_as = written_forms(builder, groups);
     builder.count_reads(groups);
-    for (const Group& group : groups) build_group(builder, group);
+    for (const Group& group : groups) build_group(builder, group, stored);
     compile_emitted(builder);
     auto finished = builder.finish(original, prepared.origin, prepared.folded_nodes);
     if (!finished.ok()) return finished.status();
@@ -255,7 +270,7 @@ base::Result<PreparedGraph> prepared_graph(const Backend& backend, const ir::Gra
   return prepared;
 }
 
-class CpuBackend : public Backend {
+class CpuBackend final : public Backend, public JointKernels {
  public:
   std::string_view name() const override { return "cpu"; }
   std::string_view doc() const override {
@@ -280,6 +295,9 @@ class CpuBackend : public Backend {
     return row != nullptr && row->epilogue == Epilogue::kPointwise;
   }
 
+  bool stores_together(const ir::Graph& graph, const CompileOptions& options) const override {
+    return options.fuse && is_joint_region(graph);
+  }
   base::Result<Division> divide(const ir::Graph& graph,
                                 const CompileOptions& options) const override {
     CompileOptions unfolded = options;

@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "base/stop.h"
 #include "base/timer.h"
+#include "driver/measure/race.h"
 #include "driver/prices/movement_costs.h"
 #include "driver/select/kernel_choice.h"
 #include "driver/select/memory_fit.h"
@@ -205,6 +206,31 @@ class Chooser {
     return program;
   }
 
+  // The candidates, and the program itself. Kernels are first chosen for the cheapest graph and for
+  // the program.
+  base::Result<std::vector<GivenProgram>> given_programs() {
+    std::vector<GivenProgram> given = programs_;
+    if (!given.empty()) given.front().is_start = true;
+    std::vector<egraph::NodeId> origins;
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph program,
+                           tensors().to_graph(tensors().original(), tensors().roots(), &origins));
+    const auto folded = rules::fold_constants(program, {.should_stop = base::stop_requested});
+    if (!folded.ok() && base::stop_requested()) return given;
+    EGRET_RETURN_IF_ERROR(folded.status());
+    if (forbidden_.any_in(*folded)) return given;
+    GivenProgram original = with_origins(*folded, program, origins);
+    original.is_start = true;
+    const std::string identity = identity_of(original.graph);
+    const auto same = std::ranges::find_if(
+        given, [&](const GivenProgram& one) { return identity_of(one.graph) == identity; });
+    if (same == given.end()) {
+      given.push_back(std::move(original));
+    } else {
+      same->is_start = true;
+    }
+    return given;
+  }
+
   base::Status add_by_kernels() {
     KernelChoiceOptions choosing{.extractor = options_.extractor,
                                  .extraction = selection_.extraction,
@@ -216,11 +242,14 @@ class Chooser {
                                  .seconds = options_.kernel_seconds,
                                  .error_budget = options_.error_budget};
     choosing.extraction.seed = options_.seed;
-    choosing.graph = pool_.candidates().front().solution.choice;
     choosing.only_graph = options_.kernels_from == ChooseOptions::KernelsFrom::kGraph;
-    EGRET_ASSIGN_OR_RETURN(
-        KernelChoice chosen,
-        choose_kernels(tensors(), view_, *costs_.model, programs_, choosing, options_.progress));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<GivenProgram> given, given_programs());
+    auto choice =
+        choose_kernels(tensors(), view_, *costs_.model, given, choosing, options_.progress);
+    // The other candidates are an answer, too.
+    if (!choice.ok() && base::stop_requested()) return base::ok();
+    EGRET_RETURN_IF_ERROR(choice.status());
+    KernelChoice& chosen = *choice;
     std::vector<Candidate>& known = pool_.candidates();
     for (std::size_t i = 0; i < std::min(known.size(), chosen.times_of_given.size()); ++i) {
       KernelTimes& times = chosen.times_of_given[i];
@@ -233,14 +262,14 @@ class Chooser {
         if (divided.ok()) known[i].prediction = *std::move(divided);
       }
     }
-    if (chosen.given) {  // it goes first
+    if (chosen.given && *chosen.given < known.size()) {  // it goes first
       std::rotate(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(*chosen.given),
                   known.begin() + static_cast<std::ptrdiff_t>(*chosen.given) + 1);
       known.front().solution = std::move(chosen.solution);
       if (options_.error_budget != nullptr) known.front().forms = chosen.forms;
       return base::ok();
     }
-    Candidate candidate{.name = "kernels"};
+    Candidate candidate{.name = chosen.given ? "original" : "kernels"};
     rules::Selection nodes;
     nodes.node_of.resize(tensors().egraph().id_count());
     for (const egraph::NodeId node : chosen.program.origins) {

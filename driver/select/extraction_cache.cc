@@ -116,27 +116,32 @@ base::Result<extract::Solution> extract_or_recall(const extract::ExtractorRow& e
   return found;
 }
 
-base::Result<std::optional<std::vector<extract::NodeIndex>>> kept_choice(
-    const cost::Database& database, const std::string& machine, const std::string& key,
-    const extract::Problem& problem) {
-  using Choice = std::optional<std::vector<extract::NodeIndex>>;
+base::Result<std::optional<KeptChoice>> kept_choice(const cost::Database& database,
+                                                    const std::string& machine,
+                                                    const std::string& key,
+                                                    const extract::Problem& problem) {
+  using Kept = std::optional<KeptChoice>;
   EGRET_ASSIGN_OR_RETURN(const auto entry, database.find(machine, key));
   EGRET_ASSIGN_OR_RETURN(const auto note, database.find_note(key + " on " + machine));
-  if (!entry || !note) return Choice();
-  const auto pairs = base::Json::parse(*note);
-  if (!pairs.ok()) return Choice();
-  Choice choice = choice_of(problem.graph, &*pairs);
-  const bool is_answer = choice && extract::walk_choice(problem, *choice).outcome ==
-                                       extract::ChoiceWalk::Outcome::kComplete;
-  return is_answer ? std::move(choice) : Choice();
+  if (!entry || !note) return Kept();
+  const auto kept = base::Json::parse(*note);
+  if (!kept.ok()) return Kept();
+  auto nodes = choice_of(problem.graph, kept->find("choice"));
+  const bool is_answer = nodes && extract::walk_choice(problem, *nodes).outcome ==
+                                      extract::ChoiceWalk::Outcome::kComplete;
+  const base::Json* const is_final = kept->find("final");
+  if (!is_answer || is_final == nullptr) return Kept();
+  return Kept({*std::move(nodes), is_final->as_bool().value_or(false)});
 }
 
 base::Status keep_choice(cost::Database& database, const std::string& machine,
                          const std::string& key, const cost::Entry& entry,
-                         const egraph::EGraphView& graph,
-                         std::span<const extract::NodeIndex> choice) {
+                         const egraph::EGraphView& graph, const KeptChoice& choice) {
   EGRET_RETURN_IF_ERROR(database.store(machine, key, entry));
-  return database.store_note(key + " on " + machine, pairs_of(graph, choice).dump());
+  const base::Json note = base::Json::object()
+                              .set("final", choice.is_final)
+                              .set("choice", pairs_of(graph, choice.nodes));
+  return database.store_note(key + " on " + machine, note.dump());
 }
 
 }  // namespace egret::driver

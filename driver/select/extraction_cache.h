@@ -29,14 +29,20 @@ base::Result<extract::Solution> extract_or_recall(const extract::ExtractorRow& e
 std::string key_of_extraction(const extract::ExtractorRow& extractor,
                               const extract::Problem& problem, const extract::Options& options);
 
-// A choice of nodes that is kept beside an entry of the database, under its key. Nothing where
-// there is none, or where it is no answer to the problem. Errors: the database's.
-base::Result<std::optional<std::vector<extract::NodeIndex>>> kept_choice(
-    const cost::Database& database, const std::string& machine, const std::string& key,
-    const extract::Problem& problem);
+// A choice of nodes, and whether the search for it ended by itself.
+struct KeptChoice {
+  std::vector<extract::NodeIndex> nodes{};
+  bool is_final = false;
+};
+
+// A choice that is kept beside an entry of the database, under its key. Nothing where there is
+// none, or where it is no answer to the problem. Errors: the database's.
+base::Result<std::optional<KeptChoice>> kept_choice(const cost::Database& database,
+                                                    const std::string& machine,
+                                                    const std::string& key,
+                                                    const extract::Problem& problem);
 base::Status keep_choice(cost::Database& database, const std::string& machine,
                          const std::string& key, const cost::Entry& entry,
-                         const egraph::EGraphView& graph,
-                         std::span<const extract::NodeIndex> choice);
+                         const egraph::EGraphView& graph, const KeptChoice& choice);
 
 }  // namespace egret::driver

@@ -68,13 +68,12 @@ std::optional<Forms> forms_of(const rules::TensorEGraph& tensors, const egraph::
 std::vector<NodeIndex> same_kernels(const extract::KernelGraph& kernels, const PieceForms& forms,
                                     NodeIndex chosen) {
   std::vector<NodeIndex> same;
+  if (!kernels.is_piece(chosen)) return same;
   const std::uint32_t piece = kernels.piece[chosen];
-  if (piece == extract::KernelGraph::kLeaf) return same;
   const ClassIndex c = kernels.graph.node_class[chosen];
   for (NodeIndex node = kernels.graph.class_begin[c]; node < kernels.graph.class_begin[c + 1];
        ++node) {
-    const std::uint32_t other = kernels.piece[node];
-    if (other != extract::KernelGraph::kLeaf && forms.in_f32[other] == forms.in_f32[piece])
+    if (kernels.is_piece(node) && forms.in_f32[kernels.piece[node]] == forms.in_f32[piece])
       same.push_back(node);
   }
   return same;
@@ -82,8 +81,9 @@ std::vector<NodeIndex> same_kernels(const extract::KernelGraph& kernels, const P
 
 double square_of(const extract::KernelGraph& kernels, const PieceForms& forms,
                  const ErrorBudget& budget, NodeIndex node) {
+  if (!kernels.is_piece(node)) return 0;
   const std::uint32_t piece = kernels.piece[node];
-  if (piece == extract::KernelGraph::kLeaf || forms.form[piece] == OperandForm::kF32) return 0;
+  if (forms.form[piece] == OperandForm::kF32) return 0;
   return budget.square(forms.contraction[piece], forms.form[piece]);
 }
 
@@ -119,33 +119,21 @@ PieceForms plain_forms(const extract::Pieces& pieces) {
 
 PieceForms add_forms(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
                      const backends::Backend& backend, extract::Pieces& pieces) {
-  PieceForms forms;
-  std::vector<Piece> all;
-  std::vector<std::size_t> begin{0};
-  const auto add = [&](Piece piece, OperandForm form, std::size_t in_f32, ErrorBudget::Key key) {
-    all.push_back(std::move(piece));
-    forms.form.push_back(form);
-    forms.in_f32.push_back(in_f32);
-    forms.contraction.push_back(key);
-  };
-  for (std::size_t c = 0; c + 1 < pieces.begin.size(); ++c) {
-    const std::size_t first = all.size(), count = pieces.begin[c + 1] - pieces.begin[c];
-    std::vector<std::optional<Forms>> of(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      Piece& piece = pieces.all[pieces.begin[c] + i];
-      of[i] = forms_of(tensors, view, backend, piece);
-      add(std::move(piece), OperandForm::kF32, first + i,
-          of[i] ? of[i]->contraction : kNoContraction);
+  PieceForms forms = plain_forms(pieces);
+  for (ClassIndex c = 0; c < pieces.of_class.size(); ++c) {
+    const std::vector<std::uint32_t> in_f32 = pieces.of_class[c];
+    for (const std::uint32_t number : in_f32) {
+      const auto of = forms_of(tensors, view, backend, pieces.all[number]);
+      if (!of) continue;
+      forms.contraction[number] = of->contraction;
+      for (const OperandForm form : of->possible) {
+        pieces.add(c, Piece(pieces.all[number]));
+        forms.form.push_back(form);
+        forms.in_f32.push_back(number);
+        forms.contraction.push_back(of->contraction);
+      }
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      if (!of[i]) continue;
-      for (const OperandForm form : of[i]->possible)
-        add(Piece(all[first + i]), form, first + i, of[i]->contraction);
-    }
-    begin.push_back(all.size());
   }
-  pieces.all = std::move(all);
-  pieces.begin = std::move(begin);
   return forms;
 }
 
@@ -246,8 +234,7 @@ void exclude_impossible(const extract::KernelGraph& kernels, const PieceForms& f
 void exclude_lowered(const extract::KernelGraph& kernels, const PieceForms& forms,
                      std::span<double> costs) {
   exclude(costs, [&](NodeIndex node) {
-    const std::uint32_t piece = kernels.piece[node];
-    return piece != extract::KernelGraph::kLeaf && forms.form[piece] != OperandForm::kF32;
+    return kernels.is_piece(node) && forms.form[kernels.piece[node]] != OperandForm::kF32;
   });
 }
 
@@ -255,8 +242,8 @@ void exclude_unknown(const extract::KernelGraph& kernels, const PieceForms& form
                      const ErrorBudget& budget, const std::vector<bool>& measured,
                      std::span<double> costs) {
   exclude(costs, [&](NodeIndex node) {
+    if (!kernels.is_piece(node)) return false;
     const std::uint32_t piece = kernels.piece[node];
-    if (piece == extract::KernelGraph::kLeaf) return false;
     const bool has_error = forms.form[piece] != OperandForm::kF32;
     return !measured[piece] || (has_error && budget.find(forms.contraction[piece]) == nullptr);
   });

@@ -34,8 +34,8 @@ struct PieceForms {
 
 // All pieces in f32.
 PieceForms plain_forms(const extract::Pieces& pieces);
-// Adds pieces in the forms that the backend has kernels for, behind the others of their class: the
-// places of those in their class stay. Only pieces of exactly one contraction have them.
+// Adds pieces in the forms that the backend has kernels for. Only pieces of exactly one contraction
+// have them.
 PieceForms add_forms(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
                      const backends::Backend& backend, extract::Pieces& pieces);
 

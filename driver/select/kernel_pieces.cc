@@ -52,7 +52,7 @@ class Terms {
     return stored_[c] = add(of_leaves_[c], std::move(operands));
   }
 
-  // The terms of a kernel; its root is then stored.
+  // The terms of a kernel, in the order of its nodes.
   base::Result<std::vector<Place>> add_kernel(const extract::Piece& piece) {
     std::map<ClassIndex, Place> inside;
     std::vector<Place> places;
@@ -69,9 +69,11 @@ class Terms {
       places.push_back(add(node, std::move(operands)));
       inside[view_.node_class[node]] = places.back();
     }
-    stored_[view_.node_class[piece.root()]] = places.back();
     return places;
   }
+
+  // From now on the value of a class is there.
+  void store(ClassIndex c, Place place) { stored_[c] = place; }
 
   const std::vector<rules::TensorEGraph::Term>& all() const { return terms_; }
 
@@ -89,7 +91,14 @@ class Terms {
   std::map<ClassIndex, Place> stored_;
 };
 
-// Nothing where the view lacks the e-node.
+}  // namespace
+
+egraph::NodeId node_in(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+                       NodeIndex node) {
+  const ClassIndex of = view.node_class[node];
+  return tensors.egraph().nodes(view.class_id[of])[node - view.class_begin[of]];
+}
+
 std::optional<NodeIndex> view_node(const rules::TensorEGraph& tensors,
                                    const egraph::EGraphView& view, egraph::NodeId node) {
   const egraph::ClassId of = tensors.egraph().class_of(node);
@@ -100,14 +109,6 @@ std::optional<NodeIndex> view_node(const rules::TensorEGraph& tensors,
   const auto place = std::ranges::find(nodes, node);
   if (place == nodes.end()) return std::nullopt;
   return view.class_begin[c] + static_cast<NodeIndex>(place - nodes.begin());
-}
-
-}  // namespace
-
-egraph::NodeId node_in(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
-                       NodeIndex node) {
-  const ClassIndex of = view.node_class[node];
-  return tensors.egraph().nodes(view.class_id[of])[node - view.class_begin[of]];
 }
 
 std::vector<bool> leaves_of(const rules::TensorEGraph& tensors, const egraph::EGraphView& view) {
@@ -148,6 +149,8 @@ base::Result<ir::Graph> graph_of(const rules::TensorEGraph& tensors, const egrap
     built[view.node_class[index]] = graph.append(std::move(node));
   }
   graph.add_output("y", built[view.node_class[piece.root()]]);
+  for (const NodeIndex node : piece.stored)
+    graph.add_output("y" + std::to_string(graph.outputs().size()), built[view.node_class[node]]);
   return graph;
 }
 
@@ -168,6 +171,8 @@ std::string text_of(const ir::Graph& piece) {
     text += ")";
     names[ir::NodeId(i)] = "%" + std::to_string(operators++);
   }
+  for (std::size_t i = 1; i < piece.outputs().size(); ++i)
+    text += (i == 1 ? " stores " : ", ") + names[piece.outputs()[i].node];
   return text;
 }
 
@@ -207,6 +212,8 @@ std::vector<std::uint32_t> PieceShapes::shape(const extract::Piece& piece) const
     }
     inside.push_back(view_.node_class[node]);
   }
+  for (const NodeIndex node : piece.stored)
+    shape.insert(shape.end(), {2, place_in(inside, view_.node_class[node])});
   return shape;
 }
 
@@ -220,26 +227,40 @@ base::Result<DividedGraph> divided_graph(const rules::TensorEGraph& tensors,
   std::vector<std::vector<Terms::Place>> kernel_terms;
   DividedGraph divided;
   // Depth first: a kernel is added after those that make what it reads.
-  std::vector<char> seen(view.class_count(), 0);
+  enum class Mark : std::uint8_t { kNew, kOpen, kDone };
+  std::vector<Mark> marks(kernels.graph.class_count(), Mark::kNew);
+  std::vector<std::size_t> kernel_of(kernels.graph.class_count(), 0);
   std::vector<ClassIndex> stack(view.roots.rbegin(), view.roots.rend());
   while (!stack.empty()) {
     const ClassIndex c = stack.back();
-    if (leaves[c] || seen[c] == 2) {
+    const bool is_leaf = c < leaves.size() && leaves[c];
+    if (is_leaf || marks[c] == Mark::kDone) {
       stack.pop_back();
       continue;
     }
     if (choice[c] == extract::kNoNode)
       return base::internal_error("no kernel is chosen for class " + std::to_string(c));
-    const std::uint32_t number = kernels.piece[choice[c]];
-    const extract::Piece& piece = pieces.all[number];
-    if (seen[c] == 0) {
-      seen[c] = 1;
-      stack.insert(stack.end(), piece.inputs.rbegin(), piece.inputs.rend());
+    if (marks[c] == Mark::kNew) {
+      marks[c] = Mark::kOpen;
+      const auto needed = kernels.graph.children_of(choice[c]);
+      stack.insert(stack.end(), needed.rbegin(), needed.rend());
       continue;
     }
     stack.pop_back();
-    seen[c] = 2;
-    EGRET_ASSIGN_OR_RETURN(auto places, terms.add_kernel(piece));
+    marks[c] = Mark::kDone;
+    if (!kernels.is_piece(choice[c])) {  // stored by a joint kernel
+      const ClassIndex maker = kernels.graph.children_of(choice[c])[0];
+      const std::vector<NodeIndex>& nodes = pieces.all[kernels.piece[choice[maker]]].nodes;
+      const auto node =
+          std::ranges::find(nodes, c, [&](NodeIndex n) { return view.node_class[n]; });
+      terms.store(c,
+                  kernel_terms[kernel_of[maker]][static_cast<std::size_t>(node - nodes.begin())]);
+      continue;
+    }
+    const std::uint32_t number = kernels.piece[choice[c]];
+    EGRET_ASSIGN_OR_RETURN(auto places, terms.add_kernel(pieces.all[number]));
+    if (c < view.class_count()) terms.store(c, places.back());
+    kernel_of[c] = kernel_terms.size();
     kernel_terms.push_back(std::move(places));
     divided.pieces.push_back(number);
   }
@@ -288,33 +309,32 @@ std::optional<std::vector<extract::Piece>> pieces_of(const rules::TensorEGraph& 
   return pieces;
 }
 
-PieceChoice add_pieces(const egraph::EGraphView& view, std::vector<extract::Piece> added,
-                       extract::Pieces& pieces) {
-  PieceChoice choice(view.class_count(), kNoPiece);
+std::vector<std::uint32_t> add_pieces(const egraph::EGraphView& view,
+                                      std::vector<extract::Piece> added, extract::Pieces& pieces) {
+  std::vector<std::uint32_t> numbers;
   for (extract::Piece& piece : added) {
     const ClassIndex root = view.node_class[piece.root()];
-    const auto begin = pieces.all.begin() + static_cast<std::ptrdiff_t>(pieces.begin[root]);
-    const auto end = pieces.all.begin() + static_cast<std::ptrdiff_t>(pieces.begin[root + 1]);
-    const auto same = std::find_if(begin, end, [&](const extract::Piece& one) {
-      return std::ranges::is_permutation(one.nodes, piece.nodes);
-    });
-    choice[root] = static_cast<std::size_t>(same - begin);
-    if (same != end) continue;
-    pieces.all.insert(end, std::move(piece));
-    for (std::size_t c = root + 1; c < pieces.begin.size(); ++c) ++pieces.begin[c];
+    const auto is_same = [&](std::size_t number) {
+      const extract::Piece& one = pieces.all[number];
+      return one.stored == piece.stored && std::ranges::is_permutation(one.nodes, piece.nodes);
+    };
+    std::optional<std::uint32_t> same;
+    if (piece.is_joint()) {
+      for (std::uint32_t number = 0; number < pieces.all.size() && !same; ++number) {
+        if (is_same(number)) same = number;
+      }
+    } else {
+      const auto found = std::ranges::find_if(pieces.of_class[root], is_same);
+      if (found != pieces.of_class[root].end()) same = *found;
+    }
+    if (same) {
+      numbers.push_back(*same);
+    } else {
+      numbers.push_back(piece.is_joint() ? pieces.add_joint(std::move(piece), {})
+                                         : pieces.add(root, std::move(piece)));
+    }
   }
-  return choice;
-}
-
-std::vector<NodeIndex> nodes_of(const extract::KernelGraph& kernels,
-                                const std::vector<bool>& leaves, const PieceChoice& choice) {
-  std::vector<NodeIndex> nodes(choice.size(), extract::kNoNode);
-  for (ClassIndex c = 0; c < choice.size(); ++c) {
-    const NodeIndex first = kernels.graph.class_begin[c];
-    if (leaves[c]) nodes[c] = first;
-    if (choice[c] != kNoPiece) nodes[c] = first + static_cast<NodeIndex>(choice[c]);
-  }
-  return nodes;
+  return numbers;
 }
 
 DividedGraph carried_over(const DividedGraph& divided, ir::Graph folded) {

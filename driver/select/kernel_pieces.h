@@ -23,11 +23,16 @@ namespace egret::driver {
 egraph::NodeId node_in(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
                        extract::NodeIndex node);
 
+// The node of an e-node; nothing where the view lacks it. O(log classes + nodes of the class).
+std::optional<extract::NodeIndex> view_node(const rules::TensorEGraph& tensors,
+                                            const egraph::EGraphView& view, egraph::NodeId node);
+
 // What exists before the first kernel runs, by class: inputs, and what depends on weights alone.
 std::vector<bool> leaves_of(const rules::TensorEGraph& tensors, const egraph::EGraphView& view);
 
-// What one kernel computes, as a graph of its own. The values that it reads are inputs, or
-// constants where they depend on weights alone; those that are computed from weights are zeros.
+// What one kernel computes, as a graph of its own, whose outputs are the root and what else it
+// stores. The values that it reads are inputs, or constants where they depend on weights alone;
+// those that are computed from weights are zeros.
 base::Result<ir::Graph> graph_of(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
                                  const extract::Piece& piece);
 
@@ -71,17 +76,10 @@ std::optional<std::vector<extract::Piece>> pieces_of(const rules::TensorEGraph& 
                                                      std::span<const egraph::NodeId> origins,
                                                      const backends::Division& division);
 
-// Of each class, which of its pieces is chosen; kNoPiece: none. It holds while pieces are added.
-using PieceChoice = std::vector<std::size_t>;
-inline constexpr std::size_t kNoPiece = static_cast<std::size_t>(-1);
-// Adds pieces, behind the others of their classes, that are not there, and chooses all of them.
-// O(pieces) for each.
-PieceChoice add_pieces(const egraph::EGraphView& view, std::vector<extract::Piece> added,
-                       extract::Pieces& pieces);
-// The same choice as nodes of the e-graph of kernels.
-std::vector<extract::NodeIndex> nodes_of(const extract::KernelGraph& kernels,
-                                         const std::vector<bool>& leaves,
-                                         const PieceChoice& choice);
+// Adds those that are not there, and returns the numbers of all of them, in their order. O(pieces)
+// for each.
+std::vector<std::uint32_t> add_pieces(const egraph::EGraphView& view,
+                                      std::vector<extract::Piece> added, extract::Pieces& pieces);
 
 // The same with its constants folded: `folded` computes the same as `divided.graph`.
 DividedGraph carried_over(const DividedGraph& divided, ir::Graph folded);

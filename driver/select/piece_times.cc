@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/select/piece_times.h"
 
+#include "backends/joint_kernels.h"
 #include "backends/timing/measure.h"
 
 namespace egret::driver {
@@ -20,8 +21,13 @@ bool PieceTimes::is_kernel(const extract::Piece& piece) {
   if (is_new) {
     const auto graph = graph_of(tensors_, view_, piece);
     if (!graph.ok()) return false;
-    const auto division = backend_.divide(*graph, plan_);
-    entry->second = division.ok() && division->size() == 1;
+    if (piece.is_joint()) {
+      const backends::JointKernels* const joint = backends::joint_kernels_of(backend_);
+      entry->second = joint != nullptr && joint->stores_together(*graph, plan_);
+    } else {
+      const auto division = backend_.divide(*graph, plan_);
+      entry->second = division.ok() && division->size() == 1;
+    }
   }
   return entry->second;
 }

@@ -39,7 +39,7 @@ std::vector<double> flows(const Problem& problem) {
   return flow;
 }
 
-// Puts the nodes of a piece into order, depth first from the root.
+// Puts the nodes of a piece into order, depth first from stored values and then from the root.
 class Ordering {
  public:
   Ordering(const EGraphView& graph, const std::vector<bool>& leaves,
@@ -48,8 +48,14 @@ class Ordering {
     for (const NodeIndex node : nodes) inside_[graph.node_class[node]] = node;
   }
 
-  std::optional<Piece> from(ClassIndex root) {
-    if (!visit(root)) return std::nullopt;
+  std::optional<Piece> from(ClassIndex root, std::vector<NodeIndex> stored = {}) {
+    for (const NodeIndex node : stored) {
+      if (!visit(graph_.node_class[node])) return std::nullopt;
+    }
+    // The root comes last, so that no stored value may need it.
+    if (marks_.contains(root) || !visit(root)) return std::nullopt;
+    std::ranges::sort(stored);
+    piece_.stored = std::move(stored);
     std::ranges::sort(piece_.inputs);
     const auto repeated = std::ranges::unique(piece_.inputs);
     piece_.inputs.erase(repeated.begin(), repeated.end());
@@ -108,11 +114,10 @@ class Finder {
       by_class[c] = pieces_of(c);
       for (const Piece& piece : by_class[c]) std::ranges::for_each(piece.inputs, need);
     }
-    for (std::vector<Piece>& pieces : by_class) {
-      result_.begin.push_back(result_.all.size());
-      std::ranges::move(pieces, std::back_inserter(result_.all));
+    result_.of_class.resize(by_class.size());
+    for (ClassIndex c = 0; c < by_class.size(); ++c) {
+      for (Piece& piece : by_class[c]) result_.add(c, std::move(piece));
     }
-    result_.begin.push_back(result_.all.size());
     return std::move(result_);
   }
 
@@ -194,9 +199,24 @@ class Finder {
 
 }  // namespace
 
+std::uint32_t Pieces::add(ClassIndex root, Piece piece) {
+  all.push_back(std::move(piece));
+  parts.emplace_back();
+  of_class[root].push_back(static_cast<std::uint32_t>(all.size() - 1));
+  return of_class[root].back();
+}
+
+std::uint32_t Pieces::add_joint(Piece piece, std::vector<std::uint32_t> made_of) {
+  all.push_back(std::move(piece));
+  parts.push_back(std::move(made_of));
+  return static_cast<std::uint32_t>(all.size() - 1);
+}
+
 Piece piece_of(const EGraphView& graph, const std::vector<bool>& leaves,
-               std::span<const NodeIndex> nodes) {
-  return Ordering(graph, leaves, nodes).from(graph.node_class[nodes.front()]).value_or(Piece());
+               std::span<const NodeIndex> nodes, std::vector<NodeIndex> stored) {
+  return Ordering(graph, leaves, nodes)
+      .from(graph.node_class[nodes.front()], std::move(stored))
+      .value_or(Piece());
 }
 
 Pieces find_pieces(const Problem& problem, const std::vector<bool>& leaves,

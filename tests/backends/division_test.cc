@@ -243,14 +243,130 @@ TEST(Division, OfEmittedKernelsIsKept) {
   EXPECT_EQ(codegen.compile(f.graph, options).status().code(), base::StatusCode::kUnsupported);
 }
 
+// A kernel with several results is one of pointwise operators.
 TEST(Division, ThatStoresTooLittleIsRefusedByName) {
-  const Fork f = fork();
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, {64, 100}});
+  const Value shared = b.add("softmax", {x}, {{"axis", std::int64_t{1}}});
+  const Value left = b.add("tanh", {shared});
+  const Value right = b.add("mul", {shared, x});
+  b.output("left", left);
+  b.output("right", right);
+  const ir::Graph graph = *b.finish();
   CompileOptions options;
-  options.division = {{f.shared, f.left}, {f.right}};  // nobody stores the sigmoid for the product
-  const auto plan = find_backend("cpu")->compile(f.graph, options);
+  options.division = {{shared.id, left.id}, {right.id}};  // nobody stores it for the product
+  const Fork f = fork();
+  CompileOptions of_fork;
+  of_fork.division = {{f.shared, f.left}, {f.right}};
+  const auto plan = find_backend("cpu")->compile(graph, options);
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.status().code(), base::StatusCode::kBadInput);
-  EXPECT_NE(plan.status().message().find("sigmoid"), std::string::npos);
+  EXPECT_NE(plan.status().message().find("softmax"), std::string::npos);
+  const auto emitted = find_backend("codegen")->compile(f.graph, of_fork);
+  ASSERT_FALSE(emitted.ok());
+  EXPECT_EQ(emitted.status().code(), base::StatusCode::kBadInput);
+  EXPECT_NE(emitted.status().message().find("sigmoid"), std::string::npos);
+}
+
+TEST(Division, MayStoreSeveralValuesOfAKernel) {
+  const Fork f = fork();
+  const Backend& cpu = *find_backend("cpu");
+  CompileOptions options;
+  PlanReport report;
+  options.division = {{f.shared, f.left}, {f.right}};  // the sigmoid, inside the first
+  EXPECT_LT(relative_error(f.graph, options, cpu, &report), 1e-5);
+  EXPECT_EQ(report.kernels.size(), 2U);
+  options.division = {{f.shared, f.left, f.right}};  // siblings, and what they share
+  EXPECT_LT(relative_error(f.graph, options, cpu, &report), 1e-5);
+  EXPECT_EQ(report.kernels.size(), 1U);
+  options.division = {{f.shared}, {f.left, f.right}};
+  EXPECT_LT(relative_error(f.graph, options, cpu, &report), 1e-5);
+  EXPECT_EQ(report.kernels.size(), 2U);
+}
+
+TEST(Division, WithSeveralValuesOfAKernelIsKeptWithItsGraph) {
+  Fork f = fork();
+  f.graph.rename(f.shared, "shared");
+  store_division(f.graph, {{f.shared}, {f.left, f.right}}, "cpu");
+  PlanReport report;
+  EXPECT_LT(relative_error(f.graph, {}, *find_backend("cpu"), &report), 1e-5);
+  EXPECT_EQ(report.kernels.size(), 2U);
+  // A backend without such kernels divides by itself.
+  EXPECT_LT(relative_error(f.graph, {}, *find_backend("codegen")), 1e-5);
+}
+
+// The reader of a kernel's first value has a lower number than its last value.
+TEST(Division, WithSeveralValuesIsRunInOrder) {
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, {40, 30}});
+  const Value first = b.add("exp", {x});
+  const Value reader = b.add("tanh", {first});
+  const Value last = b.add("relu", {x});
+  const Value sum = b.add("add", {reader, last});
+  b.output("y", sum);
+  const ir::Graph graph = *b.finish();
+  CompileOptions options;
+  PlanReport report;
+  options.division = {{first.id, last.id}, {reader.id}, {sum.id}};
+  EXPECT_LT(relative_error(graph, options, *find_backend("cpu"), &report), 1e-5);
+  ASSERT_EQ(report.kernels.size(), 3U);
+  EXPECT_EQ(report.kernels[0].ids, options.division[0]);
+  // Each of the two kernels reads a value of the other.
+  options.division = {{first.id, sum.id}, {reader.id}, {last.id}};
+  const auto cyclic = find_backend("cpu")->compile(graph, options);
+  EXPECT_EQ(cyclic.status().code(), base::StatusCode::kBadInput);
+}
+
+// Random pointwise programs in random divisions: values inside and siblings are stored, over inputs
+// whose last readers they are, in row-major, blocked and strided layouts.
+TEST(Division, OfRandomPointwiseProgramsIsKept) {
+  base::Random random(9);
+  int joint = 0;
+  for (int trial = 0; trial < 150; ++trial) {
+    GraphBuilder b;
+    const bool image = trial % 3 == 0;
+    const ir::Shape shape = image ? ir::Shape{1, 20, 5, 6} : ir::Shape{7, 1 + trial * 9};
+    const Value x = b.input("x", {DType::kF32, shape});
+    std::vector<Value> values{x, b.input("y", {DType::kF32, shape})};
+    if (image) {  // channels in blocks, or innermost
+      values.push_back(
+          b.add("conv", {x, b.constant(ir::Tensor::random({DType::kF32, {20, 20, 1, 1}}, random))},
+                {{"strides", ir::Integers{1, 1}},
+                 {"dilations", ir::Integers{1, 1}},
+                 {"pads", ir::Integers{0, 0, 0, 0}}}));
+    } else {
+      values.push_back(b.input("row", {DType::kF32, {1, shape[1]}}));
+    }
+    std::vector<Value> whole{x, values[1]};  // of the shape of x
+    std::vector<ir::NodeId> nodes;
+    for (int k = 0; k < 6; ++k) {
+      const Value any = values[random.below(values.size())];
+      const Value one = whole[random.below(whole.size())];
+      Value made;
+      switch (random.below(4)) {
+        case 0: made = b.add("add", {one, any}); break;
+        case 1: made = b.add("tanh", {one}); break;
+        case 2: made = b.add("mul", {any, one}); break;
+        default: made = b.add("relu", {one});
+      }
+      values.push_back(made);
+      whole.push_back(made);
+      nodes.push_back(made.id);
+      if (k == 5 || random.chance(0.4)) b.output("o" + std::to_string(k), made);
+    }
+    const auto graph = b.finish();
+    ASSERT_TRUE(graph.ok()) << graph.status().message();
+    // Two kernels: a prefix and the rest.
+    const auto cut = nodes.begin() + static_cast<std::ptrdiff_t>(random.below(nodes.size() - 1));
+    CompileOptions options;
+    options.division = {{nodes.begin(), cut + 1}, {cut + 1, nodes.end()}};
+    options.guarded_memory = trial % 2 == 0;
+    options.threads = 1 + trial % 2;
+    PlanReport report;
+    EXPECT_LT(relative_error(*graph, options, *find_backend("cpu"), &report), 1e-5) << trial;
+    joint += std::ranges::count(report.kernels, "pointwise", &PlanReport::Kernel::name) == 2;
+  }
+  EXPECT_GT(joint, 100);
 }
 
 // What no kernel of the backend computes as one is split; the parts are still told apart.

@@ -153,15 +153,22 @@ TEST(KeptChoice, IsReadBackWhereItIsAnAnswer) {
   const auto database = cost::Database::open(":memory:");
   ASSERT_TRUE(database.ok());
   const auto kept = [&] { return *kept_choice(**database, "here", "key", problem); };
-  EXPECT_EQ(kept(), std::nullopt);
+  EXPECT_FALSE(kept());
   const std::vector<extract::NodeIndex> choice{1, 2};
   const cost::Entry entry{.runs = 1, .median_s = 1};
-  ASSERT_TRUE(keep_choice(**database, "here", "key", entry, view, choice).ok());
-  EXPECT_EQ(kept(), choice);
-  EXPECT_EQ(*kept_choice(**database, "elsewhere", "key", problem), std::nullopt);
-  for (const char* text : {"[0,2]", "[2,0]", "[0,-1]", "[1,0]", "{}", "no text of a choice"}) {
+  for (const bool is_final : {false, true}) {
+    ASSERT_TRUE(keep_choice(**database, "here", "key", entry, view, {choice, is_final}).ok());
+    ASSERT_TRUE(kept());
+    EXPECT_EQ(kept()->nodes, choice);
+    EXPECT_EQ(kept()->is_final, is_final);
+  }
+  EXPECT_FALSE(*kept_choice(**database, "elsewhere", "key", problem));
+  for (const char* text :
+       {R"({"final": true, "choice": [0,2]})", R"({"final": true, "choice": [2,0]})",
+        R"({"final": true, "choice": [0,-1]})", R"({"final": true, "choice": [1,0]})",
+        R"({"final": true})", R"({"choice": [0,1,1,0]})", "[0,1,1,0]", "no text of a choice"}) {
     ASSERT_TRUE((*database)->store_note("key on here", text).ok());
-    EXPECT_EQ(kept(), std::nullopt) << text;
+    EXPECT_FALSE(kept()) << text;
   }
 }
 

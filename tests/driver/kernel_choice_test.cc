@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "base/progress.h"
+#include "base/stop.h"
 #include "cost/database.h"
 #include "driver/optimize.h"
 #include "ir/graph/builder.h"
@@ -170,6 +173,29 @@ TEST(KernelChoice, RefusesWhatItCannotBeCombinedWith) {
   options = by_kernels();
   options.extractor = "backtracking";
   EXPECT_EQ(optimize(graph, options).status().code(), base::StatusCode::kUsage);
+  // It chooses the precision of kernels together with the graph.
+  options = by_kernels();
+  options.kernels_from = "graph";
+  options.error_budget = 0.01;
+  const auto refused = optimize(graph, options);
+  EXPECT_EQ(refused.status().code(), base::StatusCode::kUsage);
+  EXPECT_NE(refused.status().message().find("--kernels-from graph"), std::string::npos);
+}
+
+// The candidates by operators are an answer, too.
+TEST(KernelChoice, EndsOnRequest) {
+  class Stopping final : public base::ProgressSink {
+   public:
+    void begin_phase(std::string_view) override {}
+    bool due() override { return true; }
+    void report(const base::ProgressReport& report) override {
+      if (report.phase == "kernels") base::request_stop(SIGINT);
+    }
+    void end_phase(std::string_view, double) override {}
+  } stopping;
+  const auto result = optimize(small_network(), by_kernels(), &stopping);
+  base::request_stop(0);
+  ASSERT_TRUE(result.ok()) << result.status().message();
 }
 
 }  // namespace

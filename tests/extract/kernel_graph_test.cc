@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "extract/kernels/joint_pieces.h"
 #include "tests/extract/random_view.h"
 
 namespace egret::extract {
@@ -24,12 +25,17 @@ struct StandIn {
   std::uint64_t seed;
 
   bool is_kernel(const Piece& piece) const {
-    return piece.nodes.size() <= 4 && drawn(piece.nodes, 1) < 0.8;
+    return piece.nodes.size() <= 4 && drawn(piece, 1) < 0.8;
   }
   double price(const Piece& piece) const {
     double sum = 0;
     for (const NodeIndex node : piece.nodes) sum += random.costs[node];
-    return piece.nodes.size() == 1 ? sum : std::floor(sum * drawn(piece.nodes, 2) * 8) / 8;
+    return piece.nodes.size() == 1 ? sum : std::floor(sum * drawn(piece, 2) * 8) / 8;
+  }
+  double drawn(const Piece& piece, std::uint64_t salt) const {
+    std::vector<NodeIndex> nodes = piece.nodes;
+    for (const NodeIndex node : piece.stored) nodes.push_back(node + 1000);
+    return drawn(nodes, salt);
   }
   double drawn(std::vector<NodeIndex> nodes, std::uint64_t salt) const {
     std::ranges::sort(nodes);
@@ -174,13 +180,202 @@ TEST(KernelGraph, ExtractionIsTheBestOfAllDivisions) {
     ASSERT_NEAR(solution->dag_cost, least, 1e-9) << i;
     EXPECT_EQ(solution->quality, Quality::kOptimal);
     with_joint_kernels += std::ranges::any_of(solution->choice, [&](NodeIndex node) {
-      return node != kNoNode && kernels.piece[node] != KernelGraph::kLeaf &&
+      return node != kNoNode && kernels.is_piece(node) &&
              pieces.all[kernels.piece[node]].nodes.size() > 1;
     });
   }
   // The test is about divisions: most answers have one that is not trivial.
   EXPECT_GT(answered, 1500);
   EXPECT_GT(with_joint_kernels, 500);
+}
+
+// The least sum of prices of kernels of a list, joint ones among them, such that one of them stores
+// each value that is needed, in some order without cycles.
+class JointDivisions {
+ public:
+  JointDivisions(const EGraphView& graph, const std::vector<bool>& leaves,
+                 const std::vector<Piece>& kernels, const std::vector<double>& prices)
+      : graph_(graph), leaves_(leaves), kernels_(kernels), prices_(prices) {}
+
+  double least() {
+    visit(0);
+    return best_;
+  }
+
+ private:
+  std::set<ClassIndex> stored_by(const Piece& kernel) const {
+    std::set<ClassIndex> stored{graph_.node_class[kernel.root()]};
+    for (const NodeIndex node : kernel.stored) stored.insert(graph_.node_class[node]);
+    return stored;
+  }
+
+  // The values that the chosen kernels can make, one after the other, from the chosen makers.
+  void visit(double paid) {
+    if (paid >= best_) return;
+    std::set<ClassIndex> needed(graph_.roots.begin(), graph_.roots.end());
+    for (const auto& [c, kernel] : maker_) {
+      const Piece& piece = kernels_[kernel];
+      needed.insert(piece.inputs.begin(), piece.inputs.end());
+    }
+    const auto open = std::ranges::find_if(
+        needed, [&](ClassIndex c) { return !leaves_[c] && !maker_.contains(c); });
+    if (open == needed.end()) {
+      if (is_acyclic()) best_ = paid;
+      return;
+    }
+    const ClassIndex c = *open;
+    for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel) {
+      if (!stored_by(kernels_[kernel]).contains(c)) continue;
+      const bool is_paid =
+          std::ranges::any_of(maker_, [&](const auto& made) { return made.second == kernel; });
+      maker_[c] = kernel;
+      visit(paid + (is_paid ? 0 : prices_[kernel]));
+      maker_.erase(c);
+    }
+  }
+
+  bool is_acyclic() const {
+    std::set<std::size_t> done;
+    std::set<std::size_t> all;
+    for (const auto& [c, kernel] : maker_) all.insert(kernel);
+    for (bool more = true; more;) {
+      more = false;
+      for (const std::size_t kernel : all) {
+        if (done.contains(kernel)) continue;
+        const bool ready = std::ranges::all_of(kernels_[kernel].inputs, [&](ClassIndex input) {
+          return leaves_[input] || done.contains(maker_.at(input));
+        });
+        if (ready) done.insert(kernel), more = true;
+      }
+    }
+    return done.size() == all.size();
+  }
+
+  const EGraphView& graph_;
+  const std::vector<bool>& leaves_;
+  const std::vector<Piece>& kernels_;
+  const std::vector<double>& prices_;
+  std::map<ClassIndex, std::size_t> maker_;
+  double best_ = kInfinite;
+};
+
+TEST(KernelGraph, ExtractionIsTheBestOfAllDivisionsWithJointKernels) {
+  const ExtractorRow* exact = find_extractor("auto");
+  base::Random random(50);
+  int answered = 0, with_slices = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const RandomView view = random_view(random, static_cast<int>(random.between(3, 5)));
+    const StandIn backend{view, static_cast<std::uint64_t>(i)};
+    const std::vector<bool> leaves = leaves_of(view.graph);
+    PieceOptions finding;
+    finding.is_kernel = [&](const Piece& piece) { return backend.is_kernel(piece); };
+    finding.price = [&](const Piece& piece) { return backend.price(piece); };
+    Pieces pieces = find_pieces({view.graph, view.costs}, leaves, finding);
+    add_joint_pieces(view.graph, leaves, finding, {}, pieces);
+    const KernelGraph kernels = kernel_graph(view.graph, leaves, pieces);
+    std::vector<double> prices;
+    for (const Piece& piece : pieces.all) prices.push_back(backend.price(piece));
+    const double least = JointDivisions(view.graph, leaves, pieces.all, prices).least();
+    const std::vector<double> costs = kernels.costs(prices);
+    const auto solution = exact->extract({kernels.graph, costs}, {});
+    if (std::isinf(least)) {
+      EXPECT_FALSE(solution.ok()) << i;
+      continue;
+    }
+    ASSERT_TRUE(solution.ok()) << i << ": " << solution.status().message();
+    ++answered;
+    ASSERT_NEAR(solution->dag_cost, least, 1e-9) << i;
+    const auto makers = kernels.makers_in(solution->choice);
+    const auto slices = std::ranges::count_if(solution->choice, [&](NodeIndex node) {
+      return node != kNoNode && kernels.piece[node] == KernelGraph::kSlice;
+    });
+    with_slices += slices > 1 ? 1 : 0;
+    const auto again = solution_of({kernels.graph, costs}, kernels.choice_of(pieces, makers));
+    EXPECT_EQ(again.choice, solution->choice) << i;
+  }
+  EXPECT_GT(answered, 700);
+  EXPECT_GT(with_slices, 100);
+}
+
+// Each joint piece is one that the backend has, stores values of its own nodes, and makes each of
+// them from what it reads.
+TEST(JointPieces, AreKernelsThatComputeWhatTheyStore) {
+  base::Random random(51);
+  int inside = 0, siblings = 0;
+  for (int i = 0; i < 300; ++i) {
+    const RandomView view = random_view(random, 6);
+    const StandIn backend{view, static_cast<std::uint64_t>(i)};
+    const std::vector<bool> leaves = leaves_of(view.graph);
+    PieceOptions finding;
+    finding.is_kernel = [&](const Piece& piece) { return backend.is_kernel(piece); };
+    finding.price = [&](const Piece& piece) { return backend.price(piece); };
+    Pieces pieces = find_pieces({view.graph, view.costs}, leaves, finding);
+    const std::size_t single = pieces.all.size();
+    add_joint_pieces(view.graph, leaves, finding, {}, pieces);
+    for (std::size_t k = 0; k < pieces.all.size(); ++k) {
+      const Piece& piece = pieces.all[k];
+      ASSERT_EQ(piece.is_joint(), k >= single);
+      if (!piece.is_joint()) continue;
+      EXPECT_TRUE(backend.is_kernel(piece));
+      std::set<ClassIndex> made;
+      for (const NodeIndex node : piece.nodes) {
+        for (const ClassIndex child : view.graph.children_of(node)) {
+          EXPECT_TRUE(leaves[child] || made.contains(child) ||
+                      std::ranges::binary_search(piece.inputs, child));
+        }
+        EXPECT_TRUE(made.insert(view.graph.node_class[node]).second);
+      }
+      for (const NodeIndex node : piece.stored) {
+        EXPECT_NE(node, piece.root());
+        EXPECT_EQ(std::ranges::count(piece.nodes, node), 1);
+      }
+      (pieces.parts[k].size() > 1 ? siblings : inside) += 1;
+    }
+  }
+  EXPECT_GT(inside, 100);
+  EXPECT_GT(siblings, 100);
+}
+
+TEST(JointPieces, KeepToTheirLimits) {
+  // Eight functions of one value.
+  EGraphView graph;
+  for (ClassIndex c = 0; c < 9; ++c) {
+    graph.node_class.push_back(c);
+    graph.node_op.emplace_back(0);
+    if (c < 8) graph.children.push_back(8);
+    graph.child_begin.push_back(static_cast<ClassIndex>(graph.children.size()));
+    graph.class_begin.push_back(c + 1);
+    graph.class_id.emplace_back(c);
+    if (c < 8) graph.roots.push_back(c);
+  }
+  std::vector<bool> leaves(9, false);
+  leaves[8] = true;
+  const std::vector<double> costs(9, 1);
+  PieceOptions finding;
+  finding.is_kernel = [](const Piece& piece) { return piece.nodes.size() == 2; };
+  finding.price = [](const Piece&) { return 1.0; };
+  const Pieces singles = find_pieces({graph, costs}, leaves, finding);
+  const auto joint = [&](const JointOptions& options) {
+    Pieces pieces = singles;
+    add_joint_pieces(graph, leaves, finding, options, pieces);
+    return pieces;
+  };
+  const Pieces all = joint({.tried = 100, .kept = 100});
+  EXPECT_EQ(all.all.size(), singles.all.size() + 28);  // pairs
+  EXPECT_EQ(all.refused, 6u);                          // the first pair with each of the others
+  EXPECT_EQ(all.dropped, 0u);
+  const Pieces hasty = joint({.tried = 6, .kept = 100});
+  EXPECT_EQ(hasty.all.size(), singles.all.size() + 1);
+  EXPECT_GT(hasty.dropped, 0u);
+  const Pieces few = joint({.tried = 100, .kept = 2});
+  EXPECT_EQ(few.all.size(), singles.all.size() + 2);
+  EXPECT_GT(few.dropped, 0u);
+  // What takes any number of values takes all at once.
+  finding.is_kernel = [](const Piece&) { return true; };
+  EXPECT_TRUE(std::ranges::any_of(joint({.tried = 100, .kept = 100}).all,
+                                  [](const Piece& piece) { return piece.stored.size() == 7; }));
+  const auto nothing = [](ClassIndex) { return false; };
+  EXPECT_EQ(joint({.is_shared = nothing}).all.size(), singles.all.size());
 }
 
 // x -> f -> g, f also to h: f is computed twice where that is cheaper than to store it.

@@ -2,12 +2,14 @@
 // Regions of pointwise operators: one pass over memory, in blocks (pointwise_program.h).
 //
 // The output takes the layout of an input of the same shape; other inputs are read through strides.
+// Further values of the region, of the shape of its root, may be stored in the same pass.
 // Loops are cut into planes of rows x inner elements. A block takes several rows where inner loops
 // are short (16 channels of a block), so that its instructions run on long arrays.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
+#include "backends/cpu/kernels/joint_kernel.h"
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/loops/parallel_loop.h"
 #include "backends/cpu/loops/pointwise_program.h"
@@ -38,11 +40,13 @@ void zero_channel_padding(T* data, const Layout& layout, const ir::Shape& shape)
 // sequence that the threads divide.
 class PointwiseStep : public Step {
  public:
-  PointwiseStep(PointwiseProgram program, std::vector<RegionInput> inputs, const Operand& output,
-                ir::Shape loops, const Operand& registers, int threads)
+  // `outputs`: where the program's results go, in one layout.
+  PointwiseStep(PointwiseProgram program, std::vector<RegionInput> inputs,
+                std::vector<Operand> outputs, ir::Shape loops, const Operand& registers,
+                int threads)
       : program_(std::move(program)),
         inputs_(std::move(inputs)),
-        output_(output),
+        outputs_(std::move(outputs)),
         loops_(std::move(loops)),
         registers_(registers),
         threads_(threads) {
@@ -79,19 +83,22 @@ class PointwiseStep : public Step {
       run_part(addresses, static_cast<int>(part), blocks * part / parts,
                blocks * (part + 1) / parts);
     });
-    if (!is_padded(output_.layout, output_.shape())) return base::ok();
-    if (output_.type.dtype == ir::DType::kBool) {
-      zero_channel_padding(addresses.at<std::uint8_t>(output_), output_.layout, output_.shape());
-    } else {
-      zero_channel_padding(addresses.at(output_), output_.layout, output_.shape());
+    for (const Operand& output : outputs_) {
+      if (!is_padded(output.layout, output.shape())) continue;
+      if (is_bool(output)) {
+        zero_channel_padding(addresses.at<std::uint8_t>(output), output.layout, output.shape());
+      } else {
+        zero_channel_padding(addresses.at(output), output.layout, output.shape());
+      }
     }
     return base::ok();
   }
 
  private:
-  // Constants are filled once per part. The result register points into the output, so that the
-  // last instruction writes there directly; booleans are computed as floats and narrowed
-  // afterwards.
+  static bool is_bool(const Operand& operand) { return operand.type.dtype == ir::DType::kBool; }
+
+  // Constants are filled once per part. The registers of results point into the outputs, so that
+  // instructions write there directly; booleans are computed as floats and narrowed afterwards.
   void run_part(const Addresses& addresses, int part, std::int64_t begin, std::int64_t end) const {
     float* const base =
         addresses.at(registers_) + std::int64_t{part} * program_.registers * kBlockElements;
@@ -102,7 +109,6 @@ class PointwiseStep : public Step {
     for (std::size_t i = 0; i < program_.constants.size(); ++i)
       std::fill_n(own[inputs_.size() + i], kBlockElements, program_.constants[i]);
 
-    const bool bool_output = output_.type.dtype == ir::DType::kBool;
     for (std::int64_t block = begin; block < end; ++block) {
       const std::int64_t piece = block % pieces_per_row_;
       const std::int64_t row_block = block / pieces_per_row_ % row_blocks_;
@@ -119,11 +125,14 @@ class PointwiseStep : public Step {
                             new_plane || inner != last_inner(block, begin));
       const std::int64_t to = (outer * rows_ + row) * inner_ + first;
       const int count = static_cast<int>(rows * inner);
-      if (!bool_output) registers[program_.result] = addresses.at(output_) + to;
+      for (std::size_t i = 0; i < outputs_.size(); ++i) {
+        if (!is_bool(outputs_[i])) registers[program_.results[i]] = addresses.at(outputs_[i]) + to;
+      }
       run_block(program_.code, registers, count);
-      if (bool_output) {
-        auto* const out = addresses.at<std::uint8_t>(output_) + to;
-        const float* const from = registers[program_.result];
+      for (std::size_t i = 0; i < outputs_.size(); ++i) {
+        if (!is_bool(outputs_[i])) continue;
+        auto* const out = addresses.at<std::uint8_t>(outputs_[i]) + to;
+        const float* const from = registers[program_.results[i]];
         for (int k = 0; k < count; ++k) out[k] = from[k] != 0.0F ? 1 : 0;
       }
     }
@@ -161,7 +170,7 @@ class PointwiseStep : public Step {
 
   PointwiseProgram program_;
   std::vector<RegionInput> inputs_;
-  Operand output_;
+  std::vector<Operand> outputs_;
   ir::Shape loops_;
   Operand registers_;
   int threads_;
@@ -169,14 +178,66 @@ class PointwiseStep : public Step {
   std::int64_t rows_per_block_ = 1, pieces_per_row_ = 1, row_blocks_ = 1;
 };
 
+// The place of a result. The last reader of an input of the same type and layout writes over it,
+// unless another value is written there already, which its buffer's readers tell.
+Operand output_of(PlanBuilder& builder, const PointwiseProgram& program,
+                  std::span<const RegionInput> inputs, std::size_t result, ir::NodeId id,
+                  const Layout& layout) {
+  const ir::TensorType& type = builder.node(id).type;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Operand& in = inputs[i].operand;
+    if (in.type == type && same_layout(in.layout, layout, type.shape()) &&
+        is_dense(in.layout, type.shape()) && builder.may_overwrite(program.inputs[i], in) &&
+        may_share_place(program, i, result)) {
+      Operand output = in;
+      output.layout = layout;
+      builder.set_home(id, output);
+      return output;
+    }
+  }
+  return builder.output(id, layout);
+}
+
 }  // namespace
 
+bool is_joint_region(const ir::Graph& graph) {
+  if (graph.outputs().empty()) return false;
+  std::vector<ir::NodeId> nodes, stored;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const ir::NodeId id(i);
+    if (graph.node(id).kind != ir::NodeKind::kOperator) continue;
+    if (!is_pointwise(graph, id)) return false;
+    nodes.push_back(id);
+  }
+  for (const auto& output : graph.outputs()) {
+    const ir::TensorType& type = graph.node(output.node).type;
+    if (graph.node(output.node).kind != ir::NodeKind::kOperator || type.elements() == 0 ||
+        type.shape() != graph.node(nodes.back()).type.shape())
+      return false;
+    if (output.node != nodes.back()) stored.push_back(output.node);
+  }
+  const auto program = compile_pointwise(graph, nodes, stored);
+  return program.ok() && program->registers <= kMostRegisters;
+}
+
 base::Status make_pointwise_kernel(PlanBuilder& builder, const Group& group) {
+  return make_joint_kernel(builder, group, {});
+}
+
+base::Status make_joint_kernel(PlanBuilder& builder, const Group& group,
+                               std::span<const ir::NodeId> stored) {
   const ir::NodeId root = group.root();
   const ir::TensorType& type = builder.node(root).type;
   const ir::Shape shape = type.shape();
   if (type.elements() == 0) return base::unsupported("an empty tensor");
-  EGRET_ASSIGN_OR_RETURN(PointwiseProgram program, compile_pointwise(builder.graph(), group.nodes));
+  std::vector<ir::NodeId> values{root};
+  values.insert(values.end(), stored.begin(), stored.end());
+  for (const ir::NodeId id : stored) {
+    if (builder.node(id).type.shape() != shape)
+      return base::unsupported("values of several shapes in one region");
+  }
+  EGRET_ASSIGN_OR_RETURN(PointwiseProgram program,
+                         compile_pointwise(builder.graph(), group.nodes, stored));
   if (program.registers > kMostRegisters)
     return base::unsupported("a region of more values than a block holds");
 
@@ -190,30 +251,22 @@ base::Status make_pointwise_kernel(PlanBuilder& builder, const Group& group) {
     i = static_cast<std::size_t>(-1);
   }
 
-  // The last reader of an input of the same shape and layout writes over it.
-  Operand output;
-  for (std::size_t i = 0; i < inputs.size() && !output.buffer.valid(); ++i) {
-    const Operand& in = inputs[i].operand;
-    if (in.type == type && same_layout(in.layout, layout, shape) && is_dense(in.layout, shape) &&
-        builder.may_overwrite(program.inputs[i], in)) {
-      output = in;
-      output.layout = layout;
-      builder.set_home(root, output);
-    }
-  }
-  if (!output.buffer.valid()) output = builder.output(root, layout);
+  std::vector<Operand> outputs;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    outputs.push_back(output_of(builder, program, inputs, i, values[i], layout));
 
   std::vector<Operand> touched;
   for (const RegionInput& input : inputs) touched.push_back(input.operand);
   const Operand registers = builder.bytes(register_bytes(program, builder.threads()));
   touched.push_back(registers);
-  touched.push_back(output);
+  touched.insert(touched.end(), outputs.rbegin(), outputs.rend());
   const std::string implementation =
       "own:block " + std::to_string(program.code.size()) + " instructions";
   const ir::Shape loops = join_loops(layout, shape, inputs);
-  builder.add(std::make_unique<PointwiseStep>(std::move(program), std::move(inputs), output, loops,
-                                              registers, builder.threads()),
-              touched, "pointwise", implementation);
+  builder.add(
+      std::make_unique<PointwiseStep>(std::move(program), std::move(inputs), std::move(outputs),
+                                      loops, registers, builder.threads()),
+      touched, "pointwise", implementation);
   return base::ok();
 }
 

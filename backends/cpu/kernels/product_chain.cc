@@ -119,7 +119,7 @@ void ProductChain::run(const Addresses& addresses, const Block& block,
   for (std::int64_t r = 0; r < block.rows; ++r, to += columns_) {
     point_to_row(addresses, block, r, registers);
     // The last instruction writes the target directly.
-    registers[static_cast<std::size_t>(program_.result)] = to;
+    registers[static_cast<std::size_t>(program_.result())] = to;
     run_block(program_.code, registers.data(), static_cast<int>(block.count));
   }
 }

@@ -143,7 +143,8 @@ class Compiler {
     return base::ok();
   }
 
-  PointwiseProgram finish(ir::NodeId root) &&;
+  // The first of the values is the root.
+  PointwiseProgram finish(std::span<const ir::NodeId> stored) &&;
 
  private:
   enum class Kind : std::uint8_t { kInput, kConstant, kComputed };
@@ -291,10 +292,19 @@ base::Result<int> Compiler::emit(const ir::Operator& op, const ir::Attrs& attrs,
   return values[body.outputs()[0].node.index()];
 }
 
-PointwiseProgram Compiler::finish(ir::NodeId root) && {
-  int result = values_.at(root);
-  if (infos_[static_cast<std::size_t>(result)].kind != Kind::kComputed)
-    result = instruction(VectorOp::kCopy, result);
+PointwiseProgram Compiler::finish(std::span<const ir::NodeId> stored) && {
+  std::vector<int> results;
+  for (const ir::NodeId id : stored) {
+    int result = values_.at(id);
+    const bool is_computed = infos_[static_cast<std::size_t>(result)].kind == Kind::kComputed;
+    // A copy of what is not computed, or is another result.
+    if (!is_computed || std::ranges::count(results, result) > 0)
+      result = instruction(VectorOp::kCopy, result);
+    results.push_back(result);
+  }
+  const auto is_result = [&](std::size_t value) {
+    return std::ranges::count(results, static_cast<int>(value)) > 0;
+  };
 
   // Linear-scan allocation. Registers: inputs, constants, then computed values, whose registers are
   // reused after their last reader. An instruction may overwrite a register that it reads, because
@@ -322,18 +332,18 @@ PointwiseProgram Compiler::finish(ir::NodeId root) && {
     const std::size_t value = code.target;
     for (const std::uint16_t used : uses(program_.code[i])) {
       const bool computed = infos_[used].kind == Kind::kComputed;
-      if (computed && last_use[used] == static_cast<int>(i)) {
+      if (computed && !is_result(used) && last_use[used] == static_cast<int>(i)) {
         free.push_back(reg[used]);
         last_use[used] = -1;  // once, though it may be read twice here
       }
     }
     // The most recently freed register is reused first: it is the most likely one to be in the
     // cache.
-    if (static_cast<int>(value) != result && !free.empty()) {
+    if (!is_result(value) && !free.empty()) {
       reg[value] = free.back();
       free.pop_back();
     } else {
-      reg[value] = program_.registers++;  // the result has a register of its own: the output
+      reg[value] = program_.registers++;  // results have registers of their own: the outputs
     }
   }
   for (Instruction& code : program_.code) {
@@ -343,7 +353,8 @@ PointwiseProgram Compiler::finish(ir::NodeId root) && {
     code = {code.op,        code.function,  rename(code.target),
             rename(code.a), rename(code.b), rename(code.c)};
   }
-  program_.result = reg[static_cast<std::size_t>(result)];
+  for (const int result : results)
+    program_.results.push_back(reg[static_cast<std::size_t>(result)]);
   return std::move(program_);
 }
 
@@ -369,10 +380,23 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
 }
 
 base::Result<PointwiseProgram> compile_pointwise(const ir::Graph& graph,
-                                                 std::span<const ir::NodeId> nodes) {
+                                                 std::span<const ir::NodeId> nodes,
+                                                 std::span<const ir::NodeId> stored) {
   Compiler compiler(graph);
   for (const ir::NodeId id : nodes) EGRET_RETURN_IF_ERROR(compiler.add(id));
-  return std::move(compiler).finish(nodes.back());
+  std::vector<ir::NodeId> results{nodes.back()};
+  results.insert(results.end(), stored.begin(), stored.end());
+  return std::move(compiler).finish(results);
+}
+
+bool may_share_place(const PointwiseProgram& program, std::size_t input, std::size_t result) {
+  bool is_written = false;
+  for (const Instruction& code : program.code) {
+    // Operands that an operation lacks are 0: they only forbid more.
+    if (is_written && (code.a == input || code.b == input || code.c == input)) return false;
+    is_written = is_written || code.target == program.results[result];
+  }
+  return true;
 }
 
 }  // namespace egret::backends::cpu

@@ -54,13 +54,16 @@ struct Instruction {
 };
 
 // Registers [0, inputs.size()) hold the inputs' elements, the next constants.size() the constants;
-// the rest are computed. Register `result` is the value.
+// the rest are computed. `results` are the registers of the values that are stored, the root's
+// first; no two are the same, and nothing else is written there.
 struct PointwiseProgram {
   std::vector<ir::NodeId> inputs{};  // nodes outside the region, each once
   std::vector<float> constants{};
   std::vector<Instruction> code{};
   int registers = 0;
-  int result = 0;
+  std::vector<int> results{};
+
+  int result() const { return results.front(); }
 };
 
 // The most registers of programs that kernels of regions run.
@@ -75,9 +78,15 @@ inline std::int64_t register_bytes(const PointwiseProgram& program, int threads)
 // the inputs' elements at the same (broadcast) place.
 bool is_pointwise(const ir::Graph& graph, ir::NodeId id);
 
-// The program of a region: `nodes` ascending, the last is the root, all pointwise.
+// The program of a region: `nodes` ascending, the last is the root, all pointwise. `stored`: nodes
+// whose values are results, too.
 base::Result<PointwiseProgram> compile_pointwise(const ir::Graph& graph,
-                                                 std::span<const ir::NodeId> nodes);
+                                                 std::span<const ir::NodeId> nodes,
+                                                 std::span<const ir::NodeId> stored = {});
+
+// Whether no instruction reads the input after the one that writes the result: both may then be in
+// one place.
+bool may_share_place(const PointwiseProgram& program, std::size_t input, std::size_t result);
 
 // Runs the code on `count` <= kBlockElements elements; registers[i] points to register i's.
 void run_block(std::span<const Instruction> code, float* const* registers, int count);

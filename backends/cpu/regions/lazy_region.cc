@@ -63,7 +63,7 @@ LazyRegion::Reader::Reader(const LazyRegion& region, const Addresses& addresses,
 const float* LazyRegion::Reader::at(std::int64_t offset, int count) {
   for (std::size_t i = 0; i < region_.inputs_.size(); ++i) registers_[i] = load(i, offset, count);
   run_block(region_.program_.code, registers_.data(), count);
-  return registers_[static_cast<std::size_t>(region_.program_.result)];
+  return registers_[static_cast<std::size_t>(region_.program_.result())];
 }
 
 // Along the innermost loop at a time. A piece of one such line is read in place where it can be.

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that store several values.
+//
+// Two kinds are made from pieces that are known. A piece may also store values inside it that other
+// pieces read. Pieces that read one value may be one kernel, which reads it once: each pair of
+// them, and as many as the backend takes, one after the other.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "extract/kernels/pieces.h"
+
+namespace egret::extract {
+
+struct JointOptions {
+  std::size_t tried = 48;    // questions about the pieces of one class, and about one shared value
+  std::size_t kept = 12;     // joint pieces of each of these
+  std::size_t partners = 3;  // pieces of one class that join others, the first ones
+  // The classes whose values are worth reading once, say not those of scalars; empty: all.
+  std::function<bool(ClassIndex)> is_shared{};
+};
+
+// Adds joint pieces for which `finding.is_kernel` says yes; what is beyond the limits is counted in
+// Pieces::dropped. Time: O((classes + shared values) * tried * (is_kernel + the size of a piece)).
+void add_joint_pieces(const EGraphView& graph, const std::vector<bool>& leaves,
+                      const PieceOptions& finding, const JointOptions& options, Pieces& pieces);
+
+}  // namespace egret::extract
