@@ -63,6 +63,15 @@ std::vector<std::int64_t> PipelineLayout::stages_of(std::int64_t rank) const {
   return {found.begin(), found.end()};
 }
 
+std::vector<std::int64_t> PipelineLayout::loss_ranks() const {
+  std::set<std::int64_t> found;
+  for (std::int64_t replica = 0; replica < replicas; ++replica) {
+    found.insert(rank_of(replica, schedule.stages - 1, 0));
+    found.insert(rank_of(replica, schedule.stages - 1, schedule.micro_batches - 1));
+  }
+  return {found.begin(), found.end()};
+}
+
 base::Result<PipelineLayout> pipeline_layout(const ir::Graph& model,
                                              const ir::TrainingOptions& training,
                                              const PipelineShape& shape, const cost::Rates& rates) {

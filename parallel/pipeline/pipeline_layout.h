@@ -35,6 +35,8 @@ struct PipelineLayout {
   }
   // Stages for which a pipeline rank has passes, ascending.
   std::vector<std::int64_t> stages_of(std::int64_t rank) const;
+  // The ranks of all that compute the last stage, ascending.
+  std::vector<std::int64_t> loss_ranks() const;
 };
 
 struct PipelineShape {

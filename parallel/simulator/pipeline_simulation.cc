@@ -27,10 +27,12 @@ class PipelineTasks {
     for (const auto& [task, key] : awaits_) graph_.add_dependency(task, arrivals_.at(key));
     std::vector<std::vector<TaskId>> summed(busy_.size());
     for (std::size_t e = 0; e < layout_.exchanges.size(); ++e) add_exchange(e, summed);
+    std::vector<TaskId> updated;
     for (std::int64_t rank = 0; rank < layout_.ranks(); ++rank) {
       const double update = costs_.update_s[at(rank % layout_.schedule.ranks)];
-      compute(rank, update, summed[at(rank)]);
+      updated.push_back(compute(rank, update, summed[at(rank)]));
     }
+    add_loss(updated);
     return std::move(graph_);
   }
 
@@ -82,18 +84,23 @@ class PipelineTasks {
       const bool sends = pass.kind != PassKind::kWeights && to >= 0 && to < schedule.stages;
       const MessageKey in{!forward, std::min(from, pass.stage), replica, pass.micro_batch};
       const MessageKey out{!forward, std::min(to, pass.stage), replica, pass.micro_batch};
-      if (receives && !costs_.overlap) {
+      // Stages of one rank hand values over.
+      const auto travels = [&](std::int64_t other) {
+        return layout_.rank_of(replica, other, pass.micro_batch) != rank;
+      };
+      if (receives && travels(from) && !costs_.overlap) {
         const std::int64_t sender = layout_.rank_of(replica, from, pass.micro_batch);
         const TaskId moved = message(rank, kCompute, sender, bytes_of(in), {});
         awaits_.emplace_back(moved, in);
       }
       const TaskId task =
           compute(rank, costs_.stages[at(pass.stage)][static_cast<std::size_t>(pass.kind)], {});
-      if (receives && costs_.overlap) awaits_.emplace_back(task, in);
+      if (receives && (!travels(from) || costs_.overlap)) awaits_.emplace_back(task, in);
       if (sends) {
-        arrivals_[out] = costs_.overlap ? message(rank, forward ? kSendForward : kSendBackward,
-                                                  rank, bytes_of(out), {task})
-                                        : task;
+        const auto stream = forward ? kSendForward : kSendBackward;
+        arrivals_[out] = travels(to) && costs_.overlap
+                             ? message(rank, stream, rank, bytes_of(out), {task})
+                             : task;
       }
       const bool ends = pass.kind == PassKind::kBackward || pass.kind == PassKind::kWeights;
       passes_[at(rank)].push_back({pass.stage, ends, task});
@@ -131,6 +138,16 @@ class PipelineTasks {
     }
     for (const std::int64_t rank : exchange.ranks)
       summed[at(rank)].insert(summed[at(rank)].end(), ready.begin(), ready.end());
+  }
+
+  // Ranks with a part of the loss send it to rank 0, which sends the mean to all.
+  void add_loss(const std::vector<TaskId>& updated) {
+    std::vector<TaskId> known = {updated.front()};
+    for (const std::int64_t rank : layout_.loss_ranks()) {
+      if (rank != 0) known.push_back(message(rank, kSendForward, rank, 0, {updated[at(rank)]}));
+    }
+    // The messages to all ranks travel together.
+    if (layout_.ranks() > 1) message(0, kSendBackward, 0, 0, std::move(known));
   }
 
   const PipelineLayout& layout_;

@@ -263,13 +263,8 @@ Status PipelineRank::update() {
 
 // Rank 0 adds the losses in the order of ranks and tells the others.
 Result<double> PipelineRank::mean_loss() {
-  const std::int64_t last = layout_.schedule.stages - 1;
-  std::set<std::int64_t> owners;
-  for (std::int64_t d = 0; d < layout_.replicas; ++d) {
-    owners.insert(layout_.rank_of(d, last, 0));
-    owners.insert(layout_.rank_of(d, last, layout_.schedule.micro_batches - 1));
-  }
-  if (owners.contains(rank_))
+  const std::vector<std::int64_t> owners = layout_.loss_ranks();
+  if (std::ranges::find(owners, rank_) != owners.end())
     EGRET_RETURN_IF_ERROR(messages_.send(0, free_tag(0), bytes_of(loss_)));
   if (rank_ == 0) {
     double sum = 0;

@@ -24,12 +24,6 @@ std::int64_t ranks_of_this_host(std::int64_t all) {
   return found > 0 ? found : all;
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 class Profiler {
  public:
   Profiler(const Ranks& ranks, const parallel::Mesh& mesh)
@@ -112,7 +106,7 @@ class Profiler {
         seconds[i] = std::max(seconds[i], other);
       }
     }
-    return median(std::move(seconds));
+    return *std::ranges::min_element(seconds);
   }
 
   const std::int64_t rank_;
@@ -123,35 +117,57 @@ class Profiler {
 
 }  // namespace
 
+// Gauss-Newton steps on the logarithms of latency and time for a byte, which keep both positive,
+// damped as by Levenberg and Marquardt.
 Result<LinkFit> fit_link(std::span<const CollectiveSample> samples) {
-  // Sums of the normal equations for steps * a + sent * b = seconds, each divided by its seconds.
-  double aa = 0, ab = 0, bb = 0, a1 = 0, b1 = 0;
-  for (const CollectiveSample& sample : samples) {
-    const double a = sample.steps / sample.seconds, b = sample.sent_bytes / sample.seconds;
-    aa += a * a;
-    ab += a * b;
-    bb += b * b;
-    a1 += a;
-    b1 += b;
-  }
-  const double determinant = aa * bb - ab * ab;
-  if (samples.size() < 2 || !(determinant > 1e-12 * aa * bb))
+  constexpr int kSteps = 200;
+  const auto ratio = [](const CollectiveSample& sample) {
+    return sample.sent_bytes / sample.steps;
+  };
+  const auto [few, many] = std::ranges::minmax(samples, {}, ratio);
+  if (samples.size() < 2 || ratio(few) == ratio(many))
     return base::bad_input("a latency and a bandwidth need messages of two sizes");
-  double latency = (a1 * bb - b1 * ab) / determinant;
-  double per_byte = (b1 * aa - a1 * ab) / determinant;
-  if (latency < 0) {
-    latency = 0;
-    per_byte = b1 / bb;
-  } else if (per_byte <= 0) {
-    latency = a1 / aa;
-    per_byte = 1e-15;  // faster than any link
+  double latency = std::log(few.seconds / few.steps);
+  double per_byte = std::log(many.seconds / many.sent_bytes);
+  const auto predicted = [](const CollectiveSample& sample, double a, double b) {
+    return sample.steps * std::exp(a) + sample.sent_bytes * std::exp(b);
+  };
+  const auto squares = [&](double a, double b) {
+    double sum = 0;
+    for (const CollectiveSample& sample : samples)
+      sum += std::pow(std::log(predicted(sample, a, b) / sample.seconds), 2);
+    return sum;
+  };
+  double damping = 1e-3;
+  for (int step = 0; step < kSteps; ++step) {
+    double aa = 0, ab = 0, bb = 0, ar = 0, br = 0;  // of the normal equations
+    for (const CollectiveSample& sample : samples) {
+      const double all = predicted(sample, latency, per_byte);
+      const double a = sample.steps * std::exp(latency) / all, b = 1 - a;
+      const double residual = std::log(all / sample.seconds);
+      aa += a * a;
+      ab += a * b;
+      bb += b * b;
+      ar += a * residual;
+      br += b * residual;
+    }
+    aa += damping;
+    bb += damping;
+    const double determinant = aa * bb - ab * ab;
+    const double a = latency - (ar * bb - br * ab) / determinant;
+    const double b = per_byte - (br * aa - ar * ab) / determinant;
+    const bool is_better = squares(a, b) < squares(latency, per_byte);
+    damping *= is_better ? 0.3 : 10;
+    if (!is_better) continue;
+    latency = a;
+    per_byte = b;
   }
   LinkFit fit;
   fit.tier = samples.front().tier;
-  fit.link = {latency, 1 / per_byte, true};
+  fit.link = {std::exp(latency), std::exp(-per_byte), true};
   for (const CollectiveSample& sample : samples) {
-    const double predicted = sample.steps * latency + sample.sent_bytes * per_byte;
-    const double error = std::abs(predicted - sample.seconds) / sample.seconds;
+    const double error =
+        std::abs(predicted(sample, latency, per_byte) - sample.seconds) / sample.seconds;
     fit.mean_error += error / static_cast<double>(samples.size());
     fit.worst_error = std::max(fit.worst_error, error);
   }

@@ -70,7 +70,7 @@ TEST_F(RanksProgram, TrainsOnPipelines) {
     if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
     ASSERT_EQ(run.code, 0) << words << "\n" << run.err;
     const base::Json json = base::Json::parse(run.out).value();
-    EXPECT_TRUE(*json.find("passed")->as_boolean());
+    EXPECT_TRUE(*json.find("passed")->as_bool());
     EXPECT_EQ(json.find("losses")->items().size(), 4U);
     EXPECT_GT(*json.find("median_s")->as_real(), 0);
     EXPECT_GT(*json.find("predicted_s")->as_real(), 0);
