@@ -41,6 +41,9 @@ class PipelineTasks {
  private:
   // Whether gradients, the boundary after a stage, the replica, the micro-batch.
   using MessageKey = std::tuple<bool, std::int64_t, std::int64_t, std::int64_t>;
+  struct Message {
+    TaskId sent, arrived;
+  };
   struct Pass {
     std::int64_t stage;
     bool ends_gradients;  // of weights, for one micro-batch
@@ -63,14 +66,19 @@ class PipelineTasks {
     return graph_.add(std::move(task));
   }
 
-  // LANE: the rank on whose stream it goes; FROM: the one whose link it uses.
-  TaskId message(std::int64_t lane, std::uint32_t stream, std::int64_t from, double bytes,
-                 std::vector<TaskId> after) {
-    SimulatedTask task{.device = static_cast<std::uint32_t>(lane), .stream = stream};
-    task.work = {.seconds = costs_.message_s, .bytes = bytes};
-    if (bytes > 0) task.links = {links_[at(from)]};
-    task.after = std::move(after);
-    return graph_.add(std::move(task));
+  // LANE: the rank on whose stream it goes; FROM: the one whose link it uses. The next message of
+  // the stream does not wait for the latency of this one.
+  Message message(std::int64_t lane, std::uint32_t stream, std::int64_t from, double bytes,
+                  std::vector<TaskId> after) {
+    const auto device = static_cast<std::uint32_t>(lane);
+    SimulatedTask sent{.device = device, .stream = stream, .work = {.bytes = bytes}};
+    if (bytes > 0) sent.links = {links_[at(from)]};
+    sent.after = std::move(after);
+    SimulatedTask arrives{.device = device, .stream = first_delay_ + delays_++};
+    arrives.work = {.seconds = costs_.message_s};
+    const TaskId first = graph_.add(std::move(sent));
+    arrives.after = {first};
+    return {first, graph_.add(std::move(arrives))};
   }
 
   void add_passes(std::int64_t rank) {
@@ -88,18 +96,20 @@ class PipelineTasks {
       const auto travels = [&](std::int64_t other) {
         return layout_.rank_of(replica, other, pass.micro_batch) != rank;
       };
+      std::vector<TaskId> after;
       if (receives && travels(from) && !costs_.overlap) {
         const std::int64_t sender = layout_.rank_of(replica, from, pass.micro_batch);
-        const TaskId moved = message(rank, kCompute, sender, bytes_of(in), {});
-        awaits_.emplace_back(moved, in);
+        const Message moved = message(rank, kCompute, sender, bytes_of(in), {});
+        awaits_.emplace_back(moved.sent, in);
+        after = {moved.arrived};
       }
-      const TaskId task =
-          compute(rank, costs_.stages[at(pass.stage)][static_cast<std::size_t>(pass.kind)], {});
+      const double seconds = costs_.stages[at(pass.stage)][static_cast<std::size_t>(pass.kind)];
+      const TaskId task = compute(rank, seconds, std::move(after));
       if (receives && (!travels(from) || costs_.overlap)) awaits_.emplace_back(task, in);
       if (sends) {
         const auto stream = forward ? kSendForward : kSendBackward;
         arrivals_[out] = travels(to) && costs_.overlap
-                             ? message(rank, stream, rank, bytes_of(out), {task})
+                             ? message(rank, stream, rank, bytes_of(out), {task}).arrived
                              : task;
       }
       const bool ends = pass.kind == PassKind::kBackward || pass.kind == PassKind::kWeights;
@@ -132,7 +142,7 @@ class PipelineTasks {
       for (const std::int64_t rank : exchange.ranks) {
         const auto stream =
             costs_.overlap ? kFirstExchange + static_cast<std::uint32_t>(e) : kCompute;
-        sent.push_back(message(rank, stream, rank, bytes, ready));
+        sent.push_back(message(rank, stream, rank, bytes, ready).arrived);
       }
       ready = std::move(sent);
     }
@@ -144,7 +154,8 @@ class PipelineTasks {
   void add_loss(const std::vector<TaskId>& updated) {
     std::vector<TaskId> known = {updated.front()};
     for (const std::int64_t rank : layout_.loss_ranks()) {
-      if (rank != 0) known.push_back(message(rank, kSendForward, rank, 0, {updated[at(rank)]}));
+      if (rank != 0)
+        known.push_back(message(rank, kSendForward, rank, 0, {updated[at(rank)]}).arrived);
     }
     // The messages to all ranks travel together.
     if (layout_.ranks() > 1) message(0, kSendBackward, 0, 0, std::move(known));
@@ -152,6 +163,10 @@ class PipelineTasks {
 
   const PipelineLayout& layout_;
   const PipelineCosts& costs_;
+  // Streams from here on have one task: a message under way.
+  const std::uint32_t first_delay_ =
+      kFirstExchange + static_cast<std::uint32_t>(layout_.exchanges.size());
+  std::uint32_t delays_ = 0;
   TaskGraph graph_;
   std::vector<LinkId> links_;  // by rank
   LinkId cores_;

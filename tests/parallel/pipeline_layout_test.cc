@@ -199,6 +199,16 @@ TEST(PipelineSimulation, PricesMessages) {
   }
 }
 
+// Messages follow each other without waiting for the latency of the one before.
+TEST(PipelineSimulation, LatenciesOverlap) {
+  const PipelineShape shape{.kind = PipelineKind::kGpipe, .stages = 2, .micro_batches = 4};
+  const PipelineLayout layout = layout_of(layers(4, 8, 4), shape);
+  PipelineCosts costs = costs_of(layout, 1, 1, 1);
+  costs.message_s = 5;
+  // Each rank waits for one pass of each direction and a latency; then rank 0 tells the loss.
+  EXPECT_NEAR(simulate_pipeline(layout, costs)->seconds, 5 * (1 + 2) + 2 * 5 + 5, 1e-6);
+}
+
 // The sums of a stage's gradients travel beside the passes of the other stage of the rank.
 TEST(PipelineSimulation, HidesSumsOfGradients) {
   const PipelineLayout layout = layout_of(

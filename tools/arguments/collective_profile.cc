@@ -91,14 +91,13 @@ const base::OptionTable<CollectiveOptions>& CollectiveOptions::table() {
       "costs profile collectives",
       {{"collectives", &C::collectives,
         "Measure collectives between the ranks of mpirun, not operators"},
-       {"output", &C::output, "With --collectives: machine file for `egret plan --machine`",
-        base::output_file(), 'o'},
+       {"output", &C::output, "File for the result; - is standard output", base::output_file(),
+        'o'},
        {"largest", &C::largest, "With --collectives: bytes of the largest tensor",
         base::bytes(1 << 12, std::int64_t{1} << 30)},
        {"ranks-per-host", &C::ranks_per_host,
         "With --collectives: ranks of a host; 0: as mpirun has placed them", base::range(0, 1e6)},
-       {"limit-exchange", &C::limit_exchange,
-        "With --collectives: time that a rank waits for other ranks", base::seconds()}}};
+       {"limit-exchange", &C::limit_exchange, kLimitExchangeHelp, base::seconds()}}};
   return rows;
 }
 

@@ -98,7 +98,8 @@ Verb costs_profile_verb() {
       "all_to_all and messages between neighbours, for tensors of 1 KiB to 64 MiB: mpirun -n 4 "
       "egret costs profile --collectives. For the ranks of a host, and for equal ranks of all "
       "hosts, the latency and bandwidth are fitted that a machine file has. The database keeps "
-      "them: `egret plan --machine measured` and `egret simulate PLAN` read them.",
+      "them: `egret plan --machine measured` and `egret simulate PLAN` read them. --output also "
+      "writes a machine file.",
       make_command<Profile>};
 }
 

@@ -295,15 +295,20 @@ class TrainStep final : public Command {
 }  // namespace
 
 Verb train_step_verb() {
-  return {"train-step", "Train a model for some steps",
-          "Builds the graph of one training step as `egret grad` does, and runs it repeatedly on "
-          "one batch. Each step starts from the parameters and the optimizer state of the previous "
-          "step. Prints the loss before each step. The batch is random unless --input gives it. "
-          "The input 'labels' holds the labels.\n\nA plan of `egret plan --train` runs on as many "
-          "ranks as its mesh has devices: mpirun -n 4 egret train-step plan.json. The plan then "
-          "sets the options of the step. --check compares losses, parameters and optimizer state "
-          "with a run in one process; the relative error may be 1e-5.",
-          make_command<TrainStep>};
+  return {
+      "train-step", "Train a model for some steps",
+      "Builds the graph of one training step as `egret grad` does, and runs it repeatedly on "
+      "one batch. Each step starts from the parameters and the optimizer state of the previous "
+      "step. Prints the loss before each step. The batch is random unless --input gives it. "
+      "The input 'labels' holds the labels.\n\nA plan of `egret plan --train` runs on as many "
+      "ranks as its mesh has devices: mpirun -n 4 egret train-step plan.json. The plan then "
+      "sets the options of the step.\n\n--pipeline-stages trains a model on a pipeline of ranks: "
+      "mpirun -n 4 egret train-step model.onnx --pipeline-stages 4 --micro-batches 8. The "
+      "result has the time that the simulator predicts for a step, from measured passes and "
+      "messages. Without mpirun, the ranks are threads.\n\n--check compares losses, parameters and "
+      "optimizer state "
+      "with a run in one process; the relative error may be 1e-5.",
+      make_command<TrainStep>};
 }
 
 }  // namespace egret::tools
