@@ -28,6 +28,9 @@ base::Result<ir::Graph> inception_v3_nobn(const ZooOptions& options);
 // nasnet.cc
 base::Result<ir::Graph> nasnet_a(const ZooOptions& options);
 base::Result<ir::Graph> nasrnn(const ZooOptions& options);
+// sparse_models.cc
+base::Result<ir::Graph> dlrm(const ZooOptions& options);
+base::Result<ir::Graph> moe_block(const ZooOptions& options);
 // transformers.cc
 base::Result<ir::Graph> bert_base(const ZooOptions& options);
 base::Result<ir::Graph> bert_large(const ZooOptions& options);

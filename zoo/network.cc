@@ -43,6 +43,15 @@ Value Network::vector(std::int64_t count, double low, double high) {
       uniform({DType::kF32, {count}}, random_.split(random_.next()), low, high));
 }
 
+Value Network::integers(std::span<const std::int64_t> values) {
+  return builder_.constant(ir::Tensor::of_integers(values));
+}
+
+Value Network::reals(std::span<const double> values) {
+  const std::int64_t shape[] = {static_cast<std::int64_t>(values.size())};
+  return builder_.constant(ir::Tensor::of(DType::kF32, shape, values));
+}
+
 std::int64_t Network::size(Value x, int axis) const {
   const ir::TensorType& type = builder_.type(x);
   const int at = axis < 0 ? axis + type.rank() : axis;

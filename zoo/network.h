@@ -50,6 +50,9 @@ class Network {
   Value weight(std::initializer_list<std::int64_t> shape, std::int64_t fan_in);
   Value vector(std::int64_t size, double low, double high);  // f32[size]
 
+  Value integers(std::span<const std::int64_t> values);  // i64[n]
+  Value reals(std::span<const double> values);           // f32[n]
+
   Value conv(Value x, const Conv& layer);
   Value batch_norm(Value x);  // with statistics as after training
   Value conv_bn(Value x, const Conv& layer) { return batch_norm(conv(x, layer)); }

@@ -142,7 +142,17 @@ base::Result<std::vector<Value>> gradients(GraphBuilder& b, Value loss,
   if (!is_float(type.dtype) || type.rank() != 0) {
     return base::bad_input("a loss must be one real number, not " + to_string(type));
   }
-  const std::size_t count = loss.id.index() + 1;
+  const Value seed = b.scalar(type.dtype, 1);
+  return gradients(b, std::span(&loss, 1), std::span(&seed, 1), wanted);
+}
+
+base::Result<std::vector<Value>> gradients(GraphBuilder& b, std::span<const Value> outputs,
+                                           std::span<const Value> seeds,
+                                           std::span<const Value> wanted) {
+  EGRET_RETURN_IF_ERROR(b.status());
+  EGRET_CHECK(outputs.size() == seeds.size(), "a seed for each output");
+  std::size_t count = 0;
+  for (const Value output : outputs) count = std::max<std::size_t>(count, output.id.index() + 1);
   // Node ids are topological, so one forward pass finds the nodes that depend on `wanted`, and one
   // backward pass visits every user before the node itself (reverse-mode accumulation).
   std::vector<bool> leads(count, false);  // to a wanted value
@@ -156,7 +166,12 @@ base::Result<std::vector<Value>> gradients(GraphBuilder& b, Value loss,
   }
 
   std::vector<Value> found(count);
-  found[count - 1] = b.scalar(type.dtype, 1);
+  // The gradients of several uses add up.
+  const auto accumulate = [&](Value& sum, Value part) {
+    sum = sum.valid() ? b.add("add", {sum, part}) : part;
+  };
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    accumulate(found[outputs[i].id.index()], seeds[i]);
   for (std::size_t i = count; i-- > 0;) {
     const Node node = b.graph().node(NodeId(i));  // a copy: the graph grows
     if (!found[i].valid() || !leads[i] || node.kind != NodeKind::kOperator) continue;
@@ -170,10 +185,7 @@ base::Result<std::vector<Value>> gradients(GraphBuilder& b, Value loss,
         const std::vector<Value> parts,
         operator_gradient(b, *node.op, node.attrs, inputs, {NodeId(i)}, found[i], asked));
     for (std::size_t k = 0; k < parts.size(); ++k) {
-      if (!parts[k].valid() || !asked[k]) continue;
-      // The gradients of several uses add up.
-      Value& sum = found[inputs[k].id.index()];
-      sum = sum.valid() ? b.add("add", {sum, parts[k]}) : parts[k];
+      if (parts[k].valid() && asked[k]) accumulate(found[inputs[k].id.index()], parts[k]);
     }
   }
   std::vector<Value> results;

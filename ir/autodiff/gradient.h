@@ -21,6 +21,13 @@ namespace egret::ir {
 base::Result<std::vector<Value>> gradients(GraphBuilder& b, Value loss,
                                            std::span<const Value> wanted);
 
+// The same of several values: of the sum of outputs[i] * seeds[i], so a seed is the gradient of its
+// output and has its type. An output may itself be wanted. Linear in the nodes between `wanted` and
+// the outputs.
+base::Result<std::vector<Value>> gradients(GraphBuilder& b, std::span<const Value> outputs,
+                                           std::span<const Value> seeds,
+                                           std::span<const Value> wanted);
+
 // The graph with every composite that has no gradient of its own replaced by its body.
 base::Result<Graph> expanded_for_gradients(const Graph& graph);
 

@@ -130,6 +130,31 @@ const std::array<Optimizer, 3>& optimizer_table() {
   return rows;
 }
 
+struct Updated {
+  std::vector<Value> parameters;
+  std::vector<Value> state;
+};
+
+// One step of the optimizer. The state is what all parameters share, then that of each.
+Updated applied(GraphBuilder& b, const Optimizer& optimizer, const TrainingOptions& options,
+                std::span<const Value> found, std::span<const Value> parameters,
+                std::span<const Value> old_state) {
+  Updated next;
+  for (std::size_t i = 0; i < optimizer.shared.size(); ++i) {
+    const DType type = b.type(old_state[i]).dtype;
+    next.state.push_back(b.add("add", {old_state[i], b.scalar(type, 1)}));
+  }
+  const std::vector<Value> shared = next.state;
+  const std::size_t each = optimizer.state.size();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto own = old_state.subspan(shared.size() + i * each, each);
+    std::vector<Value> state(own.begin(), own.end());
+    next.parameters.push_back(optimizer.step(b, options, parameters[i], found[i], shared, state));
+    next.state.insert(next.state.end(), state.begin(), state.end());
+  }
+  return next;
+}
+
 template <typename Rows>
 auto* row_called(const Rows& rows, std::string_view name) {
   const auto found = std::ranges::find_if(rows, [&](const auto& r) { return r.row.name == name; });
@@ -222,7 +247,7 @@ class Maker {
         optimizer_(optimizer),
         is_parameter_(parameters_of(model, options)) {}
 
-  base::Result<TrainingGraph> run(NodeId output) {
+  base::Result<TrainingGraph> run(NodeId output, bool differentiate) {
     if (std::ranges::find(is_parameter_, true) == is_parameter_.end())
       return base::bad_input("the model has no parameters: no named floating-point constants");
     const TensorType type = model_.node(output).type;
@@ -236,7 +261,7 @@ class Maker {
     const Value loss = loss_.build(b_, values_[output.index()], labels_);
     b_.output("loss", loss);
     EGRET_RETURN_IF_ERROR(expand());
-    EGRET_RETURN_IF_ERROR(update());
+    if (differentiate) EGRET_RETURN_IF_ERROR(update());
     EGRET_ASSIGN_OR_RETURN(made_.graph, b_.finish());
     made_.graph.name = model_.name;
     made_.graph.metadata = model_.metadata;
@@ -348,20 +373,8 @@ class Maker {
     const std::size_t count = made_.parameters.size();
     const std::span<const Value> parameters = std::span(inputs_).subspan(first, count);
     EGRET_ASSIGN_OR_RETURN(const std::vector<Value> found, gradients(b_, loss_value_, parameters));
-    std::vector<Value> shared;
-    for (std::size_t i = 0; i < optimizer_.shared.size(); ++i) {
-      shared.push_back(b_.add("add", {inputs_[first + count + i], b_.scalar(real(), 1)}));
-    }
-    std::vector<Value> next;
-    std::vector<Value> next_state = shared;
-    for (std::size_t i = 0; i < count; ++i) {
-      std::vector<Value> state;
-      for (std::size_t k = 0; k < optimizer_.state.size(); ++k) {
-        state.push_back(inputs_[first + count + shared.size() + i * optimizer_.state.size() + k]);
-      }
-      next.push_back(optimizer_.step(b_, options_, parameters[i], found[i], shared, state));
-      next_state.insert(next_state.end(), state.begin(), state.end());
-    }
+    const auto [next, next_state] = applied(b_, optimizer_, options_, found, parameters,
+                                            std::span(inputs_).subspan(first + count));
     for (std::size_t i = 0; i < count; ++i) {
       b_.output(fresh(made_.parameters[i] + ".next"), next[i]);
     }
@@ -404,7 +417,10 @@ std::span<const TrainingRow> optimizers() {
   return list;
 }
 
-base::Result<TrainingGraph> training_graph(const Graph& model, const TrainingOptions& options) {
+namespace {
+
+base::Result<TrainingGraph> made_graph(const Graph& model, const TrainingOptions& options,
+                                       bool differentiate) {
   const auto* loss = row_called(kLosses, options.loss);
   if (loss == nullptr) return base::usage_error("unknown loss '" + options.loss + "'");
   const auto* optimizer = row_called(optimizer_table(), options.optimizer);
@@ -419,7 +435,47 @@ base::Result<TrainingGraph> training_graph(const Graph& model, const TrainingOpt
     }
   }
   EGRET_ASSIGN_OR_RETURN(const NodeId output, chosen_output(model, options.model_output));
-  return Maker(model, options, *loss, *optimizer).run(output);
+  return Maker(model, options, *loss, *optimizer).run(output, differentiate);
+}
+
+}  // namespace
+
+base::Result<TrainingGraph> training_graph(const Graph& model, const TrainingOptions& options) {
+  return made_graph(model, options, true);
+}
+
+base::Result<TrainingGraph> loss_graph(const Graph& model, const TrainingOptions& options) {
+  return made_graph(model, options, false);
+}
+
+base::Result<Graph> update_graph(const TrainingGraph& step, std::span<const std::size_t> parameters,
+                                 const TrainingOptions& options) {
+  const auto* optimizer = row_called(optimizer_table(), options.optimizer);
+  if (optimizer == nullptr) {
+    return base::usage_error("unknown optimizer '" + options.optimizer + "'");
+  }
+  GraphBuilder b;
+  const auto type = [&](std::size_t variable) { return step.initial[variable].type(); };
+  std::vector<Value> found, own, state;
+  std::vector<std::string> names;
+  for (const std::size_t i : parameters)
+    found.push_back(b.input(step.parameters[i] + ".gradient", type(i)));
+  for (const std::size_t i : parameters) own.push_back(b.input(step.parameters[i], type(i)));
+  const std::size_t count = step.parameters.size();
+  const auto add_state = [&](std::size_t at) {
+    names.push_back(step.state[at]);
+    state.push_back(b.input(step.state[at], type(count + at)));
+  };
+  for (std::size_t k = 0; k < optimizer->shared.size(); ++k) add_state(k);
+  for (const std::size_t i : parameters) {
+    for (std::size_t k = 0; k < optimizer->state.size(); ++k)
+      add_state(optimizer->shared.size() + i * optimizer->state.size() + k);
+  }
+  const Updated next = applied(b, *optimizer, options, found, own, state);
+  for (std::size_t k = 0; k < parameters.size(); ++k)
+    b.output(step.parameters[parameters[k]] + ".next", next.parameters[k]);
+  for (std::size_t k = 0; k < names.size(); ++k) b.output(names[k] + ".next", next.state[k]);
+  return b.finish();
 }
 
 }  // namespace egret::ir

@@ -41,6 +41,18 @@ struct TrainingGraph {
 // unsupported for symbolic sizes.
 base::Result<TrainingGraph> training_graph(const Graph& model, const TrainingOptions& options);
 
+// The parts of a step, for programs that compute it piece by piece (parallel/pipeline/).
+//
+// The step before differentiation: the same inputs, and the output "loss" alone. Composites without
+// a gradient of their own are expanded. Errors: as training_graph().
+base::Result<TrainingGraph> loss_graph(const Graph& model, const TrainingOptions& options);
+// The optimizer alone, for some of a step's parameters (positions in step.parameters, ascending).
+// Inputs: their gradients ("NAME.gradient"), the parameters, the state that the optimizer shares,
+// then the state of each parameter. Outputs: what replaces the inputs after the gradients, in their
+// order, "NAME.next". The names of the state inputs are those of the step.
+base::Result<Graph> update_graph(const TrainingGraph& step, std::span<const std::size_t> parameters,
+                                 const TrainingOptions& options);
+
 // Losses and optimizers, by name.
 struct TrainingRow {
   std::string_view name, summary;

@@ -160,4 +160,24 @@ base::Result<Cluster> parse_cluster(std::string_view toml, std::string_view orig
   return machine;
 }
 
+std::string to_toml(const Cluster& cluster) {
+  const auto line = [](std::string_view key, double value) {
+    return std::string(key) + " = " + base::format_real(value) + "\n";
+  };
+  std::string text = "name = " + base::Json(cluster.name).dump() + "\n[device]\n";
+  text += line("flops_per_second", cluster.rates.flops_per_second);
+  text += line("bytes_per_second", cluster.rates.bytes_per_second);
+  text += line("seconds_per_kernel", cluster.rates.seconds_per_kernel);
+  if (cluster.memory_bytes > 0) text += line("memory_bytes", cluster.memory_bytes);
+  for (int axis = 0; axis < cluster.mesh.axis_count(); ++axis) {
+    const Link& link = cluster.links[static_cast<std::size_t>(axis)];
+    text += "[[axis]]\nname = " + base::Json(cluster.mesh.axis(axis).name).dump() +
+            "\nsize = " + std::to_string(cluster.mesh.size(axis)) + "\n";
+    text += line("latency_s", link.latency_s);
+    text += line("bytes_per_second", link.bytes_per_second);
+    text += "steps = " + std::string(link.direct ? "\"direct\"" : "\"ring\"") + "\n";
+  }
+  return text;
+}
+
 }  // namespace egret::parallel

@@ -56,6 +56,8 @@ struct Cluster {
 };
 
 base::Result<Cluster> parse_cluster(std::string_view toml, std::string_view origin);
+// The text of such a file.
+std::string to_toml(const Cluster& cluster);
 
 struct ClusterPreset {
   std::string_view name;

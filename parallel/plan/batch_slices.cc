@@ -14,9 +14,9 @@ constexpr AxisPlacement kCopy{};
 
 bool is_first_axis(AxisPlacement placement) { return placement == AxisPlacement::split(0); }
 
-// The number of samples; 1 where inputs and outputs cannot all be divided by it.
-std::int64_t samples_of(const ir::Graph& whole) {
-  std::int64_t count = 0;
+// COUNT, or the number of samples if that is 0; 1 where inputs and outputs cannot all be divided by
+// it.
+std::int64_t slices_of(const ir::Graph& whole, std::int64_t count) {
   const auto is_cut = [&](const ir::TensorType& type) {
     if (!type.is_concrete() || type.rank() == 0) return false;
     const std::int64_t rows = type.dims[0].constant();
@@ -99,8 +99,14 @@ class Slicer {
 
 // Slices of one sample each: the count of samples takes the place of the number of devices.
 std::optional<BatchSlices> batch_slices(const ir::Graph& whole) {
-  const std::int64_t count = samples_of(whole);
+  const std::int64_t count = slices_of(whole, 0);
   if (count == 1) return std::nullopt;
+  return Slicer(whole, count).slices();
+}
+
+std::optional<BatchSlices> batch_slices(const ir::Graph& whole, std::int64_t count) {
+  if (count == 1) return BatchSlices{whole, 1};
+  if (slices_of(whole, count) != count) return std::nullopt;
   return Slicer(whole, count).slices();
 }
 

@@ -24,5 +24,8 @@ struct BatchSlices {
 //
 //   whole(x)[i-th slice of rows]  =  slice(x[i-th slice of rows])
 std::optional<BatchSlices> batch_slices(const ir::Graph& whole);
+// The same with COUNT slices of several samples each: the first axis of each input and output has a
+// multiple of COUNT rows. COUNT 1 gives the program itself.
+std::optional<BatchSlices> batch_slices(const ir::Graph& whole, std::int64_t count);
 
 }  // namespace egret::parallel

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "parallel/simulator/pipeline_schedule.h"
+#include "parallel/pipeline/pipeline_schedule.h"
 #include "parallel/simulator/step_program.h"
 #include "parallel/transformer/stage_costs.h"
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "parallel/simulator/pipeline_schedule.h"
+#include "parallel/pipeline/pipeline_schedule.h"
 #include "parallel/simulator/step_options.h"
 #include "parallel/simulator/task_graph.h"
 #include "parallel/system/system.h"

@@ -9,12 +9,12 @@
 
 #include "base/options/option_table.h"
 #include "base/status.h"
+#include "parallel/pipeline/pipeline_schedule.h"
 #include "parallel/system/accelerator.h"
 
 namespace egret::parallel {
 
 enum class Recompute : unsigned char { kNone, kSelective, kFull };
-enum class PipelineKind : unsigned char { k1F1B, kGpipe, kZbH1, kDualPipe };
 
 // Layers of a chunk of the pipeline, by their recomputation.
 struct ChunkLayers {

@@ -211,7 +211,7 @@ MpiWorld::MpiWorld(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
 base::Result<std::unique_ptr<MpiWorld>> MpiWorld::join(double time_limit_s, OnHang on_hang) {
   const Watchdog watchdog(time_limit_s, on_hang, "the ranks did not all start");
   int provided = 0;
-  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
     return base::unavailable("MPI failed to start");
   auto impl = std::make_unique<Impl>();
   impl->time_limit_s = time_limit_s;

@@ -46,6 +46,7 @@ class Rows {
 
   Bytes read(const Tensor& tensor, std::int64_t first, std::int64_t count) const {
     Bytes bytes;
+    bytes.reserve(static_cast<std::size_t>(outer_ * count * row_));
     for (std::int64_t i = 0; i < outer_; ++i) {
       const auto piece =
           tensor.data().subspan(at(i, first), static_cast<std::size_t>(count * row_));
@@ -89,7 +90,7 @@ class RankCollective {
   // Each case takes at most two rounds in which the ranks of the group send each other bytes.
   Result<Tensor> run(const Tensor& local) const {
     const auto [axis, from, to] = collective_;
-    if (from.is_copy()) return block_of(local, on_line(to), line_, here_);
+    if (from.is_copy()) return own_block(local);
     if (from.is_partial()) return to.is_copy() ? reduce_all(local) : reduce_blocks(local);
     // The remaining cases move blocks: an all-gather if the target is a copy, otherwise an
     // all-to-all that changes the cut dimension.
@@ -98,12 +99,12 @@ class RankCollective {
     scale(whole, from.dim, line_.size(0), 1);
     if (to.is_copy()) {
       const std::vector<Bytes> outgoing(group_.size(), bytes_of(local));
-      EGRET_ASSIGN_OR_RETURN(const auto incoming, exchanged(outgoing, local.type()));
-      return whole_of(incoming, whole, on_line(from), line_);
+      EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> incoming, exchange_(group_, outgoing));
+      return joined(incoming, whole);
     }
-    EGRET_ASSIGN_OR_RETURN(const auto incoming, exchanged_blocks(local));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> incoming, exchange_(group_, blocks_of(local)));
     scale(whole, to.dim, 1, line_.size(0));
-    return whole_of(incoming, whole, on_line(from), line_);
+    return joined(incoming, whole);
   }
 
  private:
@@ -124,14 +125,44 @@ class RankCollective {
     return tensors_of(incoming, type);
   }
 
-  // Sends each device its block under `to`.
-  Result<std::vector<Tensor>> exchanged_blocks(const Tensor& local) const {
-    std::vector<Bytes> outgoing;
+  Result<Tensor> own_block(const Tensor& local) const {
+    const parallel::AxisPlacement& to = collective_.to;
+    if (!to.is_split() || to.has_halo()) return block_of(local, on_line(to), line_, here_);
+    ir::TensorType type = local.type();
+    scale(type, to.dim, 1, line_.size(0));
+    const Rows rows(local.type(), to.dim);
+    const std::int64_t count = rows.count() / line_.size(0);
+    EGRET_ASSIGN_OR_RETURN(std::vector<Tensor> block,
+                           tensors_of({rows.read(local, here_ * count, count)}, type));
+    return std::move(block.front());
+  }
+
+  // The block of each device under `to`.
+  std::vector<Bytes> blocks_of(const Tensor& local) const {
+    const Rows rows(local.type(), collective_.to.dim);
+    const std::int64_t count = rows.count() / line_.size(0);
+    std::vector<Bytes> blocks;
     for (std::int64_t i = 0; i < line_.size(0); ++i)
-      outgoing.push_back(bytes_of(block_of(local, on_line(collective_.to), line_, i)));
+      blocks.push_back(rows.read(local, i * count, count));
+    return blocks;
+  }
+
+  // The tensor of TYPE whose blocks under `from` these are.
+  Result<Tensor> joined(const std::vector<Bytes>& blocks, const ir::TensorType& type) const {
+    Tensor result = Tensor::unfilled(type);
+    const Rows rows(type, collective_.from.dim);
+    const std::int64_t count = rows.count() / line_.size(0);
+    for (std::int64_t i = 0; i < line_.size(0); ++i) {
+      EGRET_RETURN_IF_ERROR(
+          rows.write(blocks[static_cast<std::size_t>(i)], result, i * count, count));
+    }
+    return result;
+  }
+
+  Result<std::vector<Tensor>> exchanged_blocks(const Tensor& local) const {
     ir::TensorType type = local.type();
     scale(type, collective_.to.dim, 1, line_.size(0));
-    return exchanged(outgoing, type);
+    return exchanged(blocks_of(local), type);
   }
 
   // Sends the first and last rows of the block to the neighbours.
@@ -162,7 +193,19 @@ class RankCollective {
     return result;
   }
 
+  // In the order of ranks. The sum of two f32 has the same bits in f64, rounded.
   Result<Tensor> reduced(const std::vector<Tensor>& parts) const {
+    if (parts.front().dtype() == ir::DType::kF32) {
+      Tensor result = parts.front();
+      const auto to = result.mutable_as<float>();
+      const bool largest = collective_.from.kind == parallel::AxisPlacement::Kind::kMax;
+      for (std::size_t k = 1; k < parts.size(); ++k) {
+        const auto from = parts[k].as<float>();
+        for (std::size_t i = 0; i < to.size(); ++i)
+          to[i] = largest ? std::max(to[i], from[i]) : to[i] + from[i];
+      }
+      return result;
+    }
     return whole_of(parts, parts.front().type(), on_line(collective_.from), line_);
   }
 

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "runtime/mpi/mpi_messages.h"
+
 namespace egret::runtime {
 
 base::Result<Ranks> Ranks::join(Options options) {
@@ -21,6 +23,10 @@ Exchange Ranks::exchange() const {
                                 std::span<const std::vector<std::byte>> outgoing) {
     return world->exchange(group, outgoing);
   };
+}
+
+base::Result<std::unique_ptr<Messages>> Ranks::messages(bool overlap) const {
+  return make_mpi_messages({.limit_s = limit_exchange_s_, .overlap = overlap});
 }
 
 void Ranks::abort() {

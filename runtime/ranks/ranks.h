@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/status.h"
+#include "runtime/mpi/messages.h"
 #include "runtime/mpi/world.h"
 #include "runtime/ranks/rank_program.h"
 
@@ -16,7 +17,7 @@ class Ranks {
   struct Options {
     double limit_exchange_s = 60;  // the longest wait for other ranks before the run fails
     // Ends this process when MPI does not return from joining or leaving in time; see MpiWorld.
-    MpiWorld::OnHang on_hang;
+    MpiWorld::OnHang on_hang{};
   };
   // Errors: those of MpiWorld::join(); usage_error under mpirun without on_hang.
   static base::Result<Ranks> join(Options options);
@@ -27,6 +28,10 @@ class Ranks {
   double limit_exchange_s() const { return limit_exchange_s_; }
   // Valid as long as the object, which may be moved.
   Exchange exchange() const;
+
+  // Messages to and from the other ranks, under mpirun. All ranks call it; no exchange may run
+  // while the object lives. Errors: those of make_mpi_messages().
+  base::Result<std::unique_ptr<Messages>> messages(bool overlap) const;
 
   // Waits for the other ranks, then leaves them. Further work is this rank's own.
   void leave() { world_.reset(); }

@@ -85,6 +85,25 @@ TEST(BatchSlices, SamplesAlongAnotherAxisInBetween) {
   expect_equal_slices(m.finish(m("transpose", {product}, {{"perm", ir::Integers{1, 0}}})), 4);
 }
 
+TEST(BatchSlices, SlicesOfSeveralSamples) {
+  const ir::Graph whole = mlp(12, 6, 10);
+  const auto slices = batch_slices(whole, 4);
+  ASSERT_TRUE(slices.has_value());
+  EXPECT_EQ(slices->count, 4);
+  base::Random random(3);
+  const ir::Tensor x = ir::Tensor::random(whole.node(whole.inputs()[0]).type, random);
+  const std::vector<ir::Tensor> expected = ir::interpret(whole, std::vector{x}).value();
+  for (std::int64_t s = 0; s < 4; ++s) {
+    const auto part = ir::interpret(slices->slice, std::vector{rows_of(x, 3 * s, 3)}).value();
+    ASSERT_EQ(part[0].shape(), (ir::Shape{3, 6}));
+    const ir::Tensor rows = rows_of(expected[0], 3 * s, 3);
+    for (std::int64_t i = 0; i < rows.elements(); ++i)
+      EXPECT_NEAR(part[0].f64_at(i), rows.f64_at(i), 1e-5);
+  }
+  EXPECT_FALSE(batch_slices(whole, 5).has_value());
+  EXPECT_EQ(batch_slices(whole, 1)->slice.size(), whole.size());
+}
+
 TEST(BatchSlices, NoneOfOneSample) {
   Model m;
   EXPECT_FALSE(batch_slices(m.finish(m("relu", {m.input("x", {1, 4})}))).has_value());

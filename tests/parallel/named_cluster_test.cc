@@ -54,5 +54,21 @@ TEST(NamedCluster, FilesOfBothFormsAreRead) {
   std::filesystem::remove(path);
 }
 
+TEST(NamedCluster, IsWrittenAndReadAgain) {
+  Cluster cluster = cluster_called("local", "a=2,b=3").value();
+  cluster.name = "with \"quotes\"";
+  cluster.memory_bytes = 1e9;
+  cluster.links[0] = {1.25e-5, 3.5e8, true};
+  cluster.links[1] = {0, 1e10, false};
+  const Cluster again = parse_cluster(to_toml(cluster), "text").value();
+  EXPECT_EQ(to_toml(again), to_toml(cluster));
+  EXPECT_EQ(again.name, cluster.name);
+  EXPECT_EQ(again.mesh, cluster.mesh);
+  EXPECT_EQ(again.links[0].latency_s, 1.25e-5);
+  EXPECT_EQ(again.links[1].bytes_per_second, 1e10);
+  EXPECT_TRUE(again.links[0].direct && !again.links[1].direct);
+  EXPECT_EQ(again.memory_bytes, 1e9);
+}
+
 }  // namespace
 }  // namespace egret::parallel

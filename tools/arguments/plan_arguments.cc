@@ -42,8 +42,7 @@ const base::OptionTable<PlanRunOptions>& PlanRunOptions::table() {
   using P = PlanRunOptions;
   static const base::OptionTable<P> rows{
       "plan-run",
-      {{"limit-exchange", &P::limit_exchange,
-        "Plans: time that a rank waits for other ranks before it ends the run", base::seconds()},
+      {{"limit-exchange", &P::limit_exchange, kLimitExchangeHelp, base::seconds()},
        {"exchange", &P::exchange,
         "Plans on GPUs: library that exchanges values between ranks; auto takes nccl if each rank "
         "has its own GPU, otherwise mpi",

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// `egret costs profile MODEL`: fills the database of measured costs beforehand.
+// `egret costs profile MODEL`: fills the database of measured costs beforehand. With --collectives:
+// the links between ranks.
 #include "base/formats/units.h"
 #include "driver/prices/cost_choice.h"
 #include "driver/select/operator_costs.h"
+#include "tools/arguments/collective_profile.h"
 #include "tools/arguments/model_file.h"
 #include "tools/console/rates_report.h"
 #include "tools/frame/verb.h"
@@ -52,12 +54,17 @@ std::string to_text(const driver::ProfileReport& r) {
 class Profile final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
+    arguments.optional("MODEL", path_, "An ONNX file, or - for standard input");
     arguments.options(model_);
     arguments.options(options_);
+    arguments.options(collectives_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    if (path_.empty() != collectives_.collectives)
+      return base::usage_error("name a model, or give --collectives");
+    if (collectives_.collectives)
+      return profile_collectives(collectives_, options_.cost_db, console);
     options_.threads = console.options().threads;
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
@@ -74,6 +81,7 @@ class Profile final : public Command {
   std::string path_;
   ModelOptions model_;
   driver::ProfileOptions options_;
+  CollectiveOptions collectives_;
 };
 
 }  // namespace
@@ -85,7 +93,13 @@ Verb costs_profile_verb() {
       "that the database lacks. Each measurement is stored at once: a run that --profile-time or a "
       "signal ends can be continued by the same command. Measurements that vary by more than 10 % "
       "are repeated while time remains, and the more stable one is kept. If the database has no "
-      "rates of this machine, they are measured first (`egret costs calibrate`).",
+      "rates of this machine, they are measured first (`egret costs calibrate`).\n\nWith "
+      "--collectives, the ranks of mpirun measure all_reduce, all_gather, reduce_scatter, "
+      "all_to_all and messages between neighbours, for tensors of 1 KiB to 64 MiB: mpirun -n 4 "
+      "egret costs profile --collectives. For the ranks of a host, and for equal ranks of all "
+      "hosts, the latency and bandwidth are fitted that a machine file has. The database keeps "
+      "them: `egret plan --machine measured` and `egret simulate PLAN` read them. --output also "
+      "writes a machine file.",
       make_command<Profile>};
 }
 

@@ -8,8 +8,8 @@
 #include "ir/autodiff/training_arguments.h"
 #include "parallel/cluster_plan/cluster_plan_file.h"
 #include "parallel/cluster_plan/cluster_planner.h"
-#include "parallel/machine/named_cluster.h"
 #include "parallel/plan/plan_file.h"
+#include "tools/arguments/measured_machine.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
 #include "tools/arguments/plan_arguments.h"
@@ -34,7 +34,9 @@ struct PlanArguments {
           'o'},
          {"mesh", &P::mesh, "Mesh of devices as NAME=SIZE,... (default: the mesh of the machine)"},
          {"machine", &P::machine,
-          "Machine: a TOML file, or a preset such as local, dgx-h100, gh200 or tpu-v4",
+          "Machine: a TOML file, a preset such as local, dgx-h100, gh200 or tpu-v4, or measured "
+          "for "
+          "what `egret costs profile --collectives` found here",
           base::path()},
          {"train", &P::train,
           "Plan one training step of the model, as `egret grad` builds it; implies "
@@ -95,7 +97,7 @@ class PlanVerb final : public Command {
                                                  {"the file of the machine", arguments_.machine},
                                                  {"the plan", arguments_.output}}));
     EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine,
-                           parallel::cluster_called(arguments_.machine, arguments_.mesh));
+                           cluster_argument(arguments_.machine, arguments_.mesh));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
     parallel::PlanOrigin origin{.model = model_path_in_plan(path_, arguments_.output),

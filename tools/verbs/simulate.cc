@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
-#include "parallel/machine/named_cluster.h"
 #include "parallel/plan/plan_file.h"
 #include "parallel/simulator/chrome_trace.h"
 #include "parallel/simulator/plan_simulation.h"
 #include "parallel/simulator/step_json.h"
 #include "runtime/loaded_plan.h"
+#include "tools/arguments/measured_machine.h"
 #include "tools/arguments/output_file.h"
 #include "tools/arguments/plan_arguments.h"
 #include "tools/frame/verb.h"
@@ -142,7 +142,7 @@ class SimulateVerb final : public Command {
     EGRET_ASSIGN_OR_RETURN(const runtime::LoadedPlan loaded, runtime::load_plan(plan_));
     const std::string name = cluster_.machine.empty() ? origin->machine : cluster_.machine;
     EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine,
-                           parallel::cluster_called(name, to_string(loaded.placed.mesh)));
+                           cluster_argument(name, to_string(loaded.placed.mesh)));
     const auto simulated = parallel::simulate_plan(loaded.placed, machine);
     if (!simulated.ok()) return simulated.status().at(plan_);
     if (!arguments_.trace.empty()) {

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "base/stop.h"
+#include "base/system/thread_pool.h"
 #include "base/timer.h"
 #include "driver/models/training_inputs.h"
 #include "ir/autodiff/training_arguments.h"
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
+#include "tools/arguments/pipeline_arguments.h"
 #include "tools/arguments/plan_arguments.h"
 #include "tools/frame/verb.h"
 
@@ -36,6 +39,9 @@ struct TrainStepOptions {
 
 // What came of some steps.
 struct Curve {
+  // On a pipeline: what it was, and the simulated step.
+  std::string pipeline;
+  parallel::PipelinePrediction predicted;
   std::vector<double> losses;
   std::vector<double> seconds;
   std::vector<ir::Tensor> left;  // parameters and state after the last step
@@ -101,14 +107,18 @@ class TrainStep final : public Command {
     arguments.options(backend_);
     arguments.options(inputs_);
     arguments.options(plan_);
+    arguments.options(pipeline_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    if (is_plan_file(path_) && pipeline_.are_given())
+      return base::usage_error("--pipeline-stages takes a model, not a plan");
     if (is_plan_file(path_)) return run_plan(console);
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
     EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step,
                            ir::training_step(model.graph, training_, path_));
+    if (pipeline_.are_given()) return run_pipeline(model.graph, step, console);
     EGRET_ASSIGN_OR_RETURN(OneProcess process, one_process(step, console));
     EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return process.step(); }, console));
     report_fallbacks(process.plan(), console);
@@ -136,16 +146,53 @@ class TrainStep final : public Command {
     plan->release();
     ranks.leave();
     if (!plan->reports()) return ExitCode::kOk;
+    return report_ranks(*curve, *plan->training(), console);
+  }
+
+  base::Result<ExitCode> run_pipeline(const ir::Graph& model, const ir::TrainingGraph& step,
+                                      Console& console) {
+    EGRET_ASSIGN_OR_RETURN(runtime::Ranks ranks, join_ranks(backend_, plan_, console));
+    bool reports = false;
+    auto curve = curve_of_pipeline(model, step, ranks, reports, console);
+    if (!curve.ok()) return rank_failed(ranks, curve.status(), console);
+    ranks.leave();
+    if (!reports) return ExitCode::kOk;
+    return report_ranks(*curve, step, console);
+  }
+
+  // Messages end with the run, before the ranks part.
+  base::Result<Curve> curve_of_pipeline(const ir::Graph& model, const ir::TrainingGraph& step,
+                                        const runtime::Ranks& ranks, bool& reports,
+                                        Console& console) const {
+    constexpr int kRepetitions = 5;
+    EGRET_ASSIGN_OR_RETURN(const auto run,
+                           start_pipeline(model, training_, pipeline_, ranks, backend_));
+    reports = run->reports();
+    EGRET_ASSIGN_OR_RETURN(const auto inputs, driver::first_inputs(step, inputs_, backend_.seed));
+    EGRET_RETURN_IF_ERROR(run->begin(inputs));
+    EGRET_ASSIGN_OR_RETURN(
+        const auto predicted,
+        run->predict(kRepetitions, static_cast<double>(base::default_threads())));
+    EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return run->step(); }, console));
+    EGRET_ASSIGN_OR_RETURN(curve.left, run->end());
+    curve.predicted = predicted;
+    curve.pipeline = description_of(run->layout());
+    return curve;
+  }
+
+  // Of several ranks, at the reporting one; with --check compares with one process.
+  base::Result<ExitCode> report_ranks(const Curve& curve, const ir::TrainingGraph& step,
+                                      Console& console) {
     if (!options_.check) {
-      report(console, *curve, nullptr);
-      return curve->stopped ? ExitCode::kLimit : ExitCode::kOk;
+      report(console, curve, nullptr);
+      return curve.stopped ? ExitCode::kLimit : ExitCode::kOk;
     }
-    EGRET_ASSIGN_OR_RETURN(OneProcess process, one_process(*plan->training(), console));
-    options_.steps = static_cast<std::int64_t>(curve->losses.size());
+    EGRET_ASSIGN_OR_RETURN(OneProcess process, one_process(step, console));
+    options_.steps = static_cast<std::int64_t>(curve.losses.size());
     EGRET_ASSIGN_OR_RETURN(Curve expected, curve_of([&] { return process.step(); }, console));
     expected.left = process.left();
-    report(console, *curve, &expected);
-    return difference(expected, *curve).is_small() ? ExitCode::kOk : ExitCode::kMismatch;
+    report(console, curve, &expected);
+    return difference(expected, curve).is_small() ? ExitCode::kOk : ExitCode::kMismatch;
   }
 
   base::Result<Curve> curve_of_plan(runtime::PlanRun& plan, Console& console) const {
@@ -210,6 +257,7 @@ class TrainStep final : public Command {
     json.set("step_seconds", std::move(steps));
     json.set("left", base::content_hash(hashes).to_hex());
     std::string text = table.render();
+    if (!curve.pipeline.empty()) report_pipeline(curve, json, text);
     if (expected != nullptr) {
       const Difference error = difference(*expected, curve);
       json.set("loss_error", error.loss).set("left_error", error.left);
@@ -220,6 +268,20 @@ class TrainStep final : public Command {
     console.result(json, text);
   }
 
+  // The first step is left out of the median: it touches memory for the first time.
+  static void report_pipeline(const Curve& curve, base::Json& json, std::string& text) {
+    std::vector<double> later = curve.seconds;
+    if (later.size() > 1) later.erase(later.begin());
+    std::ranges::sort(later);
+    const double median = later[later.size() / 2];
+    const parallel::PipelinePrediction& predicted = curve.predicted;
+    json.set("pipeline", curve.pipeline).set("median_s", median);
+    json.set("predicted_s", predicted.seconds).set("predicted_idle", predicted.idle());
+    text += "\n" + curve.pipeline + ": median step " + base::format_seconds(median) +
+            ", predicted " + base::format_seconds(predicted.seconds) + " (busiest rank idle " +
+            base::format_percent(predicted.idle()) + ")\n";
+  }
+
   std::string path_;
   TrainStepOptions options_;
   ir::TrainingArguments training_;
@@ -227,20 +289,26 @@ class TrainStep final : public Command {
   BackendOptions backend_;
   InputOptions inputs_;
   PlanRunOptions plan_;
+  PipelineArguments pipeline_;
 };
 
 }  // namespace
 
 Verb train_step_verb() {
-  return {"train-step", "Train a model for some steps",
-          "Builds the graph of one training step as `egret grad` does, and runs it repeatedly on "
-          "one batch. Each step starts from the parameters and the optimizer state of the previous "
-          "step. Prints the loss before each step. The batch is random unless --input gives it. "
-          "The input 'labels' holds the labels.\n\nA plan of `egret plan --train` runs on as many "
-          "ranks as its mesh has devices: mpirun -n 4 egret train-step plan.json. The plan then "
-          "sets the options of the step. --check compares losses, parameters and optimizer state "
-          "with a run in one process; the relative error may be 1e-5.",
-          make_command<TrainStep>};
+  return {
+      "train-step", "Train a model for some steps",
+      "Builds the graph of one training step as `egret grad` does, and runs it repeatedly on "
+      "one batch. Each step starts from the parameters and the optimizer state of the previous "
+      "step. Prints the loss before each step. The batch is random unless --input gives it. "
+      "The input 'labels' holds the labels.\n\nA plan of `egret plan --train` runs on as many "
+      "ranks as its mesh has devices: mpirun -n 4 egret train-step plan.json. The plan then "
+      "sets the options of the step.\n\n--pipeline-stages trains a model on a pipeline of ranks: "
+      "mpirun -n 4 egret train-step model.onnx --pipeline-stages 4 --micro-batches 8. The "
+      "result has the time that the simulator predicts for a step, from measured passes and "
+      "messages. Without mpirun, the ranks are threads.\n\n--check compares losses, parameters and "
+      "optimizer state "
+      "with a run in one process; the relative error may be 1e-5.",
+      make_command<TrainStep>};
 }
 
 }  // namespace egret::tools

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "base/status.h"
-#include "parallel/transformer/training_setup.h"
 
 namespace egret::parallel {
+
+enum class PipelineKind : unsigned char { k1F1B, kGpipe, kZbH1, kDualPipe };
 
 enum class PassKind : unsigned char {
   kForward,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/simulator/pipeline_schedule.h"
+#include "parallel/pipeline/pipeline_schedule.h"
 
 #include <algorithm>
 #include <deque>

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipelines and replicas that train on several hosts, beside the simulator's prediction.
+
+The hosts are network namespaces with links of a known rate and delay (scripts/virtual_hosts.sh). Each plan trains for
+some steps; the program times its passes and messages first and predicts the step from them. Errors, the order of
+plans, and the cost of the plan that the predictions choose are what counts.
+"""
+import contextlib
+import fcntl
+import json
+import pathlib
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from lib import egret, results, settings, small_models
+
+HERE = pathlib.Path(__file__).resolve().parent
+SCRIPT = egret.ROOT / "scripts" / "virtual_hosts.sh"
+LOCK = pathlib.Path(tempfile.gettempdir()) / "egret-virtual-hosts.lock"
+MISSING = 7
+KEY = ["model", "plan", "hosts", "rate", "delay"]
+COLUMNS = [*KEY, "predicted_s", "measured_s", "loss_error", "left_error"]
+
+
+class NoHosts(Exception):
+    pass
+
+
+def script(*words, **more):
+    done = subprocess.run([SCRIPT, *map(str, words)], capture_output=True, text=True, check=False, **more)
+    if done.returncode == MISSING:
+        raise NoHosts(done.stderr.strip())
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, words))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def hosts(count, rate, delay):
+    """Taken down whatever happens in between."""
+    try:
+        script("up", count, rate, *([delay] if delay else []))
+        yield
+    finally:
+        script("down")
+
+
+def solve(table, folder, config, key):
+    """On hosts that are up."""
+    form = config["model"][key["model"]]
+    said = script("run", key["hosts"], egret.PROGRAM, "train-step", folder / f"{key['model']}.onnx", "--loss", "mse",
+                  "--optimizer", form["optimizer"], "--lr", "0.001", "--steps", config["steps"],
+                  *config["plan"][key["plan"]]["options"], "--check", "--json", "--progress=never", timeout=300)
+    run = json.loads(said[said.index("{"):])
+    table.add(**key, predicted_s=run["predicted_s"], measured_s=run["median_s"], loss_error=run["loss_error"],
+              left_error=run["left_error"])
+
+
+def cases(config, form):
+    return [[{"model": model, "plan": plan, "hosts": config["plan"][plan]["hosts"], "rate": rate, "delay": delay}
+             for model in form["models"] for plan in form["plans"] if config["plan"][plan]["hosts"] == count]
+            for count in sorted({config["plan"][plan]["hosts"] for plan in form["plans"]})
+            for rate in form["rates"] for delay in form["delays"]]
+
+
+def solve_all(table, config, form):
+    """Whether all is solved: time may end before."""
+    cases_left = settings.WithinTime(cases(config, form))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for model in form["models"]:
+            small_models.WRITE[model](folder, **config["model"][model]["sizes"])
+        for keys in cases_left:
+            left = [key for key in keys if not table.has(**key)]
+            if left:
+                with hosts(left[0]["hosts"], left[0]["rate"], left[0]["delay"]):
+                    for key in left:
+                        solve(table, folder, config, key)
+    return not cases_left.left
+
+
+def measure(rows):
+    """Errors of predictions; pairs of plans of one model and link that differ by a tenth, in the right order; the
+    loss of time where the plan is taken that the predictions prefer."""
+    rows = [dict(row, predicted=float(row["predicted_s"]), measured=float(row["measured_s"])) for row in rows]
+    errors = [abs(row["predicted"] - row["measured"]) / row["measured"] for row in rows]
+    groups = {}
+    for row in rows:
+        groups.setdefault((row["model"], row["hosts"], row["rate"], row["delay"]), []).append(row)
+    pairs = [(a, b) for group in groups.values() for a in group for b in group if a["measured"] > 1.1 * b["measured"]]
+    regrets = [min(group, key=lambda row: row["predicted"])["measured"] / min(row["measured"] for row in group) - 1
+               for group in groups.values() if len(group) > 1]
+    return {"compared": len(rows), "mean_error": statistics.mean(errors), "median_error": statistics.median(errors),
+            "median_over_predicted": statistics.median(row["measured"] / row["predicted"] for row in rows),
+            "pairs_in_order": sum(a["predicted"] > b["predicted"] for a, b in pairs) / len(pairs) if pairs else 1,
+            "mean_regret": statistics.mean(regrets) if regrets else 0,
+            **{name: max(float(row[name]) for row in rows) for name in ("loss_error", "left_error")}}
+
+
+def main():
+    mode, config = settings.read(__doc__, HERE)
+    if shutil.which("mpirun") is None or shutil.which("ip") is None:
+        print("skipped: needs mpirun and iproute2")
+        return 0
+    # So that hosts are taken down then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
+    table = results.Table("executed-pipelines", mode, COLUMNS, KEY, {"egret": egret.version(), "steps": config["steps"]})
+    with open(LOCK, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # there is one set of hosts on a machine
+        try:
+            if not solve_all(table, config, config[mode]):
+                return 0
+        except NoHosts as reason:
+            print("skipped:", reason)
+            return 0
+    table.finish()
+    table.print()
+    measured = measure(table.rows)
+    print(", ".join(f"{name} {value:.3g}" for name, value in measured.items()))
+    return results.judge(HERE / "expected.json", mode, measured)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

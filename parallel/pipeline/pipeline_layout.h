@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A training step on ranks: what is cut, who computes it, and whose gradients are summed. The
+// executor (runtime/pipeline/) and the simulator read the same description.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "parallel/pipeline/pipeline_schedule.h"
+#include "parallel/pipeline/staged_step.h"
+
+namespace egret::parallel {
+
+// Parameters whose gradients the same ranks sum: replicas of a stage, both directions of DualPipe,
+// or stages that share a weight.
+struct GradientExchange {
+  std::vector<std::int64_t> ranks;   // at least two, ascending
+  std::vector<std::int64_t> stages;  // that compute these gradients
+  std::vector<std::size_t> parameters;
+  double bytes = 0;  // of one copy of the gradients
+};
+
+// Rank r of replica d is rank d * schedule.ranks + r of all.
+struct PipelineLayout {
+  PipelineSchedule schedule;
+  std::int64_t replicas = 1;
+  StagedStep step;
+  std::vector<GradientExchange> exchanges;
+
+  std::int64_t ranks() const { return schedule.ranks * replicas; }
+  // The rank of all that computes a stage for a micro-batch of a replica.
+  std::int64_t rank_of(std::int64_t replica, std::int64_t stage, std::int64_t micro_batch) const {
+    return replica * schedule.ranks + schedule.rank_of(stage, micro_batch);
+  }
+  // Stages for which a pipeline rank has passes, ascending.
+  std::vector<std::int64_t> stages_of(std::int64_t rank) const;
+  // The ranks of all that compute the last stage, ascending.
+  std::vector<std::int64_t> loss_ranks() const;
+};
+
+struct PipelineShape {
+  PipelineKind kind = PipelineKind::k1F1B;
+  std::int64_t stages = 1;  // of the whole pipeline
+  std::int64_t stages_per_rank = 1;
+  std::int64_t micro_batches = 1;  // of each replica
+  std::int64_t replicas = 1;
+};
+
+// MODEL computes the whole batch, which replicas and micro-batches share equally. Only the output
+// that the loss reads counts. Errors: those of staged_step() and pipeline_schedule(); usage, for
+// stages that the ranks cannot share equally; unsupported, where an operator mixes the samples of
+// the batch.
+base::Result<PipelineLayout> pipeline_layout(const ir::Graph& model,
+                                             const ir::TrainingOptions& training,
+                                             const PipelineShape& shape, const cost::Rates& rates);
+
+}  // namespace egret::parallel

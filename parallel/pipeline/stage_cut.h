@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the operators of a graph are cut into stages.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "cost/model.h"
+#include "ir/graph/graph.h"
+
+namespace egret::parallel {
+
+// Operators that the outputs need, in topological order, and the values between them.
+struct OperatorLine {
+  explicit OperatorLine(const ir::Graph& graph);
+
+  // Operators before POSITION whose values operators from POSITION on read, ascending.
+  std::vector<ir::NodeId> crossing(std::size_t position) const;
+
+  std::vector<ir::NodeId> operators;
+  std::vector<std::size_t> last_use;  // by operator: the last position that reads it; else its own
+};
+
+// The positions at which stages begin, and the end: stage s has the operators from cuts[s] to
+// cuts[s + 1]. The largest sum of a stage's times and of the time to receive what crosses its front
+// is as small as possible. Errors: usage, for fewer operators than stages; those of prices.
+base::Result<std::vector<std::size_t>> balanced_cuts(const ir::Graph& graph,
+                                                     const OperatorLine& line, std::int64_t stages,
+                                                     const cost::Rates& rates,
+                                                     double link_bytes_per_second);
+
+}  // namespace egret::parallel

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A training step cut into the stages of a pipeline.
+//
+// The operators of the loss, in topological order, are cut into runs of about equal time. A stage
+// receives every value that crosses its front boundary, also those that it only passes on. So
+// values go from a stage to the next one only, and the gradients of several uses add up on the way
+// back. Each stage is differentiated by itself: the gradients of its outgoing values are inputs.
+//
+// The graph of a stage's forward and backward pass is then divided: each pass computes what no
+// earlier pass has computed, and reads what earlier passes kept for it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/status.h"
+#include "cost/model.h"
+#include "ir/autodiff/training_graph.h"
+#include "parallel/pipeline/pipeline_schedule.h"
+
+namespace egret::parallel {
+
+// Node numbers are those of the stage's joint graph, which only exists as its passes.
+struct StagePass {
+  ir::Graph graph;  // without outputs where there is nothing to compute
+  std::vector<std::size_t> inputs;
+  std::vector<std::size_t> outputs;
+};
+
+struct BoundaryValue {
+  std::size_t value = 0;
+  ir::TensorType type;
+  std::optional<std::size_t> gradient;  // none where no parameter before the boundary needs it
+};
+
+struct StageParameter {
+  std::size_t node = 0;
+  std::size_t parameter = 0;  // position in StagedStep::loss.parameters
+  std::size_t gradient = 0;
+};
+
+struct StageData {
+  std::size_t node = 0;
+  std::size_t input = 0;  // of the step: the model's inputs, then the labels
+};
+
+struct Stage {
+  std::vector<BoundaryValue> incoming;  // in the order of `outgoing` of the stage before
+  std::vector<BoundaryValue> outgoing;
+  std::vector<StageData> data;
+  std::vector<StageParameter> parameters;
+  std::optional<std::size_t> loss;  // the last stage
+  // Results that are constants, as the gradient of a value that is not used.
+  std::map<std::size_t, ir::Tensor> constants;
+  std::array<StagePass, 4> passes;  // by PassKind
+
+  const StagePass& pass(PassKind kind) const { return passes[static_cast<std::size_t>(kind)]; }
+  // Bytes that leave with a forward pass, and with the gradients of its inputs.
+  double outgoing_bytes() const;
+  double gradient_bytes() const;
+};
+
+struct StagedStep {
+  ir::TrainingGraph loss;  // of one micro-batch (ir::loss_graph())
+  std::vector<Stage> stages;
+};
+
+struct StagingOptions {
+  std::int64_t stages = 1;
+  double loss_scale = 1;  // gradients are those of the loss times this
+  cost::Rates rates;      // that balance the stages
+  double link_bytes_per_second = 5e9;
+};
+
+// MODEL computes one micro-batch. The heaviest stage, with what it receives, is as light as any cut
+// in topological order allows, by roofline times. O(stages x operators^2). Errors: those of
+// ir::loss_graph(); usage, for more stages than operators.
+base::Result<StagedStep> staged_step(const ir::Graph& model, const ir::TrainingOptions& training,
+                                     const StagingOptions& options);
+
+}  // namespace egret::parallel

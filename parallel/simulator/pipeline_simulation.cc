@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/simulator/pipeline_simulation.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace egret::parallel {
+namespace {
+
+enum Stream : std::uint32_t { kCompute, kSendForward, kSendBackward, kFirstExchange };
+
+class PipelineTasks {
+ public:
+  PipelineTasks(const PipelineLayout& layout, const PipelineCosts& costs)
+      : layout_(layout), costs_(costs) {
+    for (std::int64_t rank = 0; rank < layout.ranks(); ++rank)
+      links_.push_back(graph_.add_link(costs.bytes_per_second));
+    if (costs.cores > 0) cores_ = graph_.add_link(costs.cores);
+    busy_.assign(static_cast<std::size_t>(layout.ranks()), 0);
+    passes_.resize(busy_.size());
+  }
+
+  TaskGraph build() {
+    for (std::int64_t rank = 0; rank < layout_.ranks(); ++rank) add_passes(rank);
+    for (const auto& [task, key] : awaits_) graph_.add_dependency(task, arrivals_.at(key));
+    std::vector<std::vector<TaskId>> summed(busy_.size());
+    for (std::size_t e = 0; e < layout_.exchanges.size(); ++e) add_exchange(e, summed);
+    std::vector<TaskId> updated;
+    for (std::int64_t rank = 0; rank < layout_.ranks(); ++rank) {
+      const double update = costs_.update_s[at(rank % layout_.schedule.ranks)];
+      updated.push_back(compute(rank, update, summed[at(rank)]));
+    }
+    add_loss(updated);
+    return std::move(graph_);
+  }
+
+  double busiest_s() const { return *std::ranges::max_element(busy_); }
+
+ private:
+  // Whether gradients, the boundary after a stage, the replica, the micro-batch.
+  using MessageKey = std::tuple<bool, std::int64_t, std::int64_t, std::int64_t>;
+  struct Message {
+    TaskId sent, arrived;
+  };
+  struct Pass {
+    std::int64_t stage;
+    bool ends_gradients;  // of weights, for one micro-batch
+    TaskId task;
+  };
+
+  static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+  TaskId compute(std::int64_t rank, double seconds, std::vector<TaskId> after) {
+    busy_[at(rank)] += seconds;
+    SimulatedTask task{.device = static_cast<std::uint32_t>(rank), .stream = kCompute};
+    task.after = std::move(after);
+    if (cores_.valid() && seconds > 0) {
+      // A second of work is a byte: a task takes at most one core.
+      task.work = {.seconds = 0, .bytes = seconds, .most_bytes_per_second = 1};
+      task.links = {cores_};
+    } else {
+      task.work = {.seconds = seconds};
+    }
+    return graph_.add(std::move(task));
+  }
+
+  // LANE: the rank on whose stream it goes; FROM: the one whose link it uses. The next message of
+  // the stream does not wait for the latency of this one.
+  Message message(std::int64_t lane, std::uint32_t stream, std::int64_t from, double bytes,
+                  std::vector<TaskId> after) {
+    const auto device = static_cast<std::uint32_t>(lane);
+    SimulatedTask sent{.device = device, .stream = stream, .work = {.bytes = bytes}};
+    if (bytes > 0) sent.links = {links_[at(from)]};
+    sent.after = std::move(after);
+    SimulatedTask arrives{.device = device, .stream = first_delay_ + delays_++};
+    arrives.work = {.seconds = costs_.message_s};
+    const TaskId first = graph_.add(std::move(sent));
+    arrives.after = {first};
+    return {first, graph_.add(std::move(arrives))};
+  }
+
+  void add_passes(std::int64_t rank) {
+    const PipelineSchedule& schedule = layout_.schedule;
+    const std::int64_t replica = rank / schedule.ranks;
+    for (const PipelinePass& pass : schedule.passes[at(rank % schedule.ranks)]) {
+      const bool forward = pass.kind == PassKind::kForward;
+      const std::int64_t from = pass.stage + (forward ? -1 : 1);
+      const std::int64_t to = pass.stage + (forward ? 1 : -1);
+      const bool receives = pass.kind != PassKind::kWeights && from >= 0 && from < schedule.stages;
+      const bool sends = pass.kind != PassKind::kWeights && to >= 0 && to < schedule.stages;
+      const MessageKey in{!forward, std::min(from, pass.stage), replica, pass.micro_batch};
+      const MessageKey out{!forward, std::min(to, pass.stage), replica, pass.micro_batch};
+      // Stages of one rank hand values over.
+      const auto travels = [&](std::int64_t other) {
+        return layout_.rank_of(replica, other, pass.micro_batch) != rank;
+      };
+      std::vector<TaskId> after;
+      if (receives && travels(from) && !costs_.overlap) {
+        const std::int64_t sender = layout_.rank_of(replica, from, pass.micro_batch);
+        const Message moved = message(rank, kCompute, sender, bytes_of(in), {});
+        awaits_.emplace_back(moved.sent, in);
+        after = {moved.arrived};
+      }
+      const double seconds = costs_.stages[at(pass.stage)][static_cast<std::size_t>(pass.kind)];
+      const TaskId task = compute(rank, seconds, std::move(after));
+      if (receives && (!travels(from) || costs_.overlap)) awaits_.emplace_back(task, in);
+      if (sends) {
+        const auto stream = forward ? kSendForward : kSendBackward;
+        arrivals_[out] = travels(to) && costs_.overlap
+                             ? message(rank, stream, rank, bytes_of(out), {task}).arrived
+                             : task;
+      }
+      const bool ends = pass.kind == PassKind::kBackward || pass.kind == PassKind::kWeights;
+      passes_[at(rank)].push_back({pass.stage, ends, task});
+    }
+  }
+
+  double bytes_of(const MessageKey& key) const {
+    const auto& [is_gradient, boundary, replica, micro_batch] = key;
+    return is_gradient ? layout_.step.stages[at(boundary + 1)].gradient_bytes()
+                       : layout_.step.stages[at(boundary)].outgoing_bytes();
+  }
+
+  // Two rounds of messages; each round begins when its rank has the one before from all.
+  void add_exchange(std::size_t e, std::vector<std::vector<TaskId>>& summed) {
+    const GradientExchange& exchange = layout_.exchanges[e];
+    std::vector<TaskId> ready;
+    for (const std::int64_t rank : exchange.ranks) {
+      for (const Pass& pass : passes_[at(rank)]) {
+        const bool counts = pass.ends_gradients &&
+                            (!costs_.overlap || std::ranges::find(exchange.stages, pass.stage) !=
+                                                    exchange.stages.end());
+        if (counts) ready.push_back(pass.task);
+      }
+    }
+    const auto count = static_cast<double>(exchange.ranks.size());
+    const double bytes = (count - 1) / count * exchange.bytes;
+    for (int round = 0; round < 2; ++round) {
+      std::vector<TaskId> sent;
+      for (const std::int64_t rank : exchange.ranks) {
+        const auto stream =
+            costs_.overlap ? kFirstExchange + static_cast<std::uint32_t>(e) : kCompute;
+        sent.push_back(message(rank, stream, rank, bytes, ready).arrived);
+      }
+      ready = std::move(sent);
+    }
+    for (const std::int64_t rank : exchange.ranks)
+      summed[at(rank)].insert(summed[at(rank)].end(), ready.begin(), ready.end());
+  }
+
+  // Ranks with a part of the loss send it to rank 0, which sends the mean to all.
+  void add_loss(const std::vector<TaskId>& updated) {
+    std::vector<TaskId> known = {updated.front()};
+    for (const std::int64_t rank : layout_.loss_ranks()) {
+      if (rank != 0)
+        known.push_back(message(rank, kSendForward, rank, 0, {updated[at(rank)]}).arrived);
+    }
+    // The messages to all ranks travel together.
+    if (layout_.ranks() > 1) message(0, kSendBackward, 0, 0, std::move(known));
+  }
+
+  const PipelineLayout& layout_;
+  const PipelineCosts& costs_;
+  // Streams from here on have one task: a message under way.
+  const std::uint32_t first_delay_ =
+      kFirstExchange + static_cast<std::uint32_t>(layout_.exchanges.size());
+  std::uint32_t delays_ = 0;
+  TaskGraph graph_;
+  std::vector<LinkId> links_;  // by rank
+  LinkId cores_;
+  std::vector<double> busy_;               // by rank
+  std::vector<std::vector<Pass>> passes_;  // by rank
+  std::map<MessageKey, TaskId> arrivals_;
+  std::vector<std::pair<TaskId, MessageKey>> awaits_;
+};
+
+}  // namespace
+
+base::Result<PipelinePrediction> simulate_pipeline(const PipelineLayout& layout,
+                                                   const PipelineCosts& costs) {
+  PipelineTasks tasks(layout, costs);
+  EGRET_ASSIGN_OR_RETURN(EventSimulator simulator, EventSimulator::make(tasks.build()));
+  EGRET_RETURN_IF_ERROR(simulator.run());
+  return PipelinePrediction{simulator.timeline().end_s, tasks.busiest_s(),
+                            simulator.graph().size()};
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The step of a pipeline that runtime/pipeline/ executes, from the times of its passes.
+//
+// Each rank is a device: its passes are tasks of one lane, its messages flows over its own link.
+// Ranks that share cores share them evenly at any time, as flows share a link. Without overlap,
+// messages move while their receiver waits for them.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "parallel/pipeline/pipeline_layout.h"
+#include "parallel/simulator/event_simulator.h"
+
+namespace egret::parallel {
+
+struct PipelineCosts {
+  std::vector<std::array<double, 4>> stages;  // seconds, by stage and PassKind
+  std::vector<double> update_s;               // by pipeline rank
+  double message_s = 0;                       // of an empty message
+  double bytes_per_second = 1e9;              // that a rank sends
+  double cores = 0;                           // that all ranks share; 0: each has its own
+  bool overlap = true;
+};
+
+struct PipelinePrediction {
+  double seconds = 0;
+  double busiest_s = 0;  // sum of the passes and the update of the rank with the most
+  std::size_t tasks = 0;
+
+  // The part of the step in which the busiest rank waits.
+  double idle() const { return seconds > 0 ? 1 - busiest_s / seconds : 0; }
+};
+
+// Errors: internal, where passes wait for each other; limit, on base::stop_requested().
+base::Result<PipelinePrediction> simulate_pipeline(const PipelineLayout& layout,
+                                                   const PipelineCosts& costs);
+
+}  // namespace egret::parallel

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank of a pipeline: its passes in the order of the schedule, messages to the neighbouring
+// stages, sums of gradients, and the optimizer. The order of sums does not depend on times, so
+// repeated runs have equal bits.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "backends/backend.h"
+#include "parallel/pipeline/pipeline_layout.h"
+#include "runtime/mpi/messages.h"
+#include "runtime/pipeline/gradient_sums.h"
+
+namespace egret::runtime {
+
+// Median seconds of the passes of a stage, by PassKind; 0 for those without work.
+struct StageSeconds {
+  std::int64_t stage = 0;
+  std::array<double, 4> passes{};
+};
+
+class PipelineRank {
+ public:
+  // LAYOUT and MESSAGES outlive the object. With OVERLAP, gradients are summed as soon as a stage
+  // has all of them; otherwise after the last pass. Errors: those of the backend.
+  static base::Result<std::unique_ptr<PipelineRank>> make(const parallel::PipelineLayout& layout,
+                                                          const ir::TrainingOptions& training,
+                                                          std::int64_t rank, bool overlap,
+                                                          const backends::Backend& backend,
+                                                          const backends::CompileOptions& compile,
+                                                          Messages& messages);
+
+  // The inputs of the whole step: the model's, labels, parameters and state.
+  base::Status begin(std::span<const ir::Tensor> inputs);
+  // The mean loss, on all ranks. All ranks call it.
+  base::Result<double> step();
+  // Parameters and state at rank 0, empty at the others. All ranks call it.
+  base::Result<std::vector<ir::Tensor>> end();
+
+  // Runs each pass REPETITIONS times on zeros.
+  base::Result<std::vector<StageSeconds>> time_passes(int repetitions);
+  base::Result<double> time_update(int repetitions);
+
+ private:
+  using Values = std::map<std::size_t, ir::Tensor>;  // by node of the joint graph
+
+  PipelineRank(const parallel::PipelineLayout& layout, std::int64_t rank, bool overlap,
+               Messages& messages);
+  base::Status compile(const ir::TrainingOptions& training, const backends::Backend& backend,
+                       const backends::CompileOptions& compile);
+
+  base::Status run(const parallel::PipelinePass& pass);
+  base::Status receive(const parallel::PipelinePass& pass, Values& values);
+  base::Status compute(const parallel::PipelinePass& pass, Values& values);
+  base::Status send(const parallel::PipelinePass& pass, const Values& values);
+  void add_gradients(const parallel::PipelinePass& pass, const Values& values);
+  void forget(const parallel::PipelinePass& pass, Values& values);
+  base::Status start_sums(std::int64_t finished_stage);
+  base::Status update();
+  base::Result<double> mean_loss();
+  ir::Tensor value(std::int64_t stage, const Values& values, std::size_t node) const;
+  std::int64_t replica() const { return rank_ / layout_.schedule.ranks; }
+  std::int64_t pipeline_rank() const { return rank_ % layout_.schedule.ranks; }
+  const parallel::Stage& stage(std::int64_t at) const {
+    return layout_.step.stages[static_cast<std::size_t>(at)];
+  }
+  std::int64_t message_tag(bool backward, std::int64_t boundary, std::int64_t micro_batch) const;
+  std::int64_t free_tag(std::int64_t at) const;  // beyond those of boundaries and sums
+
+  const parallel::PipelineLayout& layout_;
+  const std::int64_t rank_;
+  const bool overlap_;
+  Messages& messages_;
+  const std::vector<std::int64_t> stages_;
+  std::map<std::pair<std::int64_t, parallel::PassKind>, std::unique_ptr<backends::ExecutablePlan>>
+      plans_;
+  std::vector<std::size_t> parameters_;  // of this rank, ascending
+  std::vector<std::size_t> state_;       // of them, in the order of the optimizer's inputs
+  std::unique_ptr<backends::ExecutablePlan> optimizer_;
+
+  std::vector<std::vector<ir::Tensor>> data_;  // by micro-batch, then by input of the step
+  std::vector<ir::Tensor> variables_;          // parameters, then state; of this rank only
+  std::map<std::pair<std::int64_t, std::int64_t>, Values> values_;  // by stage, micro-batch
+  std::vector<ir::Tensor> gradients_;                               // by parameter; sums so far
+  std::map<std::int64_t, std::int64_t> gradients_left_;             // passes, by stage
+  double loss_ = 0;                                                 // sum over micro-batches
+  GradientSums sums_;
+};
+
+}  // namespace egret::runtime

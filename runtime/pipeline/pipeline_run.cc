@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/pipeline/pipeline_run.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "backends/named_backend.h"
+#include "runtime/pipeline/link_time.h"
+#include "runtime/pipeline/tensor_bytes.h"
+
+namespace egret::runtime {
+
+using base::Result;
+using base::Status;
+
+Result<std::unique_ptr<PipelineRun>> PipelineRun::start(parallel::PipelineLayout layout,
+                                                        const ir::TrainingOptions& training,
+                                                        const Ranks& ranks,
+                                                        const PipelineRunOptions& options) {
+  EGRET_ASSIGN_OR_RETURN(const backends::Backend* backend,
+                         backends::backend_called(options.backend));
+  EGRET_RETURN_IF_ERROR(backend->takes_precision(options.precision));
+  EGRET_RETURN_IF_ERROR(backend->availability());
+  std::unique_ptr<PipelineRun> run(new PipelineRun(std::move(layout), options.overlap));
+  const std::int64_t count = run->layout_.ranks();
+  if (ranks.is_distributed()) {
+    if (ranks.size() != count) {
+      return base::usage_error("the pipeline is for " + std::to_string(count) +
+                               " ranks, but mpirun started " + std::to_string(ranks.size()));
+    }
+    run->first_rank_ = ranks.rank();
+    EGRET_ASSIGN_OR_RETURN(auto messages, ranks.messages(options.overlap));
+    run->messages_.push_back(std::move(messages));
+  } else {
+    run->local_ = std::make_unique<LocalMessages>(count, ranks.limit_exchange_s());
+    for (std::int64_t rank = 0; rank < count; ++rank)
+      run->messages_.push_back(run->local_->of(rank));
+  }
+  // Ranks share the machine, so each uses one thread.
+  const backends::CompileOptions compile{.threads = 1, .precision = options.precision};
+  for (std::size_t at = 0; at < run->messages_.size(); ++at) {
+    EGRET_ASSIGN_OR_RETURN(
+        auto rank,
+        PipelineRank::make(run->layout_, training, run->first_rank_ + static_cast<std::int64_t>(at),
+                           options.overlap, *backend, compile, *run->messages_[at]));
+    run->ranks_.push_back(std::move(rank));
+  }
+  return run;
+}
+
+Status PipelineRun::on_ranks(const std::function<Status(std::size_t at)>& body) {
+  if (local_ == nullptr) return body(0);
+  std::vector<Status> failures(ranks_.size());
+  std::vector<std::thread> threads;
+  for (std::size_t at = 0; at < ranks_.size(); ++at) {
+    threads.emplace_back([&, at] {
+      failures[at] = body(at);
+      // The others wait for this rank.
+      if (!failures[at].ok())
+        local_->fail({base::StatusCode::kRankFailed, "rank " + std::to_string(at) + " failed"});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  Status first;
+  for (const Status& failure : failures) {
+    const bool is_consequence = failure.code() == base::StatusCode::kRankFailed;
+    if (!failure.ok() && (first.ok() || !is_consequence)) first = failure;
+  }
+  return first;
+}
+
+Status PipelineRun::begin(std::span<const ir::Tensor> inputs) {
+  for (const auto& rank : ranks_) EGRET_RETURN_IF_ERROR(rank->begin(inputs));
+  return base::ok();
+}
+
+Result<double> PipelineRun::step() {
+  std::vector<double> losses(ranks_.size());
+  EGRET_RETURN_IF_ERROR(on_ranks([&](std::size_t at) -> Status {
+    EGRET_ASSIGN_OR_RETURN(losses[at], ranks_[at]->step());
+    return base::ok();
+  }));
+  return losses.front();
+}
+
+Result<std::vector<ir::Tensor>> PipelineRun::end() {
+  std::vector<std::vector<ir::Tensor>> variables(ranks_.size());
+  EGRET_RETURN_IF_ERROR(on_ranks([&](std::size_t at) -> Status {
+    EGRET_ASSIGN_OR_RETURN(variables[at], ranks_[at]->end());
+    return base::ok();
+  }));
+  return std::move(variables.front());
+}
+
+std::int64_t PipelineRun::first_free_tag() const {
+  const parallel::PipelineSchedule& schedule = layout_.schedule;
+  const std::size_t others = layout_.exchanges.size() + layout_.step.loss.initial.size() + 8;
+  return 2 * (schedule.stages * schedule.micro_batches + static_cast<std::int64_t>(others));
+}
+
+// All ranks time at the same time, as they compute at the same time. Rank 0 keeps the longest of
+// each pass.
+Status PipelineRun::gather_costs(std::size_t at, int repetitions, parallel::PipelineCosts& costs) {
+  PipelineRank& rank = *ranks_[at];
+  Messages& messages = *messages_[at];
+  const std::int64_t here = first_rank_ + static_cast<std::int64_t>(at);
+  const std::int64_t tag = first_free_tag();
+  if (layout_.ranks() > 1) {
+    EGRET_ASSIGN_OR_RETURN(const LinkTime link, time_link(messages, here, tag, 4 * repetitions));
+    if (here == 0) {
+      costs.message_s = link.message_s;
+      costs.bytes_per_second = link.bytes_per_second;
+    }
+  }
+  EGRET_ASSIGN_OR_RETURN(const std::vector<StageSeconds> stages, rank.time_passes(repetitions));
+  EGRET_ASSIGN_OR_RETURN(const double update_s, rank.time_update(repetitions));
+  EGRET_RETURN_IF_ERROR(messages.send(0, tag + 1, bytes_of(update_s)));
+  for (const StageSeconds& stage : stages) {
+    for (const double seconds : stage.passes)
+      EGRET_RETURN_IF_ERROR(messages.send(0, tag + 2, bytes_of(seconds)));
+  }
+  if (here != 0) return base::ok();
+  costs.stages.assign(layout_.step.stages.size(), {});
+  costs.update_s.assign(static_cast<std::size_t>(layout_.schedule.ranks), 0);
+  for (std::int64_t from = 0; from < layout_.ranks(); ++from) {
+    const std::int64_t place = from % layout_.schedule.ranks;
+    const auto next = [&](std::int64_t which) -> Result<double> {
+      EGRET_ASSIGN_OR_RETURN(const MessageBytes bytes, messages.receive(from, which));
+      return number_of(bytes);
+    };
+    EGRET_ASSIGN_OR_RETURN(const double update, next(tag + 1));
+    double& longest = costs.update_s[static_cast<std::size_t>(place)];
+    longest = std::max(longest, update);
+    for (const std::int64_t stage : layout_.stages_of(place)) {
+      for (double& seconds : costs.stages[static_cast<std::size_t>(stage)]) {
+        EGRET_ASSIGN_OR_RETURN(const double one, next(tag + 2));
+        seconds = std::max(seconds, one);
+      }
+    }
+  }
+  return base::ok();
+}
+
+Result<parallel::PipelinePrediction> PipelineRun::predict(int repetitions, double cores) {
+  parallel::PipelineCosts costs;
+  EGRET_RETURN_IF_ERROR(
+      on_ranks([&](std::size_t at) { return gather_costs(at, repetitions, costs); }));
+  if (!reports()) return parallel::PipelinePrediction{};
+  costs.overlap = overlap_;
+  if (cores < static_cast<double>(layout_.ranks())) costs.cores = cores;
+  return parallel::simulate_pipeline(layout_, costs);
+}
+
+}  // namespace egret::runtime

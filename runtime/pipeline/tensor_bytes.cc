@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/pipeline/tensor_bytes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace egret::runtime {
+namespace {
+
+base::Status wrong_length() {
+  return base::internal_error("ranks do not agree on the messages of a pipeline");
+}
+
+}  // namespace
+
+MessageBytes bytes_of(const ir::Tensor& tensor) {
+  return {tensor.data().begin(), tensor.data().end()};
+}
+
+MessageBytes bytes_of(double number) {
+  MessageBytes bytes(sizeof number);
+  std::memcpy(bytes.data(), &number, sizeof number);
+  return bytes;
+}
+
+base::Result<double> number_of(const MessageBytes& bytes) {
+  double number = 0;
+  if (bytes.size() != sizeof number) return wrong_length();
+  std::memcpy(&number, bytes.data(), sizeof number);
+  return number;
+}
+
+base::Result<ir::Tensor> tensor_of(const MessageBytes& bytes, const ir::TensorType& type) {
+  ir::Tensor tensor = ir::Tensor::unfilled(type);
+  if (static_cast<std::int64_t>(bytes.size()) != tensor.bytes()) return wrong_length();
+  std::ranges::copy(bytes, tensor.mutable_data().begin());
+  return tensor;
+}
+
+base::Status read_values(const MessageBytes& bytes,
+                         std::span<const parallel::BoundaryValue> boundary, bool gradients,
+                         std::map<std::size_t, ir::Tensor>& values) {
+  std::size_t at = 0;
+  for (const parallel::BoundaryValue& crossing : boundary) {
+    if (gradients && !crossing.gradient) continue;
+    ir::Tensor tensor = ir::Tensor::unfilled(crossing.type);
+    const std::span<std::byte> to = tensor.mutable_data();
+    if (at + to.size() > bytes.size()) return wrong_length();
+    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), to.size(), to.begin());
+    at += to.size();
+    values[gradients ? *crossing.gradient : crossing.value] = std::move(tensor);
+  }
+  return at == bytes.size() ? base::ok() : wrong_length();
+}
+
+base::Result<ir::Tensor> rows_of(const ir::Tensor& whole, const ir::TensorType& part,
+                                 std::int64_t at) {
+  ir::Tensor rows = ir::Tensor::unfilled(part);
+  if (whole.dtype() != part.dtype || (at + 1) * rows.bytes() > whole.bytes())
+    return base::bad_input("an input of a training step is too small for its micro-batches");
+  std::ranges::copy(whole.data().subspan(static_cast<std::size_t>(at * rows.bytes()),
+                                         static_cast<std::size_t>(rows.bytes())),
+                    rows.mutable_data().begin());
+  return rows;
+}
+
+}  // namespace egret::runtime

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/ranks/link_profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+
+#include "base/stop.h"
+#include "base/timer.h"
+
+namespace egret::runtime {
+namespace {
+
+using base::Result;
+using base::Status;
+using parallel::AxisPlacement;
+using Bytes = std::vector<std::byte>;
+
+std::int64_t ranks_of_this_host(std::int64_t all) {
+  const char* text = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  const std::int64_t found = text == nullptr ? 0 : std::atoll(text);
+  return found > 0 ? found : all;
+}
+
+class Profiler {
+ public:
+  Profiler(const Ranks& ranks, const parallel::Mesh& mesh)
+      : rank_(ranks.rank()), mesh_(mesh), exchange_(ranks.exchange()), all_(ranks.size()) {
+    std::iota(all_.begin(), all_.end(), 0);
+  }
+
+  // Samples of all collectives along an axis whose tensor has about so many bytes.
+  Status measure(int axis, double bytes, std::vector<CollectiveSample>& samples) {
+    const std::int64_t p = mesh_.size(axis);
+    const auto unit = static_cast<double>(p * p) * 4;
+    const std::int64_t columns = std::max<std::int64_t>(1, std::llround(bytes / unit));
+    const ir::TensorType whole(ir::DType::kF32, {p, p * columns});
+    const ir::TensorType row(ir::DType::kF32, {1, p * columns});
+    const AxisPlacement sum = AxisPlacement::sum(), copy = AxisPlacement::copy();
+    const AxisPlacement rows = AxisPlacement::split(0), cut = AxisPlacement::split(1);
+    struct Case {
+      parallel::Collective collective;
+      const ir::TensorType& from;
+      double steps;
+    };
+    const Case cases[] = {{{axis, sum, copy}, whole, 2},
+                          {{axis, rows, copy}, row, 1},
+                          {{axis, sum, rows}, whole, 1},
+                          {{axis, rows, cut}, row, 1}};
+    const auto size = static_cast<double>(whole.bytes());
+    for (const Case& each : cases) {
+      const ir::Tensor local = ir::Tensor::filled(each.from, 1);
+      double after = 0;
+      EGRET_ASSIGN_OR_RETURN(const double seconds, seconds_of(size, [&]() -> Status {
+                               EGRET_ASSIGN_OR_RETURN(
+                                   const ir::Tensor result,
+                                   run_collective(each.collective, mesh_, rank_, local, exchange_));
+                               after = static_cast<double>(result.bytes());
+                               return base::ok();
+                             }));
+      const double sent = bytes_sent(each.collective, p, static_cast<double>(local.bytes()), after);
+      samples.push_back({mesh_.axis(axis).name, std::string(name_of(each.collective)), size,
+                         each.steps, sent, seconds});
+    }
+    return measure_messages(axis, size, samples);
+  }
+
+ private:
+  // Each rank sends to the next one of its group.
+  Status measure_messages(int axis, double size, std::vector<CollectiveSample>& samples) {
+    const std::vector<std::int64_t> group = mesh_.group(rank_, axis);
+    std::vector<Bytes> outgoing(group.size());
+    const std::int64_t here = mesh_.coordinate(rank_, axis);
+    const auto next = static_cast<std::size_t>(here + 1) % group.size();
+    outgoing[next] = Bytes(static_cast<std::size_t>(size));
+    EGRET_ASSIGN_OR_RETURN(const double seconds, seconds_of(size, [&]() -> Status {
+                             return exchange_(group, outgoing).status();
+                           }));
+    samples.push_back({mesh_.axis(axis).name, "send_receive", size, 1, size, seconds});
+    return base::ok();
+  }
+
+  // The number of runs depends on the size alone, so that all ranks take part in each.
+  Result<double> seconds_of(double size, const std::function<Status()>& run) {
+    constexpr double kBytesOfAllRuns = 1 << 27;
+    const int runs = static_cast<int>(std::clamp(kBytesOfAllRuns / size, 5.0, 40.0));
+    std::vector<double> seconds;
+    for (int i = 0; i <= runs; ++i) {
+      const std::vector<Bytes> nothing(all_.size());
+      EGRET_RETURN_IF_ERROR(exchange_(all_, nothing).status());
+      const base::Stopwatch watch;
+      EGRET_RETURN_IF_ERROR(run());
+      if (i > 0) seconds.push_back(watch.seconds());  // the first one also makes connections
+    }
+    Bytes own(seconds.size() * sizeof(double));
+    std::memcpy(own.data(), seconds.data(), own.size());
+    EGRET_ASSIGN_OR_RETURN(const auto others,
+                           exchange_(all_, std::vector<Bytes>(all_.size(), own)));
+    for (const Bytes& bytes : others) {
+      if (bytes.size() != own.size()) return base::internal_error("ranks differ in their runs");
+      for (std::size_t i = 0; i < seconds.size(); ++i) {
+        double other = 0;
+        std::memcpy(&other, bytes.data() + i * sizeof other, sizeof other);
+        seconds[i] = std::max(seconds[i], other);
+      }
+    }
+    return *std::ranges::min_element(seconds);
+  }
+
+  const std::int64_t rank_;
+  const parallel::Mesh& mesh_;
+  const Exchange exchange_;
+  std::vector<std::int64_t> all_;
+};
+
+}  // namespace
+
+// Gauss-Newton steps on the logarithms of latency and time for a byte, which keep both positive,
+// damped as by Levenberg and Marquardt.
+Result<LinkFit> fit_link(std::span<const CollectiveSample> samples) {
+  constexpr int kSteps = 200;
+  const auto ratio = [](const CollectiveSample& sample) {
+    return sample.sent_bytes / sample.steps;
+  };
+  const auto [few, many] = std::ranges::minmax(samples, {}, ratio);
+  if (samples.size() < 2 || ratio(few) == ratio(many))
+    return base::bad_input("a latency and a bandwidth need messages of two sizes");
+  double latency = std::log(few.seconds / few.steps);
+  double per_byte = std::log(many.seconds / many.sent_bytes);
+  const auto predicted = [](const CollectiveSample& sample, double a, double b) {
+    return sample.steps * std::exp(a) + sample.sent_bytes * std::exp(b);
+  };
+  const auto squares = [&](double a, double b) {
+    double sum = 0;
+    for (const CollectiveSample& sample : samples)
+      sum += std::pow(std::log(predicted(sample, a, b) / sample.seconds), 2);
+    return sum;
+  };
+  double damping = 1e-3;
+  for (int step = 0; step < kSteps; ++step) {
+    double aa = 0, ab = 0, bb = 0, ar = 0, br = 0;  // of the normal equations
+    for (const CollectiveSample& sample : samples) {
+      const double all = predicted(sample, latency, per_byte);
+      const double a = sample.steps * std::exp(latency) / all, b = 1 - a;
+      const double residual = std::log(all / sample.seconds);
+      aa += a * a;
+      ab += a * b;
+      bb += b * b;
+      ar += a * residual;
+      br += b * residual;
+    }
+    aa += damping;
+    bb += damping;
+    const double determinant = aa * bb - ab * ab;
+    const double a = latency - (ar * bb - br * ab) / determinant;
+    const double b = per_byte - (br * aa - ar * ab) / determinant;
+    const bool is_better = squares(a, b) < squares(latency, per_byte);
+    damping *= is_better ? 0.3 : 10;
+    if (!is_better) continue;
+    latency = a;
+    per_byte = b;
+  }
+  LinkFit fit;
+  fit.tier = samples.front().tier;
+  fit.link = {std::exp(latency), std::exp(-per_byte), true};
+  for (const CollectiveSample& sample : samples) {
+    const double error =
+        std::abs(predicted(sample, latency, per_byte) - sample.seconds) / sample.seconds;
+    fit.mean_error += error / static_cast<double>(samples.size());
+    fit.worst_error = std::max(fit.worst_error, error);
+  }
+  return fit;
+}
+
+Result<LinkProfile> profile_links(const Ranks& ranks, const LinkProfileOptions& options) {
+  const std::int64_t here =
+      options.ranks_per_host > 0 ? options.ranks_per_host : ranks_of_this_host(ranks.size());
+  if (ranks.size() < 2)
+    return base::usage_error("collectives need at least two ranks: mpirun -n 2 egret ...");
+  if (ranks.size() % here != 0) return base::usage_error("all hosts must have equally many ranks");
+  EGRET_ASSIGN_OR_RETURN(const parallel::Mesh mesh,
+                         parallel::Mesh::of({{"hosts", ranks.size() / here}, {"ranks", here}}));
+  Profiler profiler(ranks, mesh);
+  LinkProfile profile;
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    if (mesh.size(axis) < 2) continue;
+    const std::size_t first = profile.samples.size();
+    for (double bytes = options.least_bytes; bytes <= options.most_bytes; bytes *= 4) {
+      if (base::stop_requested()) return base::limit_hit("stopped");
+      EGRET_RETURN_IF_ERROR(profiler.measure(axis, bytes, profile.samples));
+    }
+    EGRET_ASSIGN_OR_RETURN(LinkFit fit, fit_link(std::span(profile.samples).subspan(first)));
+    fit.ranks = mesh.size(axis);
+    profile.tiers.push_back(fit);
+  }
+  return profile;
+}
+
+}  // namespace egret::runtime

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The times of collectives between the ranks at hand, and the latency and bandwidth that explain
+// them: those of the links in a machine file (parallel/machine/cluster.h).
+//
+// Ranks of one host are a tier, and ranks with the same place on all hosts are another. All groups
+// of a tier communicate at the same time, as they do in plans.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parallel/machine/cluster.h"
+#include "runtime/ranks/ranks.h"
+
+namespace egret::runtime {
+
+struct CollectiveSample {
+  std::string tier;
+  std::string collective;  // as in parallel/machine/collective.h, or "send_receive"
+  double bytes = 0;        // of the whole tensor; of send_receive, of the message
+  double steps = 0;        // of which each waits for the latency of the link
+  double sent_bytes = 0;   // by each rank
+  double seconds = 0;      // the shortest of some runs, each of its slowest rank
+};
+
+// seconds = steps * latency_s + sent_bytes / bytes_per_second, with the least squares of the
+// logarithms of predicted over measured times: short messages count as much as long ones.
+struct LinkFit {
+  std::string tier;
+  std::int64_t ranks = 0;  // of a group
+  parallel::Link link;
+  double mean_error = 0;  // of the fit, relative to the measurement
+  double worst_error = 0;
+};
+
+struct LinkProfile {
+  std::vector<CollectiveSample> samples;
+  std::vector<LinkFit> tiers;  // from the outermost; a tier has at least two ranks in a group
+};
+
+// Of the samples of one tier. Errors: bad_input, for fewer than two different samples.
+base::Result<LinkFit> fit_link(std::span<const CollectiveSample> samples);
+
+struct LinkProfileOptions {
+  double least_bytes = 1 << 10;
+  double most_bytes = 1 << 26;
+  std::int64_t ranks_per_host = 0;  // 0: as mpirun has placed them
+};
+
+// All ranks call it, and all get the profile. Sizes grow by factors of four. Errors: usage, for one
+// rank alone, or hosts with different numbers of ranks; those of exchanges.
+base::Result<LinkProfile> profile_links(const Ranks& ranks, const LinkProfileOptions& options);
+
+}  // namespace egret::runtime

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/pipeline/pipeline_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "backends/named_backend.h"
+#include "ir/evaluate/input_draws.h"
+#include "tests/parallel/pipeline_models.h"
+
+namespace egret::runtime {
+namespace {
+
+using namespace parallel;
+using ::testing::HasSubstr;
+
+// Losses, and the variables after the last step.
+struct Trained {
+  std::vector<double> losses;
+  std::vector<ir::Tensor> variables;
+};
+
+constexpr int kSteps = 3;
+
+std::vector<ir::Tensor> inputs_of(const ir::TrainingGraph& step) {
+  base::Random random(5);
+  std::vector<ir::Tensor> inputs = ir::random_inputs(step.graph, random);
+  std::ranges::copy(step.initial,
+                    inputs.begin() + static_cast<std::ptrdiff_t>(step.model_inputs) + 1);
+  return inputs;
+}
+
+// The whole batch as one graph, in one process.
+Trained expected_of(const ir::Graph& model, const ir::TrainingOptions& training) {
+  const ir::TrainingGraph step = ir::training_graph(model, training).value();
+  const auto plan = backends::find_backend("cpu")->compile(step.graph, {.threads = 1}).value();
+  std::vector<ir::Tensor> inputs = inputs_of(step);
+  const auto first = static_cast<std::ptrdiff_t>(step.model_inputs) + 1;
+  Trained result;
+  for (int i = 0; i < kSteps; ++i) {
+    const std::vector<ir::Tensor> outputs = plan->run(inputs).value();
+    result.losses.push_back(outputs[0].f64_at(0));
+    std::copy(outputs.begin() + 1, outputs.end(), inputs.begin() + first);
+  }
+  result.variables.assign(inputs.begin() + first, inputs.end());
+  return result;
+}
+
+base::Result<Trained> trained_on(const ir::Graph& model, const ir::TrainingOptions& training,
+                                 const PipelineShape& shape, bool overlap = true) {
+  EGRET_ASSIGN_OR_RETURN(PipelineLayout layout, pipeline_layout(model, training, shape, {}));
+  EGRET_ASSIGN_OR_RETURN(const Ranks ranks, Ranks::join({.limit_exchange_s = 20, .on_hang = {}}));
+  EGRET_ASSIGN_OR_RETURN(
+      const auto run, PipelineRun::start(std::move(layout), training, ranks, {.overlap = overlap}));
+  EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step, ir::training_graph(model, training));
+  EGRET_RETURN_IF_ERROR(run->begin(inputs_of(step)));
+  Trained result;
+  for (int i = 0; i < kSteps; ++i) {
+    EGRET_ASSIGN_OR_RETURN(const double loss, run->step());
+    result.losses.push_back(loss);
+  }
+  EGRET_ASSIGN_OR_RETURN(result.variables, run->end());
+  return result;
+}
+
+void expect_near(const Trained& found, const Trained& expected) {
+  ASSERT_EQ(found.losses.size(), expected.losses.size());
+  for (std::size_t i = 0; i < found.losses.size(); ++i)
+    EXPECT_NEAR(found.losses[i], expected.losses[i], 1e-5 * std::abs(expected.losses[i]));
+  ASSERT_EQ(found.variables.size(), expected.variables.size());
+  for (std::size_t v = 0; v < found.variables.size(); ++v) {
+    ASSERT_EQ(found.variables[v].type(), expected.variables[v].type());
+    for (std::int64_t i = 0; i < found.variables[v].elements(); ++i)
+      ASSERT_NEAR(found.variables[v].f64_at(i), expected.variables[v].f64_at(i), 2e-5) << v;
+  }
+}
+
+bool equal_bits(const Trained& a, const Trained& b) {
+  if (a.losses != b.losses || a.variables.size() != b.variables.size()) return false;
+  for (std::size_t v = 0; v < a.variables.size(); ++v) {
+    if (!std::ranges::equal(a.variables[v].data(), b.variables[v].data())) return false;
+  }
+  return true;
+}
+
+const PipelineShape kShapes[] = {
+    {.kind = PipelineKind::kGpipe, .stages = 2, .micro_batches = 4},
+    {.kind = PipelineKind::k1F1B, .stages = 3, .micro_batches = 4},
+    {.kind = PipelineKind::k1F1B, .stages = 4, .stages_per_rank = 2, .micro_batches = 4},
+    {.kind = PipelineKind::kZbH1, .stages = 3, .micro_batches = 4},
+    {.kind = PipelineKind::kDualPipe, .stages = 2, .micro_batches = 4},
+    {.kind = PipelineKind::kZbH1, .stages = 2, .micro_batches = 4, .replicas = 2},
+    {.kind = PipelineKind::k1F1B,
+     .stages = 2,
+     .stages_per_rank = 2,
+     .micro_batches = 2,
+     .replicas = 4},
+    {.kind = PipelineKind::k1F1B, .stages = 1, .micro_batches = 8},
+};
+
+TEST(PipelineRuns, TrainAsOneProcessDoes) {
+  for (const char* optimizer : {"sgd", "momentum", "adam"}) {
+    const ir::TrainingOptions training{.loss = "mse", .optimizer = optimizer};
+    const ir::Graph model = layers(8, 12, 5);
+    const Trained expected = expected_of(model, training);
+    ASSERT_NE(expected.losses.front(), expected.losses.back());
+    for (const PipelineShape& shape : kShapes) {
+      SCOPED_TRACE(std::string(optimizer) + ", schedule " +
+                   std::to_string(static_cast<int>(shape.kind)));
+      const auto found = trained_on(model, training, shape);
+      ASSERT_TRUE(found.ok()) << found.status().message();
+      expect_near(*found, expected);
+    }
+  }
+}
+
+// Shared weights, values that pass through stages, integer inputs, labels that are classes.
+TEST(PipelineRuns, SumTheGradientsOfSharedWeights) {
+  const ir::TrainingOptions training{.loss = "cross_entropy", .optimizer = "adam"};
+  const ir::Graph model = tied_model(8);
+  const Trained expected = expected_of(model, training);
+  for (const PipelineShape& shape : kShapes) {
+    for (const bool overlap : {true, false}) {
+      const auto found = trained_on(model, training, shape, overlap);
+      ASSERT_TRUE(found.ok()) << found.status().message();
+      expect_near(*found, expected);
+    }
+  }
+}
+
+// GPipe and 1F1B differ in the order of passes only, and each sum has one order.
+TEST(PipelineRuns, HaveEqualBits) {
+  const ir::TrainingOptions training{.loss = "mse", .optimizer = "momentum"};
+  const ir::Graph model = layers(8, 12, 5);
+  const auto run = [&](PipelineKind kind, bool overlap) {
+    return trained_on(model, training,
+                      {.kind = kind, .stages = 2, .micro_batches = 2, .replicas = 2}, overlap)
+        .value();
+  };
+  const Trained first = run(PipelineKind::k1F1B, true);
+  EXPECT_TRUE(equal_bits(first, run(PipelineKind::k1F1B, true)));
+  EXPECT_TRUE(equal_bits(first, run(PipelineKind::kGpipe, true)));
+  EXPECT_TRUE(equal_bits(first, run(PipelineKind::k1F1B, false)));
+}
+
+TEST(PipelineRuns, ArePredicted) {
+  const ir::TrainingOptions training{.loss = "mse"};
+  const ir::Graph model = layers(8, 64, 6);
+  auto layout = pipeline_layout(model, training, {.stages = 2, .micro_batches = 4}, {});
+  const Ranks ranks = Ranks::join({}).value();
+  const auto run = PipelineRun::start(std::move(*layout), training, ranks, {}).value();
+  const auto predicted = run->predict(3, 2);
+  ASSERT_TRUE(predicted.ok()) << predicted.status().message();
+  EXPECT_GT(predicted->busiest_s, 0);
+  // Two stages, four micro-batches: at least one pass of the other rank is waited for.
+  EXPECT_GT(predicted->seconds, predicted->busiest_s);
+  EXPECT_LT(predicted->seconds, 10 * predicted->busiest_s);
+}
+
+// ---- Messages
+
+TEST(Mailboxes, KeepTheOrderOfEachSenderAndTag) {
+  Mailbox box;
+  for (int i = 0; i < 3; ++i) box.put(1, 7, {std::byte(i)});
+  box.put(2, 7, {std::byte{9}});
+  EXPECT_EQ(box.wait(2, 7, 0)->at(0), std::byte{9});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(box.wait(1, 7, 0)->at(0), std::byte(i));
+  EXPECT_FALSE(box.take(1, 7)->has_value());
+}
+
+TEST(Mailboxes, GiveUpWaiting) {
+  Mailbox box;
+  const auto late = box.wait(3, 1, 0.01);
+  EXPECT_EQ(late.status().code(), base::StatusCode::kRankFailed);
+  EXPECT_THAT(late.status().message(), HasSubstr("no message from rank 3"));
+  std::thread other([&] { box.fail({base::StatusCode::kRankFailed, "it burns"}); });
+  EXPECT_THAT(box.wait(3, 1, 60).status().message(), HasSubstr("it burns"));
+  other.join();
+  EXPECT_FALSE(box.take(3, 1).ok());
+}
+
+// Gradients of any size, also fewer elements than ranks, at ranks with different paces.
+TEST(GradientSumming, AddsOverRanks) {
+  const std::vector<GradientExchange> exchanges{{{0, 1, 2}, {0}, {0, 1}, 0}, {{0, 2}, {1}, {2}, 0}};
+  LocalMessages post(3, 10);
+  std::vector<std::vector<ir::Tensor>> gradients(3);
+  for (std::size_t r = 0; r < 3; ++r) {
+    for (const std::int64_t size : {1, 1, 7}) {
+      base::Random random(r * 10 + static_cast<std::uint64_t>(size));
+      gradients[r].push_back(ir::Tensor::random({ir::DType::kF32, {size}}, random));
+    }
+  }
+  const auto before = gradients;
+  std::vector<std::thread> threads;
+  for (std::size_t r = 0; r < 3; ++r) {
+    threads.emplace_back([&, r] {
+      const auto messages = post.of(static_cast<std::int64_t>(r));
+      GradientSums sums(exchanges, static_cast<std::int64_t>(r), 100, *messages);
+      // Rank 2 begins with the other exchange.
+      if (r == 2) {
+        EXPECT_TRUE(sums.start(1, gradients[r]).ok());
+      }
+      EXPECT_TRUE(sums.start(0, gradients[r]).ok());
+      EXPECT_TRUE(sums.advance(gradients[r]).ok());
+      if (r == 0) {
+        EXPECT_TRUE(sums.start(1, gradients[r]).ok());
+      }
+      EXPECT_TRUE(sums.finish(gradients[r]).ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t p = 0; p < 3; ++p) {
+    for (std::int64_t i = 0; i < gradients[0][p].elements(); ++i) {
+      double sum = before[0][p].f64_at(i) + before[2][p].f64_at(i);
+      if (p < 2) sum += before[1][p].f64_at(i);
+      EXPECT_NEAR(gradients[0][p].f64_at(i), sum, 1e-6);
+      EXPECT_EQ(gradients[0][p].f64_at(i), gradients[2][p].f64_at(i));
+      if (p < 2) {
+        EXPECT_EQ(gradients[0][p].f64_at(i), gradients[1][p].f64_at(i));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace egret::runtime

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs of several ranks under mpirun: pipelines, and the measurement of links.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/formats/json.h"
+#include "base/system/file.h"
+#include "frontends/onnx.h"
+#include "ir/graph/builder.h"
+#include "parallel/machine/cluster.h"
+#include "tests/tools/folder_test.h"
+
+namespace egret::tools {
+namespace {
+
+using ::testing::HasSubstr;
+
+bool has_mpi() {
+  return std::system("mpirun --version > /dev/null 2>&1") == 0 &&
+         run_program("doctor --json").out.find("MPI") != std::string::npos;
+}
+
+// Under a leak sanitizer, ranks are not asked for leaks (verb_plan_test.cc says why).
+ProgramRun on_ranks(int ranks, const std::string& words, const std::string& variables = "") {
+  return run_program(words, variables +
+                                " OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+                                "ASAN_OPTIONS=\"$ASAN_OPTIONS:detect_leaks=0\" mpirun "
+                                "--oversubscribe --timeout 120 -n " +
+                                std::to_string(ranks));
+}
+
+class RanksProgram : public FolderTest {
+ protected:
+  void SetUp() override {
+    if (!has_mpi()) GTEST_SKIP() << "without MPI";
+    ir::GraphBuilder b;
+    base::Random random(1);
+    ir::Value x = b.input("x", {ir::DType::kF32, {8, 48}});
+    for (int i = 0; i < 5; ++i) {
+      ir::Tensor weight = ir::Tensor::random({ir::DType::kF32, {48, 48}}, random);
+      for (std::int64_t k = 0; k < weight.elements(); ++k)
+        weight.set_f64(k, 0.2 * weight.f64_at(k));
+      const ir::Value w = b.constant(std::move(weight), "w" + std::to_string(i));
+      x = b.add("add", {x, b.add("tanh", {b.add("matmul", {x, w})})});
+    }
+    b.output("y", x);
+    const auto model = frontends::export_onnx(b.finish().value(), {}, {});
+    ASSERT_TRUE(base::write_file(path("model.onnx"), model->bytes).ok());
+  }
+
+  std::string train(const std::string& words) const {
+    return "train-step " + path("model.onnx") + " --loss mse --steps 4 --check --json " + words;
+  }
+};
+
+TEST_F(RanksProgram, TrainsOnPipelines) {
+  struct Case {
+    int ranks;
+    const char* words;
+  };
+  for (const auto& [ranks, words] :
+       {Case{2, "--pipeline-stages 2 --micro-batches 4 --optimizer adam"},
+        Case{3, "--pipeline-stages 3 --micro-batches 4 --schedule zb-h1"},
+        Case{2, "--pipeline-stages 4 --stages-per-rank 2 --micro-batches 4 --no-overlap"},
+        Case{4, "--pipeline-stages 2 --micro-batches 2 --replicas 2 --schedule gpipe"},
+        Case{4, "--pipeline-stages 4 --micro-batches 8 --schedule dualpipe"}}) {
+    const ProgramRun run = on_ranks(ranks, train(words));
+    if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+    ASSERT_EQ(run.code, 0) << words << "\n" << run.err;
+    const base::Json json = base::Json::parse(run.out).value();
+    EXPECT_TRUE(*json.find("passed")->as_bool());
+    EXPECT_EQ(json.find("losses")->items().size(), 4U);
+    EXPECT_GT(*json.find("median_s")->as_real(), 0);
+    EXPECT_GT(*json.find("predicted_s")->as_real(), 0);
+    // Without mpirun, threads do the same, bit by bit.
+    const ProgramRun threads = run_program(train(words));
+    ASSERT_EQ(threads.code, 0) << threads.err;
+    EXPECT_EQ(*base::Json::parse(threads.out)->find("left")->as_string(),
+              *json.find("left")->as_string());
+  }
+}
+
+TEST_F(RanksProgram, RefusesAnotherNumberOfRanks) {
+  const ProgramRun run = on_ranks(3, train("--pipeline-stages 2 --micro-batches 2"));
+  if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+  EXPECT_EQ(run.code, 8) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("the pipeline is for 2 ranks, but mpirun started 3"));
+}
+
+TEST_F(RanksProgram, MeasuresLinks) {
+  const std::string database = path("costs.sqlite"), machine = path("machine.toml");
+  const ProgramRun run =
+      on_ranks(4, "costs profile --collectives --ranks-per-host 2 --largest 64KiB --json -o " +
+                      machine + " --cost-db " + database);
+  if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+  ASSERT_EQ(run.code, 0) << run.err;
+  const base::Json json = base::Json::parse(run.out).value();
+  EXPECT_EQ(json.find("samples")->items().size(), 2U * 4 * 5) << "tiers, sizes, collectives";
+  const auto cluster = parallel::parse_cluster(base::read_file(machine, 1 << 20).value(), machine);
+  ASSERT_TRUE(cluster.ok()) << cluster.status().message();
+  EXPECT_EQ(to_string(cluster->mesh), "hosts=2,ranks=2");
+  for (const parallel::Link& link : cluster->links) {
+    EXPECT_GT(link.latency_s, 1e-8);
+    EXPECT_LT(link.latency_s, 1);
+    EXPECT_GT(link.bytes_per_second, 1e5);
+  }
+  const ProgramRun kept = run_program("plan " + path("model.onnx") + " --machine measured --json",
+                                      "EGRET_COST_DB=" + database);
+  EXPECT_EQ(kept.code, 0) << kept.err;
+  EXPECT_THAT(kept.out, HasSubstr("hosts"));
+  const ProgramRun none = run_program("plan " + path("model.onnx") + " --machine measured",
+                                      "EGRET_COST_DB=" + path("other.sqlite"));
+  EXPECT_NE(none.code, 0);
+  EXPECT_THAT(none.err, HasSubstr("costs profile --collectives"));
+}
+
+TEST_F(RanksProgram, NeedsRanksToMeasureLinks) {
+  const ProgramRun run = run_program("costs profile --collectives");
+  EXPECT_EQ(run.code, 2) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("at least two ranks"));
+  EXPECT_EQ(run_program("costs profile").code, 2);
+}
+
+}  // namespace
+}  // namespace egret::tools

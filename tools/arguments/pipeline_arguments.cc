@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/arguments/pipeline_arguments.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/formats/units.h"
+#include "parallel/machine/named_cluster.h"
+
+namespace egret::tools {
+namespace {
+
+constexpr std::array<std::string_view, 4> kSchedules = {"1f1b", "gpipe", "zb-h1", "dualpipe"};
+
+}  // namespace
+
+const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
+  using P = PipelineArguments;
+  const auto size = base::range(1, 1e4);
+  static const base::OptionTable<P> rows{
+      "pipeline",
+      {{"pipeline-stages", &P::pipeline_stages,
+        "Cut the step into so many stages and run it on a pipeline of ranks", base::range(0, 1e4)},
+       {"stages-per-rank", &P::stages_per_rank,
+        "Stages of each rank of the pipeline; above 1 the schedule is interleaved", size},
+       {"micro-batches", &P::micro_batches,
+        "Equal parts of a replica's samples, which follow each other through the pipeline", size},
+       {"replicas", &P::replicas, "Pipelines that share the batch and sum their gradients", size},
+       {"schedule", &P::schedule, "Schedule of the pipeline",
+        base::one_of({kSchedules.begin(), kSchedules.end()})},
+       {"no-overlap", &P::no_overlap,
+        "Move messages only while a rank waits for one, not while it computes"}}};
+  return rows;
+}
+
+base::Result<std::unique_ptr<runtime::PipelineRun>> start_pipeline(
+    const ir::Graph& model, const ir::TrainingArguments& training,
+    const PipelineArguments& arguments, const runtime::Ranks& ranks,
+    const BackendOptions& backend) {
+  EGRET_ASSIGN_OR_RETURN(const parallel::Cluster local, parallel::cluster_called("local"));
+  const parallel::PipelineShape shape{.kind = arguments.schedule,
+                                      .stages = arguments.pipeline_stages,
+                                      .stages_per_rank = arguments.stages_per_rank,
+                                      .micro_batches = arguments.micro_batches,
+                                      .replicas = arguments.replicas};
+  EGRET_ASSIGN_OR_RETURN(parallel::PipelineLayout layout,
+                         parallel::pipeline_layout(model, training.options(), shape, local.rates));
+  return runtime::PipelineRun::start(std::move(layout), training.options(), ranks,
+                                     {.backend = backend.backend,
+                                      .precision = precision_of(backend),
+                                      .overlap = !arguments.no_overlap});
+}
+
+std::string description_of(const parallel::PipelineLayout& layout) {
+  const parallel::PipelineSchedule& schedule = layout.schedule;
+  std::string text(kSchedules[static_cast<std::size_t>(schedule.kind)]);
+  text += ", " + base::counted(schedule.stages, "stage") + " on " +
+          base::counted(schedule.ranks, "rank") + ", " +
+          base::counted(schedule.micro_batches, "micro-batch", "micro-batches");
+  if (layout.replicas > 1) text += ", " + base::counted(layout.replicas, "replica");
+  return text;
+}
+
+}  // namespace egret::tools
