@@ -47,7 +47,7 @@ struct PipelineShape {
   std::int64_t replicas = 1;
 };
 
-// MODEL computes the whole batch, which replicas and micro-batches share equally. Only the output
+// `model` computes the whole batch, which replicas and micro-batches share equally. Only the output
 // that the loss reads counts. Errors: those of staged_step() and pipeline_schedule(); usage, for
 // stages that the ranks cannot share equally; unsupported, where an operator mixes the samples of
 // the batch.

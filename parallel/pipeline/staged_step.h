@@ -75,8 +75,8 @@ struct StagingOptions {
   double link_bytes_per_second = 5e9;
 };
 
-// MODEL computes one micro-batch. The heaviest stage, with what it receives, is as light as any cut
-// in topological order allows, by roofline times. O(stages x operators^2). Errors: those of
+// `model` computes one micro-batch. The heaviest stage, with what it receives, is as light as any
+// cut in topological order allows, by roofline times. O(stages x operators^2). Errors: those of
 // ir::loss_graph(); usage, for more stages than operators.
 base::Result<StagedStep> staged_step(const ir::Graph& model, const ir::TrainingOptions& training,
                                      const StagingOptions& options);

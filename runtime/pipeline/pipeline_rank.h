@@ -25,8 +25,8 @@ struct StageSeconds {
 
 class PipelineRank {
  public:
-  // LAYOUT and MESSAGES outlive the object. With OVERLAP, gradients are summed as soon as a stage
-  // has all of them; otherwise after the last pass. Errors: those of the backend.
+  // `layout` and `messages` outlive the object. With `overlap`, gradients are summed as soon as a
+  // stage has all of them; otherwise after the last pass. Errors: those of the backend.
   static base::Result<std::unique_ptr<PipelineRank>> make(const parallel::PipelineLayout& layout,
                                                           const ir::TrainingOptions& training,
                                                           std::int64_t rank, bool overlap,
@@ -41,7 +41,7 @@ class PipelineRank {
   // Parameters and state at rank 0, empty at the others. All ranks call it.
   base::Result<std::vector<ir::Tensor>> end();
 
-  // Runs each pass REPETITIONS times on zeros.
+  // Runs each pass `repetitions` times on zeros.
   base::Result<std::vector<StageSeconds>> time_passes(int repetitions);
   base::Result<double> time_update(int repetitions);
 

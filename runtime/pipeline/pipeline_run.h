@@ -48,8 +48,9 @@ class PipelineRun {
   base::Result<double> step();
   base::Result<std::vector<ir::Tensor>> end();
 
-  // Times all passes, the optimizer and messages, REPETITIONS times, and simulates a step. CORES:
-  // of this machine, which all ranks share. Valid at the reporting rank. All ranks call it.
+  // Times all passes, the optimizer and messages, `repetitions` times, and simulates a step.
+  // `cores`: of this machine, which all ranks share. Valid at the reporting rank. All ranks call
+  // it.
   base::Result<parallel::PipelinePrediction> predict(int repetitions, double cores);
 
  private:
