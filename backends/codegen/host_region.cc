@@ -38,7 +38,9 @@ HostRegion::HostRegion(const ir::Graph& graph, const Region& region, std::string
   }
   if (!region.kernel.ok()) return;
   kernel_ = region.kernel->name;
-  steps_ = region.kernel->steps;
+  const KernelSource& kernel = *region.kernel;
+  phases_ = {kernel.packing_steps, kernel.packing_steps + kernel.partial_steps, kernel.steps};
+  shared_bytes_ = kernel.shared_memory;
   operations_ = region.kernel->work.operations;
 }
 
@@ -55,17 +57,38 @@ base::Status HostRegion::run(std::span<const void* const> inputs, void* output, 
   return failure_status(failure, label_);
 }
 
+int HostRegion::call(std::span<const void* const> inputs, void* output, int threads) {
+  std::vector<const void*> in(inputs.begin(), inputs.end());
+  if (shared_bytes_ > 0) {
+    constexpr std::size_t kLine = 64;
+    if (shared_.empty()) shared_.resize(static_cast<std::size_t>(shared_bytes_) + kLine);
+    const auto at = reinterpret_cast<std::uintptr_t>(shared_.data());
+    in.push_back(shared_.data() + (kLine - at % kLine) % kLine);
+  }
+  int failure = 0;
+  std::int64_t first = has_packed_ ? phases_[0] : 0;
+  for (const std::int64_t end : phases_) {
+    if (end > first) failure = std::max(failure, call(in, output, threads, first, end));
+    first = std::max(first, end);
+  }
+  has_packed_ = has_packed_ || failure == 0;
+  return failure;
+}
+
 // More parts than threads even out parts of unequal cost. Any failed part makes the run fail.
-int HostRegion::call(std::span<const void* const> inputs, void* output, int threads) const {
+int HostRegion::call(std::span<const void* const> in, void* output, int threads, std::int64_t first,
+                     std::int64_t end) const {
+  const std::int64_t steps = end - first;
   const std::int64_t parts =
       operations_ < kWorkWorthThreads || threads <= 1
           ? 1
-          : std::clamp<std::int64_t>(steps_, 1, static_cast<std::int64_t>(threads) * 4);
+          : std::clamp<std::int64_t>(steps, 1, static_cast<std::int64_t>(threads) * 4);
   int failure = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (parts > 1)
   for (std::int64_t part = 0; part < parts; ++part) {
     int own = 0;
-    function_(inputs.data(), output, &own, steps_ * part / parts, steps_ * (part + 1) / parts);
+    function_(in.data(), output, &own, first + steps * part / parts,
+              first + steps * (part + 1) / parts);
     if (own != 0) {
 #pragma omp atomic write
       failure = own;

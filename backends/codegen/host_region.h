@@ -17,7 +17,7 @@
 
 namespace egret::backends::codegen {
 
-// Not safe for concurrent runs.
+// Not safe for concurrent runs. Constants among the inputs must have the same values in all runs.
 class HostRegion {
  public:
   // Copies what it needs of both. Errors of runs name `label`.
@@ -42,7 +42,10 @@ class HostRegion {
   };
 
   // The failure word (KernelFailure).
-  int call(std::span<const void* const> inputs, void* output, int threads) const;
+  int call(std::span<const void* const> inputs, void* output, int threads);
+  // Steps of one range, in any order.
+  int call(std::span<const void* const> in, void* output, int threads, std::int64_t first,
+           std::int64_t end) const;
   base::Status interpret(std::span<const void* const> inputs, void* output);
 
   std::string label_;
@@ -50,11 +53,14 @@ class HostRegion {
   std::vector<ir::TensorType> types_;
   std::vector<Part> parts_;
   std::string kernel_;  // name of its function; empty: there is none
-  std::int64_t steps_ = 0;
   double operations_ = 0;
   std::shared_ptr<const HostLibrary> library_;
   Function function_ = nullptr;
-  std::vector<ir::Tensor> values_;  // the interpreter's tensors of types_; empty
+  std::int64_t shared_bytes_ = 0;
+  std::vector<std::byte> shared_;     // what the kernel's threads share, from a multiple of 64 on
+  std::vector<std::int64_t> phases_;  // ends of the ranges of steps, one behind the other
+  bool has_packed_ = false;           // the first range has run, which is for all runs
+  std::vector<ir::Tensor> values_;    // the interpreter's tensors of types_; empty
 };
 
 }  // namespace egret::backends::codegen

@@ -5,8 +5,10 @@
 #include <map>
 #include <string_view>
 
+#include "backends/codegen/contractions/amx.h"
 #include "backends/codegen/contractions/contraction_form.h"
 #include "backends/codegen/contractions/contraction_writer.h"
+#include "backends/codegen/contractions/tensor_core_writer.h"
 #include "backends/codegen/contractions/window_form.h"
 #include "backends/codegen/contractions/window_writer.h"
 #include "backends/codegen/lowering.h"
@@ -109,7 +111,7 @@ std::optional<ContractionText> panel_text(const ContractionForm& form,
                                           std::span<const ir::TensorType> inputs,
                                           const ContractionOptions& options, KernelSource& kernel) {
   if (!is_worthwhile(form, options)) return std::nullopt;
-  ContractionWriter writer(form, inputs, kernel.output, options.processor);
+  ContractionWriter writer(form, inputs, kernel.output, options.processor, options.constants);
   // Few rows do not pay for a transposition. Loops over neighbouring terms are fast.
   if (options.least_products > 1 && form.rows < kFewRows && writer.transposes_columns())
     return std::nullopt;
@@ -117,7 +119,7 @@ std::optional<ContractionText> panel_text(const ContractionForm& form,
       contraction_tiles(form, options.processor, writer.element(), writer.in_place());
   const auto others =
       other_contraction_tiles(form, options.processor, writer.element(), writer.in_place());
-  kernel.pairs = writer.pairs();
+  kernel.groups = writer.groups();
   return text_in<ContractionText>(writer, tiles, others, options.tiles, kernel.other_tiles);
 }
 
@@ -134,9 +136,42 @@ std::string tiled_body(const ir::LoopNest& nest, std::span<const ir::TensorType>
   kernel.is_tiled = true;
   kernel.steps = text->steps;
   kernel.memory = text->memory;
+  kernel.shared_memory = text->shared_memory;
+  kernel.packing_steps = text->packing_steps;
+  kernel.partial_steps = text->partial_steps;
   kernel.work.operations = text->operations;
   kernel.text = std::move(text->functions);
   return std::move(text->body);
+}
+
+// Smaller ones leave most of an instruction's products unused.
+constexpr std::int64_t kLeastFragmentRows = 8, kLeastFragmentDepth = 16;
+
+// The statements of the kernel on tensor cores; empty where it is no contraction, where its values
+// do not fit them, or where it is a thin one.
+std::string tensor_core_body(const ir::LoopNest& nest, std::span<const ir::TensorType> inputs,
+                             const ContractionOptions& options, KernelSource& kernel) {
+  if (!options.tiled || !options.tensor_cores.has) return {};
+  const auto form = contraction_form(nest, inputs);
+  if (!form || !is_worthwhile(*form, options)) return {};
+  if (options.least_products > 1 &&
+      (form->rows < kLeastFragmentRows || form->depth < kLeastFragmentDepth))
+    return {};
+  const Fragments fragments = fragments_of(*form, inputs, kernel.output, options.tensor_cores);
+  if (fragments == Fragments::kNone) return {};
+  TensorCoreWriter writer(*form, inputs, kernel.output, fragments);
+  if (!writer.is_possible()) return {};
+  const auto shapes = tensor_core_tiles(*form);
+  kernel.other_tiles = static_cast<int>(shapes.size()) - 1;
+  const TensorCoreTiles& tiles =
+      shapes[static_cast<std::size_t>(std::clamp(options.tiles, 0, kernel.other_tiles))];
+  TensorCoreWriter::Text text = writer.text(tiles);
+  kernel.fragments = fragments;
+  kernel.is_tiled = true;
+  kernel.blocks = text.blocks;
+  kernel.threads = tiles.threads();
+  kernel.work.operations = text.operations;
+  return std::move(text.body);
 }
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
@@ -188,12 +223,12 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   const auto precision =
       computes_in_double(inputs, kernel.output) ? ir::Precision::kF32 : ir::Precision::kF64;
   EGRET_ASSIGN_OR_RETURN(ir::LoopNest nest, lowered(denotation, inputs, precision));
-  if (target == Target::kHost) {
-    const std::string body = tiled_body(nest, inputs, contractions, kernel);
-    if (kernel.is_tiled) {
-      finish(kernel, body, target);
-      return kernel;
-    }
+  const std::string tiled = target == Target::kHost
+                                ? tiled_body(nest, inputs, contractions, kernel)
+                                : tensor_core_body(nest, inputs, contractions, kernel);
+  if (kernel.is_tiled) {
+    finish(kernel, tiled, target);
+    return kernel;
   }
   kernel.is_product = ir::find_contraction(nest).has_value();
   ir::merge_variables(nest);
@@ -214,6 +249,13 @@ std::string source_of(std::span<const KernelSource* const> kernels, Target targe
   std::map<std::string_view, std::string_view> texts;
   for (const KernelSource* kernel : kernels) texts.emplace(kernel->name, kernel->text);
   std::string source = prelude(target);
+  if (std::ranges::any_of(kernels, [](const KernelSource* kernel) {
+        return kernel->fragments != Fragments::kNone;
+      }))
+    source += tensor_core_prelude();
+  if (std::ranges::any_of(kernels,
+                          [](const KernelSource* kernel) { return kernel->groups.in_tiles; }))
+    source += amx_prelude();
   std::int64_t memory = 0;
   for (const KernelSource* kernel : kernels) memory = std::max(memory, kernel->memory);
   if (memory > 0) {

@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "backends/codegen/contractions/contraction_tiles.h"
-#include "backends/codegen/contractions/pairs.h"
+#include "backends/codegen/contractions/tensor_core_tiles.h"
+#include "backends/codegen/contractions/term_groups.h"
 #include "backends/codegen/text/kernel_failure.h"
 #include "backends/codegen/text/packing.h"
 #include "backends/codegen/text/schedule.h"
@@ -46,6 +47,12 @@ struct KernelSource {
   int width = 1;  // CUDA: elements that a thread computes at a time
   // Host: bytes of scratch memory of each thread, which source_of() provides.
   std::int64_t memory = 0;
+  // Host: bytes that all threads share and that stay between runs, passed behind the inputs, from a
+  // multiple of 64 on.
+  std::int64_t shared_memory = 0;
+  // Host: the first steps pack constants into it, once for all runs. Those behind them compute sums
+  // of parts, all of them before the rest.
+  std::int64_t packing_steps = 0, partial_steps = 0;
   KernelWork work;
   // Data can make it fail; otherwise it does not write the failure word.
   bool may_fail = false;
@@ -57,7 +64,8 @@ struct KernelSource {
   bool is_product = false;
   bool is_tiled = false;  // a contraction in tiles (contractions/)
   int other_tiles = 0;    // that could be chosen for it (ContractionOptions::tiles)
-  Pairs pairs = Pairs::kNone;
+  TermGroups groups;      // host: of terms that one instruction multiplies
+  Fragments fragments = Fragments::kNone;  // CUDA: of the tensor cores (tensor_core_writer.h)
   bool slides = false;  // in tiles over a sliding factor (contractions/window_writer.h)
 
   // CUDA:  extern "C" __global__ void __launch_bounds__(THREADS)
@@ -65,11 +73,14 @@ struct KernelSource {
   // host:  extern "C" void NAME(const void* const* in, void* out, int* failure, i64 low, i64 high)
 };
 
-// How contractions are emitted for the host.
+// How contractions are emitted.
 struct ContractionOptions {
   bool tiled = true;             // else as loops
   double least_products = 4096;  // fewer are not tiled, and thin ones are not
   HostProcessor processor = HostProcessor::this_one();
+  TensorCores tensor_cores = {};  // of a GPU; without them contractions are loops there
+  // By input: whether all runs read the same values. Others are not constant.
+  std::vector<char> constants = {};
   int tiles = 0;  // those of the model, or the number of other ones, best first by the model
 };
 

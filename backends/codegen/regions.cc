@@ -71,7 +71,8 @@ class Grower {
 
  private:
   Region made(std::vector<ir::NodeId> nodes) const {
-    return region_of(graph_, std::move(nodes), options_.target);
+    return region_of(graph_, std::move(nodes), options_.target,
+                     {.tensor_cores = options_.tensor_cores});
   }
 
   // At most kMostTrials candidates are emitted for a region, since emitting is what takes time.
@@ -140,19 +141,23 @@ Region region_of(const ir::Graph& graph, std::vector<ir::NodeId> nodes, Target t
   region.inputs = std::move(composition->inputs);
   if (region.empty) return region;
   std::vector<ir::TensorType> types;
-  for (const ir::NodeId id : region.inputs) types.push_back(graph.node(id).type);
-  region.kernel = emit_kernel(composition->denotation, types, target, {}, contractions);
+  ContractionOptions options = contractions;
+  for (const ir::NodeId id : region.inputs) {
+    types.push_back(graph.node(id).type);
+    options.constants.push_back(graph.node(id).kind == ir::NodeKind::kConstant ? 1 : 0);
+  }
+  region.kernel = emit_kernel(composition->denotation, types, target, {}, options);
   if (!region.kernel.ok()) region.inputs = root.inputs;
   return region;
 }
 
 std::vector<Region> regions_of(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
-                               Target target) {
+                               Target target, const ContractionOptions& contractions) {
   std::vector<Region> regions;
-  regions.push_back(region_of(graph, nodes, target));
+  regions.push_back(region_of(graph, nodes, target, contractions));
   if (nodes.size() == 1 || regions[0].kernel.ok() || regions[0].empty) return regions;
   regions.clear();
-  for (const ir::NodeId id : nodes) regions.push_back(region_of(graph, {id}, target));
+  for (const ir::NodeId id : nodes) regions.push_back(region_of(graph, {id}, target, contractions));
   return regions;
 }
 

@@ -27,6 +27,7 @@ struct Region {
 struct RegionOptions {
   Target target = Target::kHost;
   bool fuse = true;
+  TensorCores tensor_cores = {};
   // Nodes of other kernels, ascending, and the values that they read.
   struct Apart {
     std::vector<ir::NodeId> nodes, inputs;
@@ -41,7 +42,7 @@ Region region_of(const ir::Graph& graph, std::vector<ir::NodeId> nodes, Target t
 
 // The same as one kernel, or, where none can be emitted, each node as a region of its own.
 std::vector<Region> regions_of(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
-                               Target target);
+                               Target target, const ContractionOptions& contractions = {});
 
 // Partitions the primitive operators of `graph`, in an order of computation. `apart` groups become
 // regions without a kernel. A region grows from its root towards its inputs: a value joins when

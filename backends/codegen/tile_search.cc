@@ -2,6 +2,7 @@
 #include "backends/codegen/tile_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include "base/stop.h"
 #include "base/system/file.h"
 #include "base/timer.h"
+#include "cost/database.h"
 #include "ir/core/tensor.h"
 
 namespace egret::backends::codegen {
@@ -68,6 +70,72 @@ struct Operands {
   ir::Tensor output;
 };
 
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+// ---- The database of costs
+
+// Whose times they are.
+std::string machine_name(int threads) {
+  const auto compiler = host_compiler_version();
+  return "emitted kernels / " + (compiler.ok() ? *compiler : "") + " / " + host_key() + " / " +
+         std::to_string(threads) + " threads";
+}
+
+// What is timed: operators and types for the reader, and the name of the kernel in the model's
+// tiles, which depends on all of it.
+std::string key_of(const ir::Graph& graph, const Region& region, std::size_t number) {
+  std::string text = "emitted ";
+  for (const ir::NodeId id : region.nodes)
+    text += (id == region.nodes.front() ? "" : "+") + std::string(graph.node(id).op->name());
+  text += "(";
+  for (const ir::NodeId id : region.inputs)
+    text += (id == region.inputs.front() ? "" : ", ") + ir::to_string(graph.node(id).type);
+  return text + ") " + region.kernel->name + " tiles " + std::to_string(number);
+}
+
+// Without a database, the choice is in the kernel cache alone.
+void store_times(const ir::Graph& graph, const Region& region, int threads,
+                 std::span<const std::vector<double>> samples) {
+  const auto opened = cost::open_database_in_use("");
+  if (!opened.ok()) return;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const double median = median_of(samples[i]);
+    std::vector<double> deviations;
+    for (const double each : samples[i]) deviations.push_back(std::abs(each - median));
+    (void)opened->database->store(machine_name(threads), key_of(graph, region, i),
+                                  {.runs = static_cast<std::int64_t>(samples[i].size()),
+                                   .median_s = median,
+                                   .deviation_s = median_of(std::move(deviations))});
+  }
+}
+
+// The fastest by median; the model's unless another gains.
+int best_of(std::span<const double> seconds) {
+  const auto best = std::ranges::min_element(seconds) - seconds.begin();
+  return seconds[static_cast<std::size_t>(best)] > kGain * seconds[0] ? 0 : static_cast<int>(best);
+}
+
+// By times that another process, or another machine of the same kind, has measured.
+std::optional<int> stored_choice(const ir::Graph& graph, const Region& region, int threads) {
+  const auto opened = cost::open_database_to_read("");
+  if (!opened.ok()) return std::nullopt;
+  std::vector<double> seconds;
+  const int others = std::min(region.kernel->other_tiles, kMostMeasured);
+  for (int i = 0; i <= others; ++i) {
+    const auto entry =
+        (*opened)->find(machine_name(threads), key_of(graph, region, static_cast<std::size_t>(i)));
+    if (!entry.ok() || !*entry) return std::nullopt;
+    seconds.push_back((*entry)->median_s);
+  }
+  return best_of(seconds);
+}
+
+// ---- Measuring
+
 // The number of the fastest tiles; nullopt if they do not compile or do not run.
 std::optional<int> measured_choice(const ir::Graph& graph, const Region& region, int threads) {
   std::vector<Region> candidates{region};
@@ -86,7 +154,7 @@ std::optional<int> measured_choice(const ir::Graph& graph, const Region& region,
     if (!loaded.back().load(*library)) return std::nullopt;
   }
   Operands operands(graph, region);
-  std::vector<double> seconds(loaded.size(), 1e30);
+  std::vector<std::vector<double>> samples(loaded.size());
   const base::Stopwatch all;
   // In turns: a slow moment of the machine hits all of them.
   for (int round = 0; round < kMostRounds; ++round) {
@@ -98,18 +166,20 @@ std::optional<int> measured_choice(const ir::Graph& graph, const Region& region,
       const base::Stopwatch one;
       if (!loaded[i].run(operands.addresses, operands.output.mutable_data().data(), threads).ok())
         return std::nullopt;
-      if (round > 0) seconds[i] = std::min(seconds[i], one.seconds());
+      if (round > 0) samples[i].push_back(one.seconds());
     }
   }
-  auto best = static_cast<std::size_t>(std::ranges::min_element(seconds) - seconds.begin());
-  if (seconds[best] > kGain * seconds[0]) best = 0;
+  std::vector<double> seconds;
+  for (const auto& each : samples) seconds.push_back(median_of(each));
+  const int best = best_of(seconds);
+  store_times(graph, region, threads, samples);
   std::ostringstream text;
   text << kWord << " " << best << "\nseconds";
   for (const double each : seconds) text << " " << each;
   text << "\n";
   // Without a cache that can be written, the choice holds for this plan alone.
   (void)base::write_file(kept_path(region.kernel->name), text.str());
-  return static_cast<int>(best);
+  return best;
 }
 
 }  // namespace
@@ -126,6 +196,13 @@ void choose_tiles(const ir::Graph& graph, std::span<Region> regions, Tiles tiles
   for (Region& region : regions) {
     if (!region.kernel.ok() || region.kernel->other_tiles == 0) continue;
     std::optional<int> choice = kept_choice(*region.kernel);
+    if (!choice && tiles == Tiles::kMeasured) {
+      choice = stored_choice(graph, region, threads);
+      if (choice) {
+        (void)base::write_file(kept_path(region.kernel->name),
+                               kWord + (" " + std::to_string(*choice)) + "\n");
+      }
+    }
     if (!choice && tiles == Tiles::kMeasured) choice = measured_choice(graph, region, threads);
     if (choice.value_or(0) == 0) continue;
     Region chosen = in_tiles(graph, region, *choice);

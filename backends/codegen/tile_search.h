@@ -4,8 +4,9 @@
 // A model ranks the tiles that a contraction could have (contractions/tile_candidates.cc). The
 // model's own and the best few others are compiled and run in turns. The fastest is kept in the
 // kernel cache: a file NAME.tiles, where NAME is that of the kernel in the model's tiles, with the
-// number of the choice and all times. Kernels' names depend on text and types, and the folder of
-// the choices on the processor and the compiler.
+// number of the choice and all times. The database of costs ($EGRET_COST_DB) gets all times too, as
+// those of a machine "emitted kernels / COMPILER / ..", and serves other caches. Kernels' names
+// depend on text and types, and the folder of the choices on the processor and the compiler.
 #pragma once
 
 #include <cstdint>

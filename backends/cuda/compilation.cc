@@ -149,11 +149,20 @@ std::int64_t Compilation::most_apart(const Way& way) const {
   return spares ? 0 : static_cast<std::int64_t>(device_->facts().memory_bytes) / kShare;
 }
 
+// Emitted products of 16-bit and 8-bit values use them at any precision: such products are exact,
+// and their sums are of 32 bits.
+codegen::TensorCores Compilation::tensor_cores() const {
+  constexpr int kFirstWithFragments = 80;
+  return {.has = device_->facts().capability >= kFirstWithFragments,
+          .tf32 = options_.precision != Precision::kF32};
+}
+
 // Library steps take their nodes first; the regions of emitted kernels divide the rest.
 Compilation::Division Compilation::divided(const MakeRegion& make) const {
   if (!parts_.empty()) return divided_as_asked(make);
   Division division{find_library_steps(prepared_.graph, make), {}};
-  codegen::RegionOptions how{.target = codegen::Target::kCuda, .fuse = options_.fuse};
+  codegen::RegionOptions how{
+      .target = codegen::Target::kCuda, .fuse = options_.fuse, .tensor_cores = tensor_cores()};
   for (const LibraryRegion& step : division.steps) how.apart.push_back({step.nodes, step.inputs});
   division.regions = codegen::find_regions(prepared_.graph, how);
   return division;
@@ -175,7 +184,8 @@ Compilation::Division Compilation::divided_as_asked(const MakeRegion& make) cons
   };
   for (const std::vector<ir::NodeId>& part : parts_) {
     if (add_step(part)) continue;
-    auto regions = codegen::regions_of(prepared_.graph, part, codegen::Target::kCuda);
+    auto regions = codegen::regions_of(prepared_.graph, part, codegen::Target::kCuda,
+                                       {.tensor_cores = tensor_cores()});
     for (codegen::Region& region : regions) {
       if (regions.size() > 1 && add_step(region.nodes)) continue;
       division.regions.push_back(std::move(region));
@@ -232,7 +242,8 @@ base::Result<Compilation::Division> Compilation::prepared(const Way& way,
 
 Compilation::Assembled Compilation::assembled(const Way& way, const Storage& storage,
                                               Division division) const {
-  StoredProgram stored = store(prepared_, storage, division.regions, std::move(division.steps));
+  StoredProgram stored =
+      store(prepared_, storage, division.regions, std::move(division.steps), tensor_cores());
   return {make_program(std::move(stored.prepared), std::move(stored.regions), most_apart(way)),
           std::move(stored.library_steps)};
 }

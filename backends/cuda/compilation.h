@@ -69,6 +69,7 @@ class Compilation {
   std::vector<MakeStep> makers(const Contested& taken) const;
   std::int64_t most_apart(const Way& way) const;
 
+  codegen::TensorCores tensor_cores() const;
   Division divided(const MakeRegion& make) const;
   Division divided_as_asked(const MakeRegion& make) const;
   const Division& plain() const;  // for the graph's own layouts

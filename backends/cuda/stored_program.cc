@@ -19,8 +19,9 @@ using ir::NodeId;
 class Storer {
  public:
   Storer(const PreparedGraph& prepared, const Storage& storage, std::span<const Region> regions,
-         std::vector<LibraryRegion> steps)
-      : from_(prepared.graph),
+         std::vector<LibraryRegion> steps, const codegen::TensorCores& cores)
+      : contractions_{.tensor_cores = cores},
+        from_(prepared.graph),
         origin_(prepared.origin),
         storage_(storage),
         regions_(regions),
@@ -92,8 +93,9 @@ class Storer {
     wanted = stored ? storage_.encode(graph(), forms.plain, value,
                                       overflow_of(std::span(&value, 1)), nodes)
                     : storage_.decode(graph(), forms.stored, value, nodes);
-    append_region(codegen::region_of(graph(), std::move(nodes), codegen::Target::kCuda), value,
-                  stored);
+    append_region(
+        codegen::region_of(graph(), std::move(nodes), codegen::Target::kCuda, contractions_), value,
+        stored);
     return wanted;
   }
 
@@ -146,8 +148,9 @@ class Storer {
         storage_.is_output(root) || (wanted_plain_[root.index()] && !wanted_stored_[root.index()]);
     const bool stored = storage_.has_stored(root) && !plain;
     std::vector<NodeId> nodes = append_nodes(region.nodes, leaves, stored, overflow_of(values));
-    append_region(codegen::region_of(graph(), std::move(nodes), codegen::Target::kCuda), root,
-                  stored);
+    append_region(
+        codegen::region_of(graph(), std::move(nodes), codegen::Target::kCuda, contractions_), root,
+        stored);
   }
 
   void append_step(const Region& old, LibraryRegion& step) {
@@ -180,6 +183,7 @@ class Storer {
     append_region(std::move(made), region.root(), stored);
   }
 
+  const codegen::ContractionOptions contractions_;
   const ir::Graph& from_;
   const std::vector<NodeId>& origin_;
   const Storage& storage_;
@@ -194,8 +198,9 @@ class Storer {
 }  // namespace
 
 StoredProgram store(const PreparedGraph& prepared, const Storage& storage,
-                    std::span<const Region> regions, std::vector<LibraryRegion> steps) {
-  return Storer(prepared, storage, regions, std::move(steps)).run();
+                    std::span<const Region> regions, std::vector<LibraryRegion> steps,
+                    const codegen::TensorCores& cores) {
+  return Storer(prepared, storage, regions, std::move(steps), cores).run();
 }
 
 }  // namespace egret::backends::cuda

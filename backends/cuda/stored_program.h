@@ -19,8 +19,9 @@ struct StoredProgram {
 
 // The graph's inputs and outputs keep their form. A value that a library step or an output needs in
 // another form is converted by a kernel of its own. `steps`: the regions that are library steps, as
-// `storage` made them.
+// `storage` made them; `cores`: what kernels may use.
 StoredProgram store(const PreparedGraph& prepared, const Storage& storage,
-                    std::span<const codegen::Region> regions, std::vector<LibraryRegion> steps);
+                    std::span<const codegen::Region> regions, std::vector<LibraryRegion> steps,
+                    const codegen::TensorCores& cores);
 
 }  // namespace egret::backends::cuda

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated contractions beside the CPU backend's kernels, for each distinct convolution and product of several models.
+"""Generated contractions beside the CPU backend's kernels, for each distinct convolution and product of many models.
 
 A contraction becomes a file of one operator with random weights. Egret's two backends and the versions of oneDNN that are
 here (onednn.py) run it in turns, round by round, on inputs that stay in the cache. A time is the least of the rounds'
 tenth percentiles, since other processes only add to it. The outputs of the generated kernel are checked against the
 interpreter's, in the model's tiles and in those that were measured.
 """
+import json
 import os
 import pathlib
 import statistics
@@ -20,12 +21,20 @@ import onednn
 from lib import egret, models, onnx_graph, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
-COLUMNS = ["model", "kernel", "shapes", "count", "right", "generated_ms", "model_ms", "library_ms", "ratio",
+COLUMNS = ["model", "kernel", "shapes", "count", "models", "right", "generated_ms", "model_ms", "library_ms", "ratio",
            "implementation", "reorders", *[f"onednn_{version}_ms" for version in onednn.PACKAGES], "mflop", "mbytes",
            "roofline_ms", "generated_share", "library_share"]
 
 
-def shapes_by_name(model):
+def shapes_by_name(model, sizes):
+    """Symbolic dimensions have the given sizes, or 1."""
+    for value in model.graph.input:
+        for dimension in value.type.tensor_type.shape.dim:
+            if not dimension.dim_value:
+                dimension.dim_value = sizes.get(dimension.dim_param, 1)
+    del model.graph.value_info[:]
+    for value in model.graph.output:
+        value.type.tensor_type.ClearField("shape")
     known = {tensor.name: list(tensor.dims) for tensor in model.graph.initializer}
     inferred = onnx.shape_inference.infer_shapes(model).graph
     for value in [*inferred.input, *inferred.value_info, *inferred.output]:
@@ -33,22 +42,69 @@ def shapes_by_name(model):
     return known
 
 
-def contractions_of(path):
+def contractions_of(path, sizes):
     """The distinct contractions of a model, and how often each occurs: a tuple of operator, shapes of its operands,
-    attributes, and which operands are weights."""
+    attributes, and which operands are weights. Those of unknown sizes are left out."""
     model = onnx.load(str(path))
-    shapes = shapes_by_name(model)
+    shapes = shapes_by_name(model, sizes)
     weights = {tensor.name for tensor in model.graph.initializer}
     found = {}
     for node in model.graph.node:
         if node.op_type not in ("Conv", "MatMul", "Gemm"):
             continue
-        operands = tuple((tuple(shapes[name]), name in weights) for name in node.input if name)
+        operands = tuple((tuple(shapes.get(name, (0,))), name in weights) for name in node.input if name)
+        if any(extent <= 0 for shape, _ in operands for extent in shape):
+            continue
         attributes = tuple(sorted((name, tuple(value) if isinstance(value, list) else value)
                                   for name, value in onnx_graph.attributes_of(node).items()))
         key = (node.op_type, operands, attributes)
         found[key] = found.get(key, 0) + 1
     return found
+
+
+def tuples(value):
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+
+def known_contractions(model, sizes, folder):
+    """contractions_of() the model, kept in build/contractions: large models take long to build. None where it is
+    absent."""
+    kept = egret.ROOT / "build" / "contractions" / (model.replace("/", "-").replace(":", "-") + ".json")
+    try:
+        return {tuples(key): count for key, count in json.loads(kept.read_text())}
+    except (OSError, ValueError):
+        pass
+    with models.located(model, folder) as path:
+        if path is None:
+            return None
+        found = contractions_of(path, sizes)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    # Texts among attributes are bytes.
+    kept.write_text(json.dumps(list(found.items()), default=lambda value: value.decode()))
+    return found
+
+
+def size_of(contraction):
+    """What the order of measurements goes by: terms of the weights or of the right operand, times rows."""
+    _, operands, _ = contraction
+    return int(numpy.prod(operands[1][0], dtype=float) * numpy.prod(operands[0][0][-2:], dtype=float))
+
+
+def in_turns(by_model):
+    """One of each model after the other, the largest first, so that a run that ends early has seen all models. Of
+    what several models have, the first one's."""
+    queues = {model: sorted(found, key=lambda each: -size_of(each) * found[each]) for model, found in by_model.items()}
+    having = {}
+    for model, found in by_model.items():
+        for contraction in found:
+            having.setdefault(contraction, []).append(model)
+    while any(queues.values()):
+        for model, queue in queues.items():
+            while queue:
+                contraction = queue.pop(0)
+                if having[contraction][0] == model:
+                    yield model, contraction, by_model[model][contraction], len(having[contraction])
+                    break
 
 
 def write(contraction, path):
@@ -131,29 +187,30 @@ def main():
     mode, forms = settings.read(__doc__, HERE)
     config = forms[mode]
     table = results.Table("contractions", mode, COLUMNS, ["model", "kernel", "shapes"],
-                          {"egret": egret.version(), "threads": config["threads"]})
+                          {"egret": egret.version(), "threads": config["threads"]}, grows=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         libraries = onednn.libraries(folder, config["threads"], config["seconds"])
-        wanted = []
+        by_model = {}
         for model in config["models"]:
-            with models.located(model, folder) as path:
-                found = contractions_of(path)
-            for contraction, count in list(found.items())[:config.get("most")]:
-                kernel, shapes = name_of(contraction)
-                key = {"model": model.split(":", 1)[1], "kernel": kernel, "shapes": shapes}
-                if not table.has(**key):
-                    wanted.append((key, contraction, count))
-        in_time = settings.WithinTime(wanted)
-        for key, contraction, count in in_time:
-            path = folder / "contraction.onnx"
-            write(contraction, path)
-            table.add(**key, count=count, right=int(is_right(path, config["threads"])),
-                      **row_of(path, contraction, libraries, config))
-        if in_time.left:
-            return 0  # the next call goes on
+            found = known_contractions(model, forms["bind"].get(model, {}), folder)
+            if found is None:
+                print(f"{model}: left out, there is no such file")
+                continue
+            by_model[model.split(":", 1)[1]] = dict(list(found.items())[:config.get("most")])
+        wanted = []
+        for model, contraction, count, having in in_turns(by_model):
+            kernel, shapes = name_of(contraction)
+            key = {"model": model, "kernel": kernel, "shapes": shapes}
+            if not table.has(**key):
+                wanted.append((key, contraction, count, having))
+        print(f"{len(wanted)} kernels to measure, {len(table.rows)} measured before")
         path = folder / "contraction.onnx"
-        write(next(iter(found)), path)
+        for key, contraction, count, having in settings.WithinTime(wanted):
+            write(contraction, path)
+            table.add(**key, count=count, models=having, right=int(is_right(path, config["threads"])),
+                      **row_of(path, contraction, libraries, config))
+        write(next(iter(next(iter(by_model.values())))), path)
         set_shares(table, egret.call("bench", path, "--kernels", "--time", "0.01s")["rates"]["bytes_per_second"])
     table.finish()
     table.print()

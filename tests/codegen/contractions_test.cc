@@ -6,7 +6,10 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "backends/codegen/contractions/amx.h"
+#include "backends/codegen/host_compiler.h"
 #include "base/random.h"
+#include "ir/graph/builder.h"
 #include "tests/codegen/kernel_batch.h"
 #include "tests/codegen/needs_host_compiler.h"
 #include "tests/codegen/sample_contractions.h"
@@ -31,7 +34,7 @@ bool rounds(const ir::Graph& graph) {
 class Contractions : public NeedsHostCompiler<::testing::TestWithParam<Tiling>> {};
 
 struct Counts {
-  std::size_t tiled = 0, slide = 0, pairs = 0;
+  std::size_t tiled = 0, slide = 0, pairs = 0, amx = 0, packed_once = 0, in_parts = 0;
 };
 
 // Compiles and runs `count` kernels of `make`'s graphs.
@@ -57,12 +60,17 @@ Counts compare(std::uint64_t count, const HostProcessor& processor,
       for (const KernelSource* kernel : batch->kernels()) {
         counts.tiled += kernel->is_tiled ? 1 : 0;
         counts.slide += kernel->slides ? 1 : 0;
-        counts.pairs += kernel->pairs != Pairs::kNone ? 1 : 0;
+        counts.pairs += kernel->groups.any() ? 1 : 0;
+        counts.packed_once += kernel->packing_steps > 0 ? 1 : 0;
+        counts.in_parts += kernel->partial_steps > 0 ? 1 : 0;
+        counts.amx += kernel->groups.in_tiles ? 1 : 0;
       }
     }
   }
   std::cout << counts.tiled << " of " << count << " in tiles, " << counts.slide << " slide, "
-            << counts.pairs << " in pairs\n";
+            << counts.pairs << " in groups of terms, " << counts.amx << " for AMX, "
+            << counts.packed_once << " pack constants once, " << counts.in_parts
+            << " add up parts\n";
   return counts;
 }
 
@@ -90,6 +98,32 @@ TEST_P(Contractions, OfPairsEqualTheInterpretersResult) {
   EXPECT_GT(compare(count, processor, random_narrow).pairs, count * 40 / 100);
 }
 
+// Bytes without a sign by bytes with one (vpdpbusd).
+TEST_P(Contractions, OfQuadsEqualTheInterpretersResult) {
+  const std::uint64_t count = random_count();
+  HostProcessor processor = GetParam().processor;
+  processor.has_int8_quads = true;
+  EXPECT_GT(compare(count / 2, processor, random_fragments).pairs, count / 2 * 8 / 100);
+}
+
+// Constants are packed by the first steps, which other runs leave out.
+TEST_P(Contractions, OfConstantsEqualTheInterpretersResult) {
+  const std::uint64_t count = random_count();
+  HostProcessor processor = GetParam().processor;
+  processor.has_bf16_pairs = processor.has_int8_quads = true;
+  EXPECT_GT(compare(count, processor, random_with_constants).packed_once, count * 30 / 100);
+}
+
+// More threads than blocks of rows and columns.
+TEST_P(Contractions, InPartsEqualTheInterpretersResult) {
+  const std::uint64_t count = random_count() / 2;
+  HostProcessor processor = GetParam().processor;
+  processor.threads = 24;
+  processor.least_part = 2;
+  EXPECT_GT(compare(count, processor, random_contraction).in_parts, count * 30 / 100);
+  EXPECT_GT(compare(count, processor, random_with_constants).in_parts, count * 30 / 100);
+}
+
 // Of other tiles than the model's, which measurements may prefer.
 TEST_P(Contractions, InOtherTilesEqualTheInterpretersResult) {
   const std::uint64_t count = random_count() / 4;
@@ -110,6 +144,61 @@ INSTANTIATE_TEST_SUITE_P(Processors, Contractions,
                                                   {32, 16, 256, 1024, 2048, 5}},
                                            Tiling{"Sse", {16, 16, 512, 4096, 4096}}),
                          [](const auto& tiling) { return tiling.param.name; });
+
+class AmxContractions : public Contractions {};
+
+HostProcessor with_amx(HostProcessor processor) {
+  processor.has_bf16_tiles = processor.has_int8_tiles = true;
+  return processor;
+}
+
+// A processor without AMX computes the same tiles in loops.
+TEST_P(AmxContractions, EqualTheInterpretersResult) {
+  const std::uint64_t count = random_count() / 2;
+  const HostProcessor processor = with_amx(GetParam().processor);
+  EXPECT_GT(compare(count, processor, random_fragments).amx, count * 30 / 100);
+  EXPECT_GT(compare(count / 4, processor, random_fragments, 1).amx, count / 4 * 30 / 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(Processors, AmxContractions,
+                         ::testing::Values(Tiling{"Whole", {64, 32}},
+                                           Tiling{"InSmallBlocks", {64, 32, 512, 2048, 4096, 2}}),
+                         [](const auto& tiling) { return tiling.param.name; });
+
+// The same text with the instructions is what a compiler for such a processor takes.
+TEST(Amx, TheInstructionsAssemble) {
+  if (!host_compiler_version().ok()) GTEST_SKIP() << host_compiler_version().status().message();
+  using ir::DType;
+  KernelBatch batch(Target::kHost, {}, {.processor = with_amx({64, 32})});
+  const auto add = [&](DType left, DType right, const char* instruction) {
+    ir::GraphBuilder b;
+    const std::string wide = left == DType::kBF16 ? "f32" : "i32";
+    const ir::TensorType types[] = {{left, {40, 70}}, {right, {70, 50}}};
+    const ir::Value x = b.add("cast", {b.input("x", types[0])}, {{"to", wide}});
+    const ir::Value y = b.add("cast", {b.input("y", types[1])}, {{"to", wide}});
+    b.output("z", b.add("matmul", {x, y}));
+    const auto graph = std::move(b).finish();
+    ASSERT_TRUE(graph.ok()) << graph.status().message();
+    batch.add(*graph, {ir::Tensor(types[0]), ir::Tensor(types[1])}, instruction);
+    EXPECT_NE(batch.kernels().back()->text.find(instruction), std::string::npos) << instruction;
+  };
+  add(DType::kBF16, DType::kBF16, "EGRET_TILE_BF16(3, 5, 7)");
+  add(DType::kI8, DType::kI8, "EGRET_TILE_S8S8(3, 5, 7)");
+  add(DType::kI8, DType::kU8, "EGRET_TILE_S8U8(3, 5, 7)");
+  add(DType::kU8, DType::kI8, "EGRET_TILE_U8S8(3, 5, 7)");
+  add(DType::kU8, DType::kU8, "EGRET_TILE_U8U8(3, 5, 7)");
+  const auto library = compile_for_host(batch.emitted(), "-mamx-tile -mamx-bf16 -mamx-int8");
+  EXPECT_TRUE(library.ok()) << library.status().message();
+}
+
+// Asking twice changes nothing. Without AMX nothing is permitted.
+TEST(Amx, IsAskedForOnceAndFailsSoftly) {
+  const AmxSupport first = amx_support(), second = amx_support();
+  EXPECT_EQ(first.bf16, second.bf16);
+  EXPECT_EQ(first.int8, second.int8);
+  const HostProcessor processor = HostProcessor::this_one();
+  EXPECT_EQ(processor.has_bf16_tiles, first.bf16 && first.int8 && processor.vector_bytes == 64);
+}
 
 }  // namespace
 }  // namespace egret::backends::codegen

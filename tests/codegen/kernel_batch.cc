@@ -91,10 +91,17 @@ std::string caller(std::size_t number, const KernelSource& kernel, Target target
   std::string text = "extern \"C\" int call" + std::to_string(number) +
                      "(const void* const* in, void* out, int* failure, int backward) {\n";
   if (target == Target::kHost) {  // in two parts, as two threads would
-    const std::string half = std::to_string(kernel.steps / 2);
-    return text + "  " + kernel.name + "(in, out, failure, 0, " + half + ");\n  " + kernel.name +
-           "(in, out, failure, " + half + ", " + std::to_string(kernel.steps) +
-           ");\n  return 1;\n}\n";
+    std::int64_t first = 0;
+    for (const std::int64_t end :
+         {kernel.packing_steps, kernel.packing_steps + kernel.partial_steps, kernel.steps}) {
+      const std::int64_t half = first + (end - first) / 2;
+      for (const auto& [low, high] : {std::pair{half, end}, {first, half}}) {
+        text += "  " + kernel.name + "(in, out, failure, " + std::to_string(low) + ", " +
+                std::to_string(high) + ");\n";
+      }
+      first = end;
+    }
+    return text + "  return 1;\n}\n";
   }
   text += "  return launch(" + std::to_string(kernel.blocks) + ", " +
           std::to_string(kernel.threads) + ", [&] {\n    " + kernel.name + "(";
@@ -141,15 +148,17 @@ void KernelBatch::add(const ir::Graph& graph, std::vector<ir::Tensor> inputs, st
   ASSERT_TRUE(composition.ok()) << label << ": " << composition.status().message();
   std::vector<ir::TensorType> types;
   std::vector<ir::Tensor> values;
+  ContractionOptions contractions = contractions_;
   for (const ir::NodeId id : composition->inputs) {
     const ir::Node& node = parts->node(id);
     const auto position = std::ranges::find(parts->inputs(), id) - parts->inputs().begin();
     types.push_back(node.type);
+    contractions.constants.push_back(node.kind == ir::NodeKind::kConstant ? 1 : 0);
     values.push_back(node.kind == ir::NodeKind::kConstant
                          ? node.data
                          : inputs[static_cast<std::size_t>(position)]);
   }
-  auto kernel = emit_kernel(composition->denotation, types, target_, least_, contractions_);
+  auto kernel = emit_kernel(composition->denotation, types, target_, least_, contractions);
   if (kernel.status().code() == base::StatusCode::kUnsupported) return;
   ASSERT_TRUE(kernel.ok()) << label << ": " << kernel.status().message();
   auto expected = ir::interpret(graph, inputs);
@@ -190,7 +199,7 @@ void KernelBatch::check(double tolerance) const {
     if (backward != 0 && target_ == Target::kHost) break;
     std::size_t next = 0;
     check_with(
-        [&](const KernelSource&, const std::vector<ir::Tensor>& inputs, ir::Tensor& output,
+        [&](const KernelSource& kernel, const std::vector<ir::Tensor>& inputs, ir::Tensor& output,
             int* failure) -> base::Status {
           const auto call = reinterpret_cast<Call>((*library)->find("call" + std::to_string(next)));
           const bool at_end = next++ % 2 == 0;
@@ -198,6 +207,8 @@ void KernelBatch::check(double tolerance) const {
           for (const ir::Tensor& input : inputs) memory.emplace_back(input.data(), target_, at_end);
           std::vector<const void*> in;
           for (const Exact& each : memory) in.push_back(each.begin());
+          const Exact shared(static_cast<std::size_t>(kernel.shared_memory), target_, at_end);
+          if (kernel.shared_memory > 0) in.push_back(shared.begin());
           const Exact out(output.data().size(), target_, at_end);
           if (call(in.data(), out.begin(), failure, backward) != 1)
             return base::internal_error("threads of a block do not meet");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,16 +19,28 @@ using ir::Integers;
 using ir::Shape;
 using ir::Value;
 
+enum class Values { kAny, kPairs, kFragments };
+
 class Sampler {
  public:
-  Sampler(std::uint64_t seed, bool pairs) : random_(seed), pairs_(pairs) {
+  Sampler(std::uint64_t seed, Values values, bool constants = false)
+      : random_(seed), values_(values), constants_(constants) {
     static constexpr DType kTypes[] = {DType::kF32, DType::kF32, DType::kF32,  DType::kF32,
                                        DType::kF64, DType::kF64, DType::kBF16, DType::kF16,
                                        DType::kI32, DType::kI64, DType::kI8,   DType::kU8,
                                        DType::kI16, DType::kU32, DType::kU64};
     static constexpr DType kTypesOfPairs[] = {DType::kF32, DType::kBF16, DType::kI32, DType::kU32,
                                               DType::kI8};
-    type_ = pairs ? one_of(kTypesOfPairs) : one_of(kTypes);
+    static constexpr DType kTypesOfFragments[] = {DType::kF32, DType::kF16, DType::kBF16,
+                                                  DType::kI32, DType::kU32};
+    switch (values) {
+      case Values::kAny: type_ = one_of(kTypes); break;
+      case Values::kPairs: type_ = one_of(kTypesOfPairs); break;
+      case Values::kFragments: type_ = one_of(kTypesOfFragments); break;
+    }
+    stored_ = type_ != DType::kF32           ? type_
+              : values == Values::kFragments ? one_of({DType::kF32, DType::kF16, DType::kBF16})
+                                             : DType::kBF16;
   }
 
   ir::Graph depthwise_graph() {
@@ -57,19 +70,33 @@ class Sampler {
   T one_of(const T (&values)[N]) {
     return values[random_.below(N)];
   }
+  DType one_of(std::initializer_list<DType> types) {
+    return types.begin()[random_.below(types.size())];
+  }
   std::int64_t size() {
     static constexpr std::int64_t kSizes[] = {1, 2, 3, 5, 8, 13, 16, 17, 31, 33, 40};
-    return one_of(kSizes);
+    static constexpr std::int64_t kSizesOfFragments[] = {1, 3, 8, 16, 17, 24, 32, 40, 64, 72, 80};
+    return values_ == Values::kFragments ? one_of(kSizesOfFragments) : one_of(kSizes);
   }
 
-  // Of values that fit bf16 or 16 bits.
+  // An input, or a constant where there may be some.
+  Value leaf(const ir::TensorType& type) {
+    if (constants_ && random_.chance(0.5)) return b_.constant(ir::Tensor::random(type, random_));
+    return b_.input("x" + std::to_string(inputs_++), type);
+  }
+
+  // Of values that fit bf16 or 16 bits, or the operands of tensor cores.
   Value narrow_input(const Shape& shape) {
     static constexpr DType kIntegers[] = {DType::kI8, DType::kU8, DType::kI16};
-    const DType stored = is_float(type_) ? DType::kBF16 : one_of(kIntegers);
-    Value x = b_.input("x" + std::to_string(inputs_++), ir::TensorType(stored, shape));
+    const DType stored = is_float(type_)                 ? stored_
+                         : values_ == Values::kFragments ? one_of({DType::kI8, DType::kU8})
+                                                         : one_of(kIntegers);
+    Value x = leaf(ir::TensorType(stored, shape));
     const bool differs = stored != type_;
     if (differs) x = b_.add("cast", {x}, {{"to", std::string(to_string(type_))}});
-    if (type_ == DType::kBF16 && random_.chance(0.3)) x = b_.add("relu", {x});
+    if ((type_ == DType::kBF16 || type_ == DType::kF16) && random_.chance(0.3))
+      x = b_.add("relu", {x});
+    if (values_ == Values::kFragments) return x;
     if (type_ == DType::kI32 && stored == DType::kU8 && random_.chance(0.5)) {
       const Value zero =
           b_.input("x" + std::to_string(inputs_++), ir::TensorType(stored, Shape{1}));
@@ -80,16 +107,15 @@ class Sampler {
 
   // An input of the type, perhaps stored in another type, or behind what prologues are made of.
   Value input(const Shape& shape) {
-    if (pairs_) return narrow_input(shape);
+    if (values_ != Values::kAny) return narrow_input(shape);
     const bool narrow = random_.chance(0.2);
     static constexpr DType kStored[] = {DType::kBF16, DType::kI8, DType::kU8, DType::kF32};
     const DType stored = narrow ? one_of(kStored) : type_;
-    Value x = b_.input("x" + std::to_string(inputs_++), ir::TensorType(stored, shape));
+    Value x = leaf(ir::TensorType(stored, shape));
     if (stored != type_) x = b_.add("cast", {x}, {{"to", std::string(to_string(type_))}});
     if (is_float(type_) && random_.chance(0.15)) x = b_.add("relu", {x});
     if (is_float(type_) && random_.chance(0.1)) {
-      const Value scale =
-          b_.input("x" + std::to_string(inputs_++), ir::TensorType(type_, Shape{shape.back()}));
+      const Value scale = leaf(ir::TensorType(type_, Shape{shape.back()}));
       x = b_.add("mul", {x, scale});
     }
     return x;
@@ -163,7 +189,9 @@ class Sampler {
   Value convolution() {
     const Window w = window();
     const std::int64_t group = random_.chance(0.3) ? random_.between(2, 3) : 1;
-    Shape x{random_.between(1, 2), random_.between(1, 9) * group};
+    std::int64_t channels = random_.between(1, 9);
+    if (values_ == Values::kFragments && random_.chance(0.6)) channels = 8 * random_.between(1, 5);
+    Shape x{random_.between(1, 2), channels * group};
     Shape k{random_.between(1, 20) * group, x[1] / group};
     x.insert(x.end(), w.image.begin(), w.image.end());
     k.insert(k.end(), w.kernel.begin(), w.kernel.end());
@@ -248,18 +276,27 @@ class Sampler {
   }
 
   base::Random random_;
-  bool pairs_;
-  DType type_;
+  Values values_;
+  bool constants_;
+  DType type_, stored_;
   ir::GraphBuilder b_;
   int inputs_ = 0;
 };
 
 }  // namespace
 
-ir::Graph random_contraction(std::uint64_t seed) { return Sampler(seed, false).graph(); }
+ir::Graph random_contraction(std::uint64_t seed) { return Sampler(seed, Values::kAny).graph(); }
 
-ir::Graph random_narrow(std::uint64_t seed) { return Sampler(seed, true).graph(); }
+ir::Graph random_narrow(std::uint64_t seed) { return Sampler(seed, Values::kPairs).graph(); }
 
-ir::Graph random_depthwise(std::uint64_t seed) { return Sampler(seed, false).depthwise_graph(); }
+ir::Graph random_fragments(std::uint64_t seed) { return Sampler(seed, Values::kFragments).graph(); }
+
+ir::Graph random_with_constants(std::uint64_t seed) {
+  return Sampler(seed, seed % 3 == 0 ? Values::kFragments : Values::kAny, true).graph();
+}
+
+ir::Graph random_depthwise(std::uint64_t seed) {
+  return Sampler(seed, Values::kAny).depthwise_graph();
+}
 
 }  // namespace egret::backends::codegen

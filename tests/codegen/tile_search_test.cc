@@ -12,6 +12,7 @@
 #include "backends/backend.h"
 #include "base/random.h"
 #include "base/system/file.h"
+#include "cost/database.h"
 #include "ir/evaluate/interpreter.h"
 #include "ir/graph/builder.h"
 #include "tests/codegen/kernel_batch.h"
@@ -33,11 +34,16 @@ class TileSearch : public NeedsHostCompiler<::testing::Test> {
     ASSERT_NE(::mkdtemp(folder.data()), nullptr);
     folder_ = folder;
     ::setenv("EGRET_KERNEL_CACHE", folder_.c_str(), 1);
+    const char* database = std::getenv("EGRET_COST_DB");
+    if (database != nullptr) database_before_ = database;
+    ::setenv("EGRET_COST_DB", (folder_ + "/costs.sqlite").c_str(), 1);
   }
   void TearDown() override {
     if (folder_.empty()) return;
     before_.empty() ? ::unsetenv("EGRET_KERNEL_CACHE")
                     : ::setenv("EGRET_KERNEL_CACHE", before_.c_str(), 1);
+    database_before_.empty() ? ::unsetenv("EGRET_COST_DB")
+                             : ::setenv("EGRET_COST_DB", database_before_.c_str(), 1);
     std::error_code ignored;
     fs::remove_all(folder_, ignored);
   }
@@ -69,7 +75,7 @@ class TileSearch : public NeedsHostCompiler<::testing::Test> {
     return found;
   }
 
-  std::string before_, folder_;
+  std::string before_, database_before_, folder_;
 };
 
 TEST_F(TileSearch, KeepsWhatItMeasured) {
@@ -104,6 +110,32 @@ TEST_F(TileSearch, TakesAKeptChoiceAndIgnoresADamagedOne) {
     ASSERT_TRUE(base::write_file(file, damaged).ok());
     EXPECT_EQ(chosen(graph, Tiles::kKept), by_model) << damaged;
   }
+}
+
+TEST_F(TileSearch, KeepsTimesInTheDatabaseOfCosts) {
+  const ir::Graph graph = product();
+  const std::string by_model = chosen(graph, Tiles::kModel);
+  const std::string measured = chosen(graph, Tiles::kMeasured);
+  const auto database = cost::open_database_to_read("");
+  ASSERT_TRUE(database.ok()) << database.status().message();
+  const auto rows = (*database)->rows();
+  ASSERT_TRUE(rows.ok());
+  ASSERT_GE(rows->size(), 2U);
+  for (const cost::Database::Row& row : *rows) {
+    EXPECT_TRUE(row.machine.starts_with("emitted kernels / ")) << row.machine;
+    EXPECT_TRUE(
+        row.key.starts_with("emitted matmul(f32[40,70], f32[70,90]) " + by_model + " tiles "))
+        << row.key;
+    EXPECT_GT(row.entry.runs, 0);
+    EXPECT_GT(row.entry.median_s, 0);
+  }
+  // Another cache takes the choice from there. Nothing is timed again.
+  const std::string file = kept();
+  ASSERT_TRUE(fs::remove(file));
+  EXPECT_EQ(chosen(graph, Tiles::kMeasured), measured);
+  const auto text = base::read_file(file, 4096);
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(text->find("seconds"), std::string::npos) << *text;
 }
 
 TEST_F(TileSearch, ComputesTheSameInTheChosenTiles) {

@@ -4,7 +4,9 @@
 
 #include "backends/cuda/api/device.h"
 #include "backends/cuda/steps/launch.h"
+#include "base/random.h"
 #include "tests/codegen/kernel_batch.h"
+#include "tests/codegen/sample_contractions.h"
 #include "tests/codegen/sample_kernels.h"
 
 namespace egret::backends::codegen {
@@ -74,6 +76,24 @@ TEST_F(DeviceKernels, ComputeWhatEachOperatorIsDefinedToBe) {
     KernelBatch batch(Target::kCuda, least);
     add_every_operator(batch, 3);
     check(batch, 1e-5);
+  }
+}
+
+TEST_F(DeviceKernels, ComputeContractionsOnTensorCores) {
+  if (device_->facts().capability < 80) GTEST_SKIP() << "a GPU without mma.sync of bf16";
+  for (const int tiles : {0, 3, 6}) {
+    KernelBatch batch(
+        Target::kCuda, {},
+        {.least_products = 1, .tensor_cores = {.has = true, .tf32 = true}, .tiles = tiles});
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      const ir::Graph graph = random_fragments(seed);
+      base::Random random(seed);
+      std::vector<ir::Tensor> inputs;
+      for (const ir::NodeId id : graph.inputs())
+        inputs.push_back(ir::Tensor::random(graph.node(id).type, random));
+      batch.add(graph, std::move(inputs), "contraction of seed " + std::to_string(seed));
+    }
+    check(batch, 2e-2);  // roundings to TF32, or twice to bf16 of values up to 4
   }
 }
 

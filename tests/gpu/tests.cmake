@@ -2,7 +2,8 @@
 # program to a machine that has one.
 egret_program(gpu_tests SOURCES gpu/device_kernels_test.cc gpu/device_graphs_test.cc
               gpu/device_collectives_test.cc
-              codegen/kernel_batch.cc codegen/sample_kernels.cc backends/graph_compare.cc
+              codegen/kernel_batch.cc codegen/sample_kernels.cc codegen/sample_contractions.cc
+              backends/graph_compare.cc
               backends/attention_block.cc backends/small_network.cc
               backends/tail_network.cc
               DEPS backends rules runtime

@@ -116,7 +116,7 @@ class Finder {
     form.batch = extents(nest_, batch_);
     form.rows = extents(nest_, rows_);
     form.columns = extents(nest_, columns_);
-    form.depth = extents(nest_, sum.variables);
+    form.depth = extents(nest_, depth_);
     return form;
   }
 
@@ -247,11 +247,35 @@ class Finder {
     const bool swap = contiguous(own[0]) ||
                       (!contiguous(own[1]) && extents(nest_, own[0]) > extents(nest_, own[1]));
     if (swap) std::swap(sides_[0], sides_[1]);
+    set_depth();
     rows_ = own[swap ? 1 : 0];
     columns_ = own[swap ? 0 : 1];
     // Each element's sum must depend on a variable of the innermost loop, or the writer would move
     // what follows it out of that loop.
     return !columns_.empty();
+  }
+
+  // The variables of the sum: last the one along which most reads are contiguous (of a convolution
+  // with channels last, the channels).
+  void set_depth() {
+    depth_ = nest_.node(sum_).variables;
+    if (depth_.size() < 2) return;
+    Reach reach(nest_);
+    reach.node(sum_);
+    const auto contiguous_reads = [&](int v) {
+      int count = 0;
+      for (std::size_t i = 0; i < nest_.nodes.size(); ++i) {
+        const NestNode& node = nest_.nodes[i];
+        if (reach.nodes[i] && node.op == ExprOp::kRead && node.form.factor(v) == 1) ++count;
+      }
+      return nest_.extent(v) > 1 ? count : -1;
+    };
+    std::size_t best = depth_.size() - 1;
+    for (std::size_t i = best; i-- > 0;) {
+      if (contiguous_reads(depth_[i]) > contiguous_reads(depth_[best])) best = i;
+    }
+    const auto at = depth_.begin() + static_cast<std::ptrdiff_t>(best);
+    std::rotate(at, at + 1, depth_.end());
   }
 
   static int added(LoopNest& nest, NestNode node) {
@@ -270,10 +294,12 @@ class Finder {
       root = added(nest, {.op = ExprOp::kMul, .type = type, .kids = {root, side.factors[i]}});
     // The guards of a padded operand stand in the factor itself.
     std::vector<int> open = side.guards, bounds;
+    bool exclude = true;
     for (bool more = root < static_cast<int>(nest_.nodes.size()); more;) {
       const NestNode node = nest.node(root);
       more = node.op == ExprOp::kSelect && is_zero(nest.node(node.kids[1]));
       if (!more) break;
+      exclude = false;
       open.push_back(node.guard);
       root = node.kids[0];
     }
@@ -287,14 +313,15 @@ class Finder {
       } else if (guard.kind == NestGuard::Kind::kLe && is_of_variables(guard.form)) {
         bounds.push_back(id);
       } else {
+        exclude = false;
         const int zero = added(nest, {.op = ExprOp::kConst, .type = type});
         root =
             added(nest, {.op = ExprOp::kSelect, .type = type, .kids = {root, zero}, .guard = id});
       }
     }
     LoopNest own = restricted(std::move(nest), root, bounds, false);
-    return merged({std::move(own), batch_, std::move(rows), std::move(columns),
-                   nest_.node(sum_).variables, std::move(bounds)});
+    return merged({std::move(own), batch_, std::move(rows), std::move(columns), depth_,
+                   std::move(bounds), exclude});
   }
 
   static bool is_zero(const NestNode& node) {
@@ -314,7 +341,7 @@ class Finder {
     read.depends = nest.node(sum_).depends;
     nest.nodes[static_cast<std::size_t>(sum_)] = std::move(read);
     return merged(
-        {restricted(std::move(nest), nest_.root, {}, true), batch_, rows_, columns_, {}, {}});
+        {restricted(std::move(nest), nest_.root, {}, true), batch_, rows_, columns_, {}, {}, true});
   }
 
   static ContractionForm::Part merged(ContractionForm::Part part) {
@@ -329,7 +356,7 @@ class Finder {
   VariableSet outputs_ = 0;
   int sum_ = -1;
   std::vector<Side> sides_;  // that of the rows first
-  std::vector<int> batch_, rows_, columns_;
+  std::vector<int> batch_, rows_, columns_, depth_;
 };
 
 }  // namespace

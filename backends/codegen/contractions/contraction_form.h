@@ -30,6 +30,9 @@ struct ContractionForm {
     // Guards of the nest, of kind kLe over variables. The factor is the root's value where all of
     // them hold, and else 0.
     std::vector<int> bounds;
+    // A term outside of them is no term of the sum, rather than one of 0; and no other guard of the
+    // sum stands in the root.
+    bool bounds_exclude = true;
   };
 
   Part left;      // the factor of the rows: batch, rows, depth

@@ -39,15 +39,25 @@ std::string digit(const std::string& flat, std::int64_t below, std::int64_t exte
   return text;
 }
 
+std::string affine_text(const ir::Affine& form, const SymbolNames& names, int without) {
+  std::string text = text_of(form.constant);
+  for (const auto& part : form.parts) {
+    if (part.symbol != without)
+      text += " + " + names.at(part.symbol) + " * " + text_of(part.factor);
+  }
+  return text;
+}
+
 Writer::GivenLoop numbered_loop(const ir::LoopNest& nest, const std::vector<int>& symbols,
                                 const std::string& prefix, const std::string& flat,
-                                std::string header, double times) {
+                                std::string header, double times, const std::string& type) {
   Writer::GivenLoop loop{.header = std::move(header), .times = times};
   std::int64_t below = 1;
   for (std::size_t i = symbols.size(); i-- > 0;) {
     const std::int64_t extent = nest.extent(symbols[i]);
     const std::string name = prefix + text_of(symbols[i]);
-    loop.lines.push_back("const i64 " + name + " = " + digit(flat, below, extent, i == 0) + ";");
+    loop.lines.push_back("const " + type + " " + name + " = " + digit(flat, below, extent, i == 0) +
+                         ";");
     loop.symbols.emplace_back(symbols[i], name);
     below *= extent;
   }

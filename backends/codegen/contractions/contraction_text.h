@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,17 +31,24 @@ bool is_plain_read(const ContractionForm::Part& part, std::span<const ir::Tensor
 // The number `flat` in mixed radix: the digit of weight `below`. The first digit has no bound.
 std::string digit(const std::string& flat, std::int64_t below, std::int64_t extent, bool first);
 
+using SymbolNames = std::map<int, std::string>;
+
+// The form's value, but for the symbol `without`.
+std::string affine_text(const ir::Affine& form, const SymbolNames& names, int without = -1);
+
 // A scope that binds the symbols to the digits of `flat`, by names that begin with `prefix`.
 Writer::GivenLoop numbered_loop(const ir::LoopNest& nest, const std::vector<int>& symbols,
                                 const std::string& prefix, const std::string& flat,
-                                std::string header, double times);
+                                std::string header, double times, const std::string& type = "i64");
 
 struct ContractionText {
   std::string functions;  // micro-kernels; KERNEL stands for the kernel's name
   std::string body;       // of the kernel, with the same placeholder
   std::int64_t steps = 1;
   std::int64_t memory = 0;  // bytes of egret_work that it uses
-  double operations = 0;    // as Writer counts them
+  // As KernelSource has them.
+  std::int64_t shared_memory = 0, packing_steps = 0, partial_steps = 0;
+  double operations = 0;  // as Writer counts them
 };
 
 }  // namespace egret::backends::codegen

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/backend.h"
+#include "backends/codegen/contractions/amx.h"
 
 namespace egret::backends::codegen {
 namespace {
@@ -59,6 +60,21 @@ void share(const ContractionForm& form, const HostProcessor& processor, Contract
                              equal_parts(form.rows, ceil_div(form.rows, parts), tiles.tile_rows));
 }
 
+// Parts of the terms for threads that would have no block of rows and columns.
+void divide_terms(const ContractionForm& form, const HostProcessor& processor,
+                  ContractionTiles& tiles) {
+  const std::int64_t blocks = form.batch * ceil_div(form.columns, tiles.column_block) *
+                              ceil_div(form.rows, tiles.row_block);
+  const std::int64_t parts =
+      std::min(ceil_div(processor.threads, blocks), form.depth / processor.least_part);
+  if (parts < 2) return;
+  tiles.parts = static_cast<int>(parts);
+  tiles.depth_block = std::min(tiles.depth_block, ceil_div(form.depth, parts));
+}
+
+// Four tiles of sums leave two for each factor.
+int amx_rows(const ContractionForm& form) { return form.rows > 16 ? 32 : 16; }
+
 HostProcessor vectors_of_this_one() {
 #if defined(__x86_64__) || defined(__i386__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -79,6 +95,12 @@ HostProcessor HostProcessor::this_one() {
 #if defined(__x86_64__) || defined(__i386__)
   processor.has_bf16_pairs = processor.vector_bytes == 64 && __builtin_cpu_supports("avx512bf16");
   processor.has_int16_pairs = processor.vector_bytes == 64 && __builtin_cpu_supports("avx512vnni");
+  processor.has_int8_quads = processor.has_int16_pairs;
+  if (processor.vector_bytes == 64) {
+    const AmxSupport amx = amx_support();
+    processor.has_bf16_tiles = amx.bf16 && amx.int8;
+    processor.has_int8_tiles = processor.has_bf16_tiles;
+  }
 #endif
   return processor;
 }
@@ -90,7 +112,12 @@ ContractionTiles contraction_tiles(const ContractionForm& form, const HostProces
   const bool in_one_set = in_place.left && (in_place.left_stride * element) % kSetsRepeat == 0;
   // Many columns pay for a copy of the rows.
   const bool reads_left = in_place.left && (!in_one_set || form.columns < kWorthPacking);
-  set_register_tile(form, processor, in_one_set && reads_left, tiles);
+  if (in_place.amx) {
+    tiles.tile_rows = amx_rows(form);
+    tiles.vectors = form.columns > tiles.lanes ? 2 : 1;
+  } else {
+    set_register_tile(form, processor, in_one_set && reads_left, tiles);
+  }
   const int rows = tiles.tile_rows, width = tiles.width();
 
   const std::int64_t deepest =
@@ -112,6 +139,8 @@ ContractionTiles contraction_tiles(const ContractionForm& form, const HostProces
   tiles.row_block = form.rows;
   if (waits) tiles.row_block = equal_parts(form.rows, sums / (tiles.column_block + width), rows);
   share(form, processor, tiles);
+
+  divide_terms(form, processor, tiles);
 
   tiles.pack_left = !reads_left;
   // A panel that at most two tiles read is read in place.

@@ -16,11 +16,15 @@ namespace egret::backends::codegen {
 struct HostProcessor {
   int vector_bytes = 16;
   int registers = 16;
-  std::int64_t left_panel = 20 << 10;                    // a tile's rows, in the first level
-  std::int64_t right_block = 384 << 10;                  // a block of columns, in the second level
-  std::int64_t sums = 512 << 10;                         // sums that wait for more terms
-  int threads = 1;                                       // that share the blocks
-  bool has_bf16_pairs = false, has_int16_pairs = false;  // (pairs.h)
+  std::int64_t left_panel = 20 << 10;    // a tile's rows, in the first level
+  std::int64_t right_block = 384 << 10;  // a block of columns, in the second level
+  std::int64_t sums = 512 << 10;         // sums that wait for more terms
+  int threads = 1;                       // that share the blocks
+  std::int64_t least_part = 1024;        // terms that pay for adding up sums of parts
+  // Of neighbouring terms (term_groups.h).
+  bool has_bf16_pairs = false, has_int16_pairs = false, has_int8_quads = false;
+  // AMX, which the system has permitted. Vectors have 64 bytes then.
+  bool has_bf16_tiles = false, has_int8_tiles = false;
 
   static HostProcessor this_one();
 };
@@ -33,6 +37,7 @@ struct ContractionTiles {
   int vectors = 1;    // of a tile's row
   int tile_rows = 1;  // but for the last tile of a block
   std::int64_t row_block = 1, column_block = 1, depth_block = 1;  // not above the form's sizes
+  int parts = 1;  // of the terms, whose sums different threads compute
   // Whether a factor is copied into panels. Only a factor that is a plain read with constant
   // strides can be read in place.
   bool pack_left = true, pack_right = true;
@@ -45,6 +50,7 @@ struct ContractionTiles {
 struct InPlace {
   bool left = false, right = false;
   std::int64_t left_stride = 0;  // of neighbouring rows, in elements
+  bool amx = false;              // tiles of sums are those of AMX: 16 or 32 rows
 };
 
 // `element` bytes of a term and of a sum. Deterministic.

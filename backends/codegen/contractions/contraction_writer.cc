@@ -9,15 +9,42 @@
 
 namespace egret::backends::codegen {
 
+namespace {
+
+std::string narrow_type(const TermGroups& groups, const std::string& sum) {
+  switch (groups.terms()) {
+    case 1: return sum;
+    case 2: return "unsigned short";
+    default: return "unsigned char";
+  }
+}
+
+constexpr double kMostKept = 1 << 28;  // bytes that constants may take a second time
+
+// Whether the factor reads constants alone.
+bool is_constant(const ContractionForm::Part& part, std::span<const char> constants) {
+  bool any = false;
+  for (const ir::NestNode& node : part.nest.nodes) {
+    if (node.op != ir::ExprOp::kRead) continue;
+    const auto input = static_cast<std::size_t>(node.input);
+    if (input >= constants.size() || constants[input] == 0) return false;
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
 ContractionWriter::ContractionWriter(const ContractionForm& form,
                                      std::span<const ir::TensorType> inputs, ir::DType output,
-                                     const HostProcessor& processor)
+                                     const HostProcessor& processor,
+                                     std::span<const char> constants)
     : form_(form), inputs_(inputs.begin(), inputs.end()), output_(output) {
   const bool in_double = computes_in_double(inputs, output);
   type_ = term_type(form.type, in_double);
   element_ = type_ == "double" || type_ == "u64" ? 8 : 4;
-  pairs_ = pairs_of(form, inputs, processor, type_);
-  term_ = pairs_ == Pairs::kNone ? type_ : "unsigned short";
+  groups_ = term_groups_of(form, inputs, processor, type_);
+  term_ = narrow_type(groups_, type_);
   // Real arithmetic must not change its type by the read that stands for the sum.
   const ir::DType real = in_double ? ir::DType::kF64 : ir::DType::kF32;
   inputs_.emplace_back(form.type == ir::DType::kF64 ? real : form.type, ir::Shape{1});
@@ -27,6 +54,11 @@ ContractionWriter::ContractionWriter(const ContractionForm& form,
   set_strides(left_, form.left.rows);
   set_strides(right_, form.right.columns);
   right_.plain = right_.plain && right_.own_stride == 1;
+  const auto terms = static_cast<double>(form.batch * form.depth) * element_;
+  left_.constant =
+      terms * static_cast<double>(form.rows) <= kMostKept && is_constant(form.left, constants);
+  right_.constant =
+      terms * static_cast<double>(form.columns) <= kMostKept && is_constant(form.right, constants);
 }
 
 ContractionWriter::Part ContractionWriter::part(const ContractionForm::Part& form, char prefix) {
@@ -122,246 +154,12 @@ std::string ContractionWriter::address(const Part& part, const std::string& own,
   return text;
 }
 
-// ---- The micro-kernel
-
-// Sums of `rows` rows and of a panel's columns: c[r][n] (+)= sum k. left[r, k] * right[k, n]. Each
-// sum has a name, hence a register. Pairs of terms count as one term of 4 bytes.
-std::string ContractionWriter::micro_kernel(int rows) const {
-  const bool pairs = pairs_ != Pairs::kNone;
-  const std::string term = pairs ? "int" : type_;
-  const std::string left_row = text_of(tiles_.pack_left ? 1 : left_.own_stride);
-  const std::string left_depth = text_of(tiles_.pack_left ? rows : left_.depth_stride);
-  const auto sum = [](int r, int v) { return "c" + text_of(r) + "_" + text_of(v); };
-  const auto at = [&](int r, int v) {
-    return "*(vec*)(c + " + text_of(r * tiles_.width() + v * tiles_.lanes) + ")";
-  };
-  const std::string attribute = " __attribute__((vector_size(" + text_of(tiles_.lanes * element_) +
-                                "), aligned(" + text_of(element_) + "), may_alias));\n";
-  std::string text = "static void KERNEL_tile" + text_of(rows) + "(i64 terms, const " + term +
-                     "* left, const " + term + "* right, i64 right_depth, " + type_ +
-                     "* c, bool more) {\n  typedef " + type_ + " vec" + attribute + "  typedef " +
-                     term + " term" + attribute + "  vec ";
-  std::string load, add, store;
-  for (int r = 0; r < rows; ++r) {
-    const std::string scalar = "left[" + text_of(r) + " * " + left_row + "]";
-    if (pairs) add += "    { const term a = term{} + " + scalar + ";\n";
-    for (int v = 0; v < tiles_.vectors; ++v) {
-      text += (r + v == 0 ? "" : ", ") + sum(r, v) + " = {}";
-      load += "    " + sum(r, v) + " = " + at(r, v) + ";\n";
-      store += "  " + at(r, v) + " = " + sum(r, v) + ";\n";
-      if (pairs) {
-        add += std::string("    EGRET_ADD_") + (pairs_ == Pairs::kBF16 ? "BF16" : "INT16") + "(" +
-               sum(r, v) + ", b" + text_of(v) + ", a);\n";
-      } else {
-        add += "    " + sum(r, v) + " += " + scalar + " * b" + text_of(v) + ";\n";
-      }
-    }
-    if (pairs) add += "    }\n";
-  }
-  text += ";\n  if (more) {\n" + load + "  }\n  for (i64 k = 0; k < terms; ++k) {\n";
-  for (int v = 0; v < tiles_.vectors; ++v) {
-    const std::string name = text_of(v);
-    text += "    const term b" + name + " = *(const term*)(right + " + text_of(v * tiles_.lanes) +
-            ");\n";
-  }
-  return text + add + "    left += " + left_depth + ", right += right_depth;\n  }\n" + store +
-         "}\n";
-}
-
-// ---- Packing
-
-std::string ContractionWriter::place(const std::string& k, const std::string& width,
-                                     const std::string& i) const {
-  if (pairs_ == Pairs::kNone) return k + " * " + width + " + " + i;
-  return "(" + k + " >> 1) * 2 * " + width + " + (" + i + ") * 2 + (" + k + " & 1)";
-}
-
-// The value as a panel holds it. Factors in pairs of bf16 have 16 significant bits.
-std::string ContractionWriter::term(const std::string& value) const {
-  return pairs_ == Pairs::kBF16 ? "(unsigned short)(bits_of(" + value + ") >> 16)"
-                                : "(" + term_ + ")" + value;
-}
-
-// A table of runs of columns that are neighbours in this part's innermost variable and in a panel.
-std::string ContractionWriter::segments(const Part& part) const {
-  const std::vector<int>& symbols = part.form->columns;
-  const std::int64_t inner = part.form->nest.extent(symbols.back());
-  const std::string width = text_of(tiles_.width()), p(1, part.prefix);
-  const std::int64_t most =
-      ceil_div(tiles_.column_block, tiles_.width()) + tiles_.column_block / inner + 2;
-  const std::string size = "[" + text_of(most) + "]";
-  std::string text = "int " + p + "segments = 0, " + p + "panel" + size + ", " + p + "lane" + size +
-                     ", " + p + "count" + size + ";\n";
-  std::string fill;
-  std::int64_t below = 1;
-  for (std::size_t i = symbols.size(); i-- > 0;) {
-    const std::int64_t extent = part.form->nest.extent(symbols[i]);
-    const std::string name = p + "first" + text_of(symbols[i]);
-    text += "i64 " + name + size + ";\n";
-    fill += name + "[s] = " + digit("n", below, extent, i == 0) + ";\n";
-    below *= extent;
-  }
-  text += "for (i64 n = n0; n < n1;) {\nconst int s = " + p + "segments++;\n" + fill;
-  text += p + "panel[s] = (int)(n - n0) / " + width + ", " + p + "lane[s] = (int)(n - n0) % " +
-          width + ";\n";
-  return text + p + "count[s] = (int)least<i64>(least<i64>(" + text_of(inner) + " - n % " +
-         text_of(inner) + ", " + width + " - " + p + "lane[s]), n1 - n);\nn += " + p +
-         "count[s];\n}\n";
-}
-
-std::string ContractionWriter::affine(const ir::Affine& form, const Names& names, int without) {
-  std::string text = text_of(form.constant);
-  for (const auto& part : form.parts) {
-    if (part.symbol != without)
-      text += " + " + names.at(part.symbol) + " * " + text_of(part.factor);
-  }
-  return text;
-}
-
-// The run [first, last) of a segment's columns that lies within all bounds. Each bound limits the
-// innermost variable, first column + i, from one side, or excludes the whole segment.
-std::string ContractionWriter::segment_bounds(const Names& names) const {
-  const int inner = form_.right.columns.back();
-  const std::string begin = "(int)rfirst" + text_of(inner) + "[s]";
-  std::string text = "int first = 0, last = rcount[s];\n";
-  for (const int id : form_.right.bounds) {
-    const ir::Affine& form = form_.right.nest.guard(id).form;
-    const std::int64_t factor = form.factor(inner);
-    const std::string rest = "(int)(" + affine(form, names, inner) + ")";
-    if (factor == 0) {
-      text += "if (" + rest + " > 0) last = 0;\n";
-    } else if (factor > 0) {
-      const std::string most =
-          factor == 1 ? "-" + rest : "floor_div<int>(-" + rest + ", " + text_of(factor) + ")";
-      text += "last = least<int>(last, " + most + " - " + begin + " + 1);\n";
-    } else {
-      const std::string low =
-          factor == -1 ? rest : "-floor_div<int>(-" + rest + ", " + text_of(-factor) + ")";
-      text += "first = most<int>(first, " + low + " - " + begin + ");\n";
-    }
-  }
-  return text;
-}
-
-std::string ContractionWriter::pack_right_segments() {
-  const std::vector<int>& symbols = form_.right.columns;
-  const std::string width = text_of(tiles_.width());
-  const double runs = static_cast<double>(ceil_div(form_.rows, tiles_.row_block));
-  // The loops over terms and segments stand around two loops over columns: one of a full panel,
-  // which the compiler turns into a few vector instructions, and one of any run.
-  const Loop batch = batch_loop(right_, 1), depth = depth_loop(right_);
-  Names names;
-  for (const Loop* loop : {&batch, &depth})
-    names.insert(loop->symbols.begin(), loop->symbols.end());
-  for (std::size_t i = 0; i + 1 < symbols.size(); ++i)
-    names[symbols[i]] = "rfirst" + text_of(symbols[i]) + "[s]";
-  std::string text = "{\n";
-  for (const std::string& line : batch.lines) text += line + "\n";
-  const std::string to = pairs_ == Pairs::kNone ? "to[i]" : "to[2 * i]";
-  text += depth.header + "\nfor (int s = 0; s < rsegments; ++s) {\n" + term_ +
-          "* const to = right_panels + rpanel[s] * held * " + width + " + " +
-          place("k", width, "rlane[s]") + ";\n" + segment_bounds(names);
-  for (const bool full : {true, false}) {
-    Loop outer{.header = "{",
-               .symbols = {names.begin(), names.end()},
-               .times = full ? runs * static_cast<double>(form_.batch * form_.depth) : 0};
-    Loop inner{.header = full ? "for (int i = 0; i < " + width + "; ++i) {"
-                              : "for (int i = first; i < last; ++i) {",
-               .symbols = {{symbols.back(), "(rfirst" + text_of(symbols.back()) + "[s] + i)"}},
-               .times = static_cast<double>(form_.columns),
-               .guarded = !form_.right.bounds.empty()};
-    text += full ? "if (first == 0 && last == " + width + ") {\n" : "} else {\n";
-    const Loop loops[] = {std::move(outer), std::move(inner)};
-    text += right_.writer->within_loops(
-        loops, [&](const std::string& value) { return to + " = " + term(value) + ";"; });
-  }
-  // What lies outside of the bounds.
-  if (!form_.right.bounds.empty()) {
-    text += "for (int i = 0; i < least<int>(first, rcount[s]); ++i) " + to + " = 0;\n";
-    text +=
-        "for (int i = most<int>(first, most<int>(last, 0)); i < rcount[s]; ++i) " + to + " = 0;\n";
-  }
-  text += "}\n}\n}\n}\n";
-  if (form_.columns % tiles_.width() == 0) return text;
-  return text + "for (i64 k = 0; k < terms; ++k) for (i64 i = n1 - n0; i < panels * " + width +
-         "; ++i) right_panels[(panels - 1) * held * " + width + " + " +
-         place("k", width, "i % " + width) + "] = 0;\n";
-}
-
-// Panels of one column variable. `panels` is the header of a loop over p, `count` the number of
-// columns of each.
-std::string ContractionWriter::pack_right_panels(const std::string& panels,
-                                                 const std::string& count, double share) {
-  const std::string width = text_of(tiles_.width());
-  const double runs = share * static_cast<double>(ceil_div(form_.rows, tiles_.row_block));
-  Loop panel{.header = panels,
-             .lines = {term_ + "* const to = right_panels + p * held * " + width + ";"}};
-  Loop lane{.header = "for (int i = 0; i < " + count + "; ++i) {",
-            .times = static_cast<double>(form_.columns)};
-  if (!form_.right.columns.empty())
-    lane.symbols.emplace_back(form_.right.columns[0], "(n0 + p * " + width + " + i)");
-  std::vector<Loop> loops{batch_loop(right_, runs)};
-  if (reads_along_depth(right_, form_.right.columns)) {
-    loops.insert(loops.end(), {panel, lane, depth_loop(right_)});
-  } else {
-    loops.insert(loops.end(), {depth_loop(right_), panel, lane});
-  }
-  return right_.writer->within_loops(loops, [&](const std::string& value) {
-    return "to[" + place("k", width, "i") + "] = " + term(value) + ";";
-  });
-}
-
-std::string ContractionWriter::pack_right() {
-  const std::string width = text_of(tiles_.width());
-  if (has_segments(right_)) return pack_right_segments();
-  std::string text = "const int full = (int)(n1 - n0) / " + width + ";\n";
-  if (tiles_.pack_right && form_.columns >= tiles_.width())
-    text += pack_right_panels("for (int p = 0; p < full; ++p) {", width, 1);
-  if (form_.columns % tiles_.width() == 0) return text;
-  text += "if (const int rest = (int)(n1 - n0) % " + width + ") {\n";
-  text += "for (i64 k = 0; k < terms; ++k) for (int i = rest; i < " + width +
-          "; ++i) right_panels[full * held * " + width + " + " + place("k", width, "i") +
-          "] = 0;\n";
-  return text + pack_right_panels("if (const int p = full; true) {", "rest", 0) + "}\n";
-}
-
-std::string ContractionWriter::pack_left() {
-  if (!tiles_.pack_left) return {};
-  const double runs = static_cast<double>(ceil_div(form_.columns, tiles_.column_block));
-  const Loop rows = numbered(left_, form_.left.rows, "(m + i)", "for (int i = 0; i < rows; ++i) {",
-                             static_cast<double>(form_.rows));
-  std::vector<Loop> loops{batch_loop(left_, runs)};
-  if (form_.left.rows.size() > 1 || reads_along_depth(left_, form_.left.rows)) {
-    loops.insert(loops.end(), {rows, depth_loop(left_)});
-  } else {
-    loops.insert(loops.end(), {depth_loop(left_), rows});
-  }
-  // Outside of its bounds the factor is 0.
-  Names names;
-  for (const Loop& loop : loops) names.insert(loop.symbols.begin(), loop.symbols.end());
-  std::string inside;
-  for (const int id : form_.left.bounds)
-    inside +=
-        (inside.empty() ? "" : " && ") + affine(form_.left.nest.guard(id).form, names) + " <= 0";
-  if (!inside.empty()) {
-    loops.back().lines.push_back("left_panel[" + place("k", "rows", "i") + "] = 0;");
-    loops.push_back({.header = "if (" + inside + ") {", .guarded = true});
-  }
-  return left_.writer->within_loops(loops, [&](const std::string& value) {
-    return "left_panel[" + place("k", "rows", "i") + "] = " + term(value) + ";";
-  });
-}
-
 // ---- Tiles
 
-std::string ContractionWriter::multiply() {
+// The loop over panels of columns, with the place of a tile's sums.
+std::string ContractionWriter::panels() const {
   const std::string width = text_of(tiles_.width());
-  const bool pairs = pairs_ != Pairs::kNone;
-  const std::string term = pairs ? "int" : type_;
-  std::string text = "const " + term + "* const left = ";
-  text +=
-      tiles_.pack_left ? "(const " + term + "*)left_panel;\n" : address(left_, "m", "k0") + ";\n";
-  text += "for (int p = 0; p < panels; ++p) {\n";
+  std::string text = "for (int p = 0; p < panels; ++p) {\n";
   text += "const i64 n = n0 + p * " + width + ";\n";
   text += "const int count = (int)least<i64>(" + width + ", n1 - n);\n";
   text += type_ + "* const c = sums";
@@ -369,22 +167,33 @@ std::string ContractionWriter::multiply() {
     text += " + ((m - m0) / " + text_of(tiles_.tile_rows) + " * panels + p) * " +
             text_of(tiles_.tile_rows * tiles_.width());
   }
-  text += ";\nconst " + term + "* right = (const " + term + "*)(right_panels + p * held * " +
-          width + ");\n";
+  return text + ";\n(void)count, (void)n;\n";
+}
+
+// `more`: whether sums of earlier terms wait.
+std::string ContractionWriter::multiply(const std::string& more) {
+  const std::string width = text_of(tiles_.width());
+  const std::string term = groups_.in_tiles ? "unsigned char" : groups_.any() ? "int" : type_;
+  std::string text = "const " + term + "* const left = ";
+  text +=
+      tiles_.pack_left ? "(const " + term + "*)left_panel;\n" : address(left_, "m", "k0") + ";\n";
+  text += panels();
+  text += "const " + term + "* right = (const " + term + "*)(right_panels + p * held * " + width +
+          ");\n";
   text += "i64 right_depth = " + width + ";\n";
   if (!tiles_.pack_right) {
     text += "if (count == " + width + ") right = " + address(right_, "n", "k0") +
             ", right_depth = " + text_of(right_.depth_stride) + ";\n";
   }
-  const std::string more = waits() ? "k0 > 0" : "false";
   const auto call = [&](int rows) {
-    return "KERNEL_tile" + text_of(rows) + "(" + (pairs ? "held / 2" : "terms") +
-           ", left, right, right_depth, c, " + more + ");\n";
+    return "KERNEL_tile" + text_of(rows) + "(held / " + text_of(groups_.unit()) +
+           ", left, right, " +
+           (groups_.in_tiles ? "held * (i64)sizeof(" + term_ + ")" : "right_depth") + ", c, " +
+           more + ");\n";
   };
   const int rest = static_cast<int>(form_.rows % tiles_.tile_rows);
   if (rest > 0) text += "if (rows == " + text_of(rest) + ") " + call(rest) + "else ";
-  text += call(tiles_.tile_rows);
-  return text;
+  return text + call(tiles_.tile_rows);
 }
 
 // The elements of a tile's columns: those of one variable, or of a segment.
@@ -417,7 +226,7 @@ std::string ContractionWriter::epilogue_of(const std::string& columns, const std
 
 std::string ContractionWriter::epilogue() {
   const std::string width = text_of(tiles_.width());
-  std::string text = waits() ? "if (k0 + terms < " + text_of(form_.depth) + ") continue;\n" : "";
+  std::string text;
   if (form_.has_guards && form_.type == ir::DType::kF64) {
     text += "int nans = 0;\nfor (int i = 0; i < rows * " + width +
             "; ++i) nans |= c[i] != c[i];\nif (nans) *failure = " +
@@ -431,72 +240,178 @@ std::string ContractionWriter::epilogue() {
   return text;
 }
 
+// Bounds of a block of rows and columns, whose number is `number`.
+std::string ContractionWriter::block(const std::string& number) const {
+  std::string text;
+  const std::string columns = text_of(column_blocks());
+  const auto bounds = [&](const std::string& n, const std::string& at, std::int64_t block,
+                          std::int64_t total) {
+    text += "const i64 " + n + "0 = " + at + " * " + text_of(block) + ", " + n + "1 = least<i64>(" +
+            n + "0 + " + text_of(block) + ", " + text_of(total) + ");\n";
+  };
+  bounds("n", number + " % " + columns, tiles_.column_block, form_.columns);
+  bounds("m", number + " / " + columns + " % " + text_of(row_blocks()), tiles_.row_block,
+         form_.rows);
+  text += "const i64 batch = " + number + " / " + text_of(column_blocks() * row_blocks()) + ";\n";
+  text += "const int panels = (int)(n1 - n0 + " + text_of(tiles_.width() - 1) + ") / " +
+          text_of(tiles_.width()) + ";\n";
+  return text;
+}
+
+// Sizes of the block of terms from k0 on; as panels hold them, too.
+std::string ContractionWriter::terms() const {
+  const std::string unit = text_of(groups_.unit());
+  return "const i64 terms = least<i64>(" + text_of(tiles_.depth_block) + ", " +
+         text_of(form_.depth) + " - k0);\nconst i64 held = (terms + " +
+         text_of(groups_.unit() - 1) + ") / " + unit + " * " + unit + ";\n";
+}
+
+// Where the panels of constants lie, which were packed before.
+std::string ContractionWriter::kept_panels(const Part& part) const {
+  const std::string depth = text_of(depth_blocks()), k = "k0 / " + text_of(tiles_.depth_block);
+  if (&part == &right_) {
+    return term_ + "* const right_panels = (" + term_ + "*)(shared + ((batch * " +
+           text_of(column_blocks()) + " + n0 / " + text_of(tiles_.column_block) + ") * " + depth +
+           " + " + k + ") * " + text_of(right_bytes()) + ");\n";
+  }
+  return term_ + "* const left_panel = (" + term_ + "*)(shared + " +
+         text_of(packs_right_once() ? kept_right_bytes() : 0) + " + ((batch * " +
+         text_of(ceil_div(form_.rows, tiles_.tile_rows)) + " + m / " + text_of(tiles_.tile_rows) +
+         ") * " + depth + " + " + k + ") * " + text_of(left_bytes()) + ");\n";
+}
+
+// The steps that pack constants: one for each block of columns, and of rows, and of terms.
+std::string ContractionWriter::pack_once() {
+  std::string text;
+  const std::string depth = text_of(depth_blocks()), deep = text_of(tiles_.depth_block);
+  std::int64_t before = 0;
+  const auto part_steps = [&](std::int64_t steps, const std::string& number,
+                              const std::string& pack) {
+    text += "if (step < " + text_of(before + steps) + ") {\nconst i64 number = step - " +
+            text_of(before) + ";\n";
+    text += "const i64 k0 = number % " + depth + " * " + deep + ", of = " + number + ";\n";
+    text += block("of") + terms() + pack + "continue;\n}\n";
+    before += steps;
+  };
+  if (packs_right_once()) {
+    // Those of the first block of rows.
+    const std::string columns = text_of(column_blocks());
+    part_steps(form_.batch * column_blocks() * depth_blocks(),
+               "number / " + depth + " / " + columns + " * " +
+                   text_of(column_blocks() * row_blocks()) + " + number / " + depth + " % " +
+                   columns,
+               (has_segments(right_) ? segments(right_) : "") + kept_panels(right_) + pack_right() +
+                   "(void)m0, (void)m1;\n");
+  }
+  if (packs_left_once()) {
+    part_steps(form_.batch * row_blocks() * depth_blocks(),
+               "number / " + depth + " * " + text_of(column_blocks()),
+               row_tiles() + kept_panels(left_) + pack_left() + "}\n(void)n1, (void)panels;\n");
+  }
+  packing_steps_ = before;
+  return text;
+}
+
+std::string ContractionWriter::row_tiles() const {
+  return "for (i64 m = m0; m < m1; m += " + text_of(tiles_.tile_rows) +
+         ") {\nconst int rows = (int)least<i64>(" + text_of(tiles_.tile_rows) + ", m1 - m);\n";
+}
+
+// Sums of a part of the terms, which wait in memory that all threads share.
+std::string ContractionWriter::partial_sums() {
+  if (tiles_.parts == 1) return {};
+  const std::string blocks = text_of(blocks_of_sums());
+  std::string text = "if (number < " + text_of(blocks_of_sums() * tiles_.parts) + ") {\n";
+  text += "const i64 of = number % " + blocks + ";\n" + block("of");
+  if (has_segments(right_) && !packs_right_once()) text += segments(right_);
+  text += type_ + "* const sums = (" + type_ + "*)(shared + " + text_of(kept_bytes()) +
+          " + number * " + text_of(sum_bytes()) + ");\n";
+  const std::string first = "number / " + blocks + " * " + text_of(terms_of_part());
+  text += "const i64 first = " + first + ";\n";
+  text += depth_blocks_text(
+      "first", "least<i64>(first + " + text_of(terms_of_part()) + ", " + text_of(form_.depth) + ")",
+      "k0 > first", "");
+  return text + "continue;\n}\n";
+}
+
+// Their totals, and the epilogue.
+std::string ContractionWriter::totals() {
+  std::string text =
+      "const i64 of = number - " + text_of(blocks_of_sums() * tiles_.parts) + ";\n" + block("of");
+  if (has_segments(epilogue_)) text += segments(epilogue_);
+  text += type_ + "* const sums = (" + type_ + "*)(shared + " + text_of(kept_bytes()) + " + of * " +
+          text_of(sum_bytes()) + ");\n";
+  text += row_tiles() + panels();
+  text += "for (int part = 1; part < " + text_of(tiles_.parts) + "; ++part) {\nconst " + type_ +
+          "* const more = c + part * " + text_of(blocks_of_sums() * sum_bytes() / element_) +
+          ";\nfor (int i = 0; i < " + text_of(tiles_.tile_rows * tiles_.width()) +
+          "; ++i) c[i] += more[i];\n}\n";
+  return text + epilogue() + "}\n}\n";
+}
+
+// The loop over blocks of terms, with `behind` the products of each tile.
+std::string ContractionWriter::depth_blocks_text(const std::string& first, const std::string& end,
+                                                 const std::string& more,
+                                                 const std::string& behind) {
+  std::string text = "for (i64 k0 = " + first + "; k0 < " + end +
+                     "; k0 += " + text_of(tiles_.depth_block) + ") {\n" + terms();
+  text += packs_right_once() ? kept_panels(right_) : pack_right();
+  text += row_tiles() + (packs_left_once() ? kept_panels(left_) : pack_left());
+  return text + multiply(more) + behind + "}\n}\n}\n";
+}
+
 ContractionText ContractionWriter::text(const ContractionTiles& tiles) {
   tiles_ = tiles;
-  const bool pairs = pairs_ != Pairs::kNone;
-  // No pair lies in two blocks.
-  if (pairs && waits()) tiles_.depth_block += tiles_.depth_block % 2;
+  // No group lies in two blocks, and panels have room for groups that only the last terms begin.
+  const std::int64_t unit = groups_.unit();
+  if (waits() || groups_.any() || tiles.parts > 1)
+    tiles_.depth_block = ceil_div(tiles_.depth_block, unit) * unit;
+  // Parts are whole blocks.
+  tiles_.parts = static_cast<int>(
+      ceil_div(depth_blocks(), ceil_div(depth_blocks(), std::max(tiles_.parts, 1))));
   ContractionText result;
   const int rest = static_cast<int>(form_.rows % tiles.tile_rows);
   if (rest > 0) result.functions += micro_kernel(rest);
   result.functions += micro_kernel(tiles.tile_rows);
 
-  // Panels and sums, each from a multiple of 64 bytes on.
-  const auto memory = [&](const std::string& type, std::int64_t elements) {
-    const std::int64_t at = result.memory;
-    result.memory += ceil_div(elements * element_, 64) * 64;
-    return "(" + type + "*)(work + " + text_of(at) + ");\n";
-  };
-  const std::int64_t columns = ceil_div(tiles.column_block, tiles.width()) * tiles.width();
-  const std::int64_t rows = ceil_div(tiles.row_block, tiles.tile_rows) * tiles.tile_rows;
   std::string& body = result.body;
   body = "  unsigned char* work = egret_work;\n  EGRET_HOLD_ADDRESS(work);\n";
-  const std::int64_t deep = tiles_.depth_block;
-  body += "  " + term_ + "* const right_panels = " + memory(term_, columns * deep);
-  body += "  " + term_ + "* const left_panel = " + memory(term_, tiles.tile_rows * deep);
-  body += "  " + type_ + "* const sums = " +
-          memory(type_, waits() ? rows * columns : tiles.tile_rows * tiles.width());
-
-  const std::int64_t column_blocks = ceil_div(form_.columns, tiles.column_block);
-  const std::int64_t row_blocks = ceil_div(form_.rows, tiles.row_block);
-  result.steps = form_.batch * row_blocks * column_blocks;
-  body += "  for (i64 step = low; step < high; ++step) {\n";
-  const auto bounds = [&](const char* name, const std::string& number, std::int64_t block,
-                          std::int64_t total) {
-    const std::string n(name);
-    body += "const i64 " + n + "0 = " + number + " * " + text_of(block) + ", " + n +
-            "1 = least<i64>(" + n + "0 + " + text_of(block) + ", " + text_of(total) + ");\n";
+  const auto memory = [&](const std::string& name, const std::string& type, std::int64_t bytes) {
+    body += "  " + type + "* const " + name + " = (" + type + "*)(work + " +
+            text_of(result.memory) + ");\n";
+    result.memory += bytes;
   };
-  bounds("n", "step % " + text_of(column_blocks), tiles.column_block, form_.columns);
-  bounds("m", "step / " + text_of(column_blocks) + " % " + text_of(row_blocks), tiles.row_block,
-         form_.rows);
-  body += "const i64 batch = step / " + text_of(column_blocks * row_blocks) + ";\n";
-  body += "const int panels = (int)(n1 - n0 + " + text_of(tiles.width() - 1) + ") / " +
-          text_of(tiles.width()) + ";\n";
-  if (has_segments(right_)) body += segments(right_);
-  if (has_segments(epilogue_)) body += segments(epilogue_);
-  body += "for (i64 k0 = 0; k0 < " + text_of(form_.depth) + "; k0 += " + text_of(deep) + ") {\n";
-  body +=
-      "const i64 terms = least<i64>(" + text_of(deep) + ", " + text_of(form_.depth) + " - k0);\n";
-  body += std::string("const i64 held = ") + (pairs ? "(terms + 1) / 2 * 2" : "terms") + ";\n";
-  body += pack_right();
-  // The second of the last pair.
-  const bool odd = pairs && form_.depth % 2 != 0;
-  if (odd) {
-    body += "if (held > terms) for (i64 i = 0; i < panels * " + text_of(tiles.width()) +
-            "; ++i) right_panels[i / " + text_of(tiles.width()) + " * held * " +
-            text_of(tiles.width()) + " + " +
-            place("terms", text_of(tiles.width()), "i % " + text_of(tiles.width())) + "] = 0;\n";
+  if (!packs_right_once()) memory("right_panels", term_, right_bytes());
+  if (!packs_left_once()) memory("left_panel", term_, left_bytes());
+  if (tiles_.parts == 1) {
+    memory("sums", type_,
+           waits() ? sum_bytes() : whole_lines(tiles_.tile_rows * tiles_.width() * element_));
   }
-  body += "for (i64 m = m0; m < m1; m += " + text_of(tiles.tile_rows) + ") {\n";
-  body += "const int rows = (int)least<i64>(" + text_of(tiles.tile_rows) + ", m1 - m);\n";
-  body += pack_left();
-  if (odd) {
-    body += "if (held > terms) for (int i = 0; i < rows; ++i) left_panel[" +
-            place("terms", "rows", "i") + "] = 0;\n";
+  result.shared_memory = kept_bytes();
+  if (tiles_.parts > 1) result.shared_memory += blocks_of_sums() * tiles_.parts * sum_bytes();
+  if (result.shared_memory > 0) {
+    body += "  unsigned char* const shared = (unsigned char*)in[" +
+            text_of(static_cast<std::int64_t>(inputs_.size()) - 1) + "];\n";
   }
-  body += multiply() + epilogue();
-  body += "}\n}\n}\n}\n";
+  if (groups_.in_tiles) body += "  EGRET_TILES_BEGIN();\n";
+  body += "  for (i64 step = low; step < high; ++step) {\n" + pack_once();
+  body += "const i64 number = step - " + text_of(packing_steps_) + ";\n" + partial_sums();
+  if (tiles_.parts > 1) {
+    result.partial_steps = blocks_of_sums() * tiles_.parts;
+    body += totals();
+  } else {
+    body += block("number");
+    if (has_segments(right_) && !packs_right_once()) body += segments(right_);
+    if (has_segments(epilogue_)) body += segments(epilogue_);
+    const std::string all = text_of(form_.depth);
+    body += depth_blocks_text(
+        "0", all, waits() ? "k0 > 0" : "false",
+        (waits() ? "if (k0 + terms < " + all + ") continue;\n" : "") + epilogue());
+  }
+  body += "}\n";
+  if (groups_.in_tiles) body += "  EGRET_TILES_END();\n";
+  result.packing_steps = packing_steps_;
+  result.steps = packing_steps_ + result.partial_steps + blocks_of_sums();
   // A term takes a share of a vector's operation.
   result.operations = form_.products() / tiles.lanes + left_.writer->operations() +
                       right_.writer->operations() + epilogue_.writer->operations();

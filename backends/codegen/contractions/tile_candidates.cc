@@ -88,8 +88,15 @@ std::vector<ContractionTiles> other_contraction_tiles(const ContractionForm& for
                                                       const InPlace& in_place) {
   const ContractionTiles first = contraction_tiles(form, processor, element, in_place);
   std::vector<ContractionTiles> all{first};
+  for (const double scale : {0.5, 2.0}) {
+    if (!in_place.amx) break;
+    ContractionTiles tiles = first;
+    set_blocks(form, processor, element, scale, tiles);
+    add_new(all, tiles);
+  }
   const std::int64_t wanted = ceil_div(form.columns, first.lanes);
-  for (int vectors = 1; vectors <= std::min<std::int64_t>(kMostVectors, wanted); ++vectors) {
+  for (int vectors = 1; !in_place.amx && vectors <= std::min<std::int64_t>(kMostVectors, wanted);
+       ++vectors) {
     const int most = (processor.registers - 1 - vectors) / vectors;
     for (const int rows : {most, most - 1, most / 2}) {
       if (rows < 1) continue;

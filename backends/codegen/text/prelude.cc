@@ -67,6 +67,15 @@ EGRET_INLINE Vector some_lanes(const T* from) {
     sum[lane] += (unsigned)((short)(a)[lane] * (short)(b)[lane]) + \
                  (unsigned)(((a)[lane] >> 16) * ((b)[lane] >> 16))
 #endif
+// The same of four bytes, without a sign in the first vector and with one in the second.
+#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
+#define EGRET_ADD_INT8(sum, a, b) asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b))
+#else
+#define EGRET_ADD_INT8(sum, a, b)                         \
+  for (unsigned lane = 0; lane < sizeof(sum) / 4; ++lane) \
+    for (int bit = 0; bit < 32; bit += 8)                 \
+      sum[lane] += (unsigned)((unsigned char)((a)[lane] >> bit) * (signed char)((b)[lane] >> bit))
+#endif
 // The address of thread-local memory is looked up once.
 #define EGRET_HOLD_ADDRESS(pointer) asm("" : "+r"(pointer))
 )";
