@@ -21,11 +21,9 @@ base::Result<frontends::ObservedModel> observed_model(const ModelSource& source)
   return model;
 }
 
-}  // namespace
-
-base::Result<std::optional<FirstDifference>> explain_difference(const ir::Graph& a,
-                                                                const ComparedModel& b,
-                                                                const CheckOptions& options) {
+base::Result<std::optional<FirstDifference>> found_difference(const ir::Graph& a,
+                                                              const ComparedModel& b,
+                                                              const CheckOptions& options) {
   if (b.engine == nullptr) {
     BackendOptions backend = b.backend;
     backend.checked_indices = true;
@@ -44,6 +42,18 @@ base::Result<std::optional<FirstDifference>> explain_difference(const ir::Graph&
   };
   const auto computed = [&](const std::string& name) { return model.computes(name); };
   return first_difference(a, b.graph, shared_values(a, b.graph, computed), plan_of, options);
+}
+
+}  // namespace
+
+DifferenceText explain_difference(const ir::Graph& a, const ComparedModel& b,
+                                  const CheckReport& report, const CheckOptions& options) {
+  CheckOptions same = options;
+  same.shrunk = report.shrunk;
+  const auto found = found_difference(a, b, same);
+  if (!found.ok()) return {{}, "no first difference was found: " + found.status().message() + "\n"};
+  if (!*found) return {{}, "no first difference was found: in another run, no output is wrong\n"};
+  return {to_json(**found), to_string(**found)};
 }
 
 }  // namespace egret::driver

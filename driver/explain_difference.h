@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <string>
 
+#include "base/formats/json.h"
 #include "base/status.h"
 #include "driver/engine/engine.h"
 #include "driver/measure/backend_options.h"
@@ -23,10 +24,15 @@ struct ComparedModel {
   std::int64_t threads = 0;
 };
 
-// first_difference() of the graph `a` and `b` as it is run. Errors: unsupported for a model with
-// external data in an engine.
-base::Result<std::optional<FirstDifference>> explain_difference(const ir::Graph& a,
-                                                                const ComparedModel& b,
-                                                                const CheckOptions& options);
+struct DifferenceText {
+  base::Json json;   // to_json(FirstDifference); null where there is none
+  std::string text;  // some lines; where no difference was found, why
+};
+
+// first_difference() of the graph `a` and `b` as it is run, whose outputs are wrong by `report`. An
+// error becomes the text: the report holds without an explanation. Models with external data have
+// none in an engine.
+DifferenceText explain_difference(const ir::Graph& a, const ComparedModel& b,
+                                  const CheckReport& report, const CheckOptions& options);
 
 }  // namespace egret::driver

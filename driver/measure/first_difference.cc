@@ -39,15 +39,34 @@ class DifferenceSearch {
     EGRET_ASSIGN_OR_RETURN(const OutputCheck check,
                            OutputCheck::of(observed(a_, shared, &SharedValue::a), options_));
     EGRET_ASSIGN_OR_RETURN(CheckReport report, interpreted(check, shared));
-    if (report.passed) {
+    if (!has_wrong_output(report)) {
       origin = Origin::kRun;
       EGRET_ASSIGN_OR_RETURN(report, executed(check, shared));
     }
-    if (!report.passed) return described(origin, shared, report);
+    if (has_wrong_output(report)) return described(origin, shared, report);
     return find_in_fusion(shared);
   }
 
  private:
+  // An inner value may differ, and no output with it.
+  bool has_wrong_output(const CheckReport& report) const {
+    const auto outputs = std::span(report.outputs).first(b_.outputs().size());
+    return std::ranges::any_of(outputs, [](const OutputError& error) { return error.wrong > 0; });
+  }
+
+  // By node of `b`: whether a wrong output depends on it.
+  std::vector<bool> behind_wrong_outputs(const CheckReport& report) const {
+    std::vector<bool> behind(b_.size());
+    for (std::size_t i = 0; i < b_.outputs().size(); ++i) {
+      if (report.outputs[i].wrong > 0) behind[b_.outputs()[i].node.index()] = true;
+    }
+    for (std::size_t i = b_.size(); i-- > 0;) {
+      if (!behind[i]) continue;
+      for (const ir::NodeId input : b_.node(ir::NodeId(i)).inputs) behind[input.index()] = true;
+    }
+    return behind;
+  }
+
   base::Result<CheckReport> interpreted(const OutputCheck& check,
                                         const std::vector<SharedValue>& stored) const {
     const ir::Graph graph = observed(b_, stored, &SharedValue::b);
@@ -101,20 +120,21 @@ class DifferenceSearch {
     EGRET_ASSIGN_OR_RETURN(const OutputCheck check,
                            OutputCheck::of(observed(a_, stored, &SharedValue::a), options_));
     EGRET_ASSIGN_OR_RETURN(const CheckReport report, executed(check, stored));
-    if (report.passed)
+    if (!has_wrong_output(report))
       return base::mismatch("the difference of the outputs comes and goes between equal runs");
     auto found = described(Origin::kFusion, stored, report);
     for (const std::size_t i : inside) found->not_stored.push_back(shared[i].name);
     return found;
   }
 
-  // The first value beyond its bound, in the order of `b`.
+  // The first value beyond its bound that a wrong output depends on, in the order of `b`.
   std::optional<FirstDifference> described(Origin origin, const std::vector<SharedValue>& stored,
                                            const CheckReport& report) const {
     FirstDifference result;
     result.origin = origin;
     result.compared = stored.size();
     const std::size_t outputs = b_.outputs().size();
+    const std::vector<bool> behind = behind_wrong_outputs(report);
     std::optional<std::pair<ir::NodeId, std::size_t>> first;
     std::map<ir::NodeId, std::string> names_a;
     std::map<ir::NodeId, std::string> names_b;
@@ -124,7 +144,8 @@ class DifferenceSearch {
       const ir::NodeId b = output ? b_.outputs()[i].node : stored[i - outputs].b;
       names_a.emplace(a, output ? a_.outputs()[i].name : stored[i - outputs].name);
       names_b.emplace(b, output ? b_.outputs()[i].name : stored[i - outputs].name);
-      if (report.outputs[i].wrong > 0 && (!first || b < first->first)) first = {b, i};
+      const bool wrong = report.outputs[i].wrong > 0 && behind[b.index()];
+      if (wrong && (!first || b < first->first)) first = {b, i};
     }
     if (!first) return std::nullopt;
     const std::size_t i = first->second;
@@ -212,6 +233,27 @@ std::string_view name_of(FirstDifference::Origin origin) {
     case Origin::kFusion: return "fusion";
   }
   return "";
+}
+
+base::Json to_json(const FirstDifference& found) {
+  const auto json_of = [](const Derivation& derivation) {
+    return base::Json::object()
+        .set("operators", base::Json::array(derivation.operators))
+        .set("from", base::Json::array(derivation.from));
+  };
+  return base::Json::object()
+      .set("value", found.error.output)
+      .set("value_in_a", found.name_in_a)
+      .set("max_error", found.error.max_error)
+      .set("bound", found.error.bound)
+      .set("wrong", found.error.wrong)
+      .set("elements", found.error.elements)
+      .set("origin", name_of(found.origin))
+      .set("in_a", json_of(found.in_a))
+      .set("in_b", json_of(found.in_b))
+      .set("weights", base::Json::array(found.weights))
+      .set("not_stored", base::Json::array(found.not_stored))
+      .set("values_compared", std::uint64_t{found.compared});
 }
 
 std::string to_string(const FirstDifference& found) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "base/formats/json.h"
 #include "base/status.h"
 #include "driver/measure/output_check.h"
 #include "ir/graph/graph.h"
@@ -59,6 +60,7 @@ struct FirstDifference {
 
 // "models", "run", "fusion".
 std::string_view name_of(FirstDifference::Origin origin);
+base::Json to_json(const FirstDifference& found);
 // Some lines for people.
 std::string to_string(const FirstDifference& found);
 

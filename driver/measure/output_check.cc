@@ -139,7 +139,7 @@ std::string to_string(const CheckReport& report) {
 base::Status mismatch_of(const CheckReport& report) {
   const auto wrong =
       std::ranges::find_if(report.outputs, [](const OutputError& e) { return e.wrong > 0; });
-  if (wrong->original_overflowed == wrong->wrong) {
+  if (wrong->wrong_in_original() == wrong->wrong) {
     return base::mismatch("'" + wrong->output +
                           "' cannot be checked: in f32, both the original and the optimized graph "
                           "are not finite in " +
@@ -338,26 +338,27 @@ base::Status OutputCheck::allow_errors_of_original(const Sample& sample, const R
   return base::ok();
 }
 
-// Only where something overflows is the original run in f32 for it.
-base::Status OutputCheck::find_overflows(const Sample& sample, std::span<const ir::Tensor> got,
-                                         std::vector<OutputError>& errors) const {
+// Only where something overflows is the original run in f32 for it. Elements that overflow there as
+// well get the expected value, unless nothing else could be compared.
+base::Status OutputCheck::leave_out_overflows(const Sample& sample, std::span<ir::Tensor> got,
+                                              std::vector<OutputError>& errors) const {
   std::vector<ir::Tensor> original = sample.rounded;  // where it was run already
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (!ir::is_float(outputs_[i].type.dtype)) continue;
     const ir::Tensor& expected = sample.expected[i];
+    std::vector<std::int64_t> in_both;
     for (std::int64_t k = 0; k < expected.elements(); ++k) {
       if (!overflows(expected, got[i], k)) continue;
       if (original.empty()) {
         EGRET_ASSIGN_OR_RETURN(original, run_in_f32(reference_, sample.inputs, options_));
       }
       ++errors[i].overflowed;
-      if (overflows(expected, original[i], k)) ++errors[i].original_overflowed;
+      if (overflows(expected, original[i], k)) in_both.push_back(k);
     }
-    // Nothing is compared if the original overflows wherever the reference is finite.
-    const std::int64_t left_out = std::min(errors[i].original_overflowed, errors[i].wrong);
-    if (left_out == 0 || left_out == finite_elements(expected)) continue;
-    errors[i].wrong -= left_out;
-    errors[i].max_error = spread(expected, got[i]);
+    errors[i].original_overflowed = static_cast<std::int64_t>(in_both.size());
+    if (errors[i].original_overflowed == finite_elements(expected)) continue;
+    errors[i].left_out = errors[i].original_overflowed;
+    for (const std::int64_t k : in_both) got[i].set_f64(k, expected.f64_at(k));
   }
   return base::ok();
 }
@@ -378,22 +379,25 @@ base::Result<CheckReport> OutputCheck::check(const Run& run, const Run& run_orig
   report.shrunk = options_.shrunk;
   for (const OutputInfo& output : outputs_) report.outputs.push_back({.output = output.name});
   for (const Sample& sample : samples_) {
-    EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> got, run(sample.inputs));
+    EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> got, run(sample.inputs));
     if (got.size() != outputs_.size()) {
       return base::mismatch("the graphs have " + std::to_string(outputs_.size()) + " and " +
                             std::to_string(got.size()) + " outputs");
     }
     std::vector<OutputError> errors(got.size());
     for (std::size_t i = 0; i < got.size(); ++i) {
-      OutputError& error = errors[i];
-      error.output = outputs_[i].name;
-      const ir::Tensor& expected = sample.expected[i];
-      if (got[i].shape() != expected.shape()) {
-        return base::mismatch("output '" + error.output + "' has shape " +
+      errors[i].output = outputs_[i].name;
+      errors[i].elements = sample.expected[i].elements();
+      if (got[i].shape() != sample.expected[i].shape()) {
+        return base::mismatch("output '" + outputs_[i].name + "' has shape " +
                               ir::to_string(got[i].shape()) + " instead of " +
-                              ir::to_string(expected.shape()));
+                              ir::to_string(sample.expected[i].shape()));
       }
-      error.elements += expected.elements();
+    }
+    EGRET_RETURN_IF_ERROR(leave_out_overflows(sample, got, errors));
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      OutputError& error = errors[i];
+      const ir::Tensor& expected = sample.expected[i];
       if (ir::is_float(outputs_[i].type.dtype)) {
         // Zeros alone show nothing: any graph that loses the values would pass.
         if (magnitude(expected) == 0) report.vacuous = error.output;
@@ -406,7 +410,6 @@ base::Result<CheckReport> OutputCheck::check(const Run& run, const Run& run_orig
     }
     EGRET_RETURN_IF_ERROR(allow_errors_of_original(sample, run_original, got, errors));
     EGRET_RETURN_IF_ERROR(leave_out_unstable(sample, sample.expected, got, errors));
-    EGRET_RETURN_IF_ERROR(find_overflows(sample, got, errors));
     for (std::size_t i = 0; i < got.size(); ++i) report.outputs[i].add(errors[i]);
   }
   report.settle();

@@ -64,11 +64,14 @@ struct OutputError {
   std::int64_t wrong = 0;     // elements beyond the bound (or not equal)
   std::int64_t unstable = 0;  // elements that rounding alone may change, or move as far
   // Elements that are not finite where the f64 reference is; and of these, those where the original
-  // itself is not finite once it computes in f32. The latter are not wrong if others are compared.
+  // itself is not finite once it computes in f32.
   std::int64_t overflowed = 0;
   std::int64_t original_overflowed = 0;
+  std::int64_t left_out = 0;  // of the latter, those that are not compared
   double spread = 0;  // the standard deviation of the finite elements; of equal ones, their size
 
+  // Of the wrong ones, those that are not finite in the original either.
+  std::int64_t wrong_in_original() const { return original_overflowed - left_out; }
   // Whether another output would be found wrong. Not, where rounding explains differences as large
   // as the output's own elements have.
   bool is_told_apart() const { return spread == 0 || bound < spread; }
@@ -150,8 +153,8 @@ class OutputCheck {
   base::Status allow_errors_of_original(const Sample& sample, const Run& run_original,
                                         std::span<const ir::Tensor> got,
                                         std::vector<OutputError>& errors) const;
-  base::Status find_overflows(const Sample& sample, std::span<const ir::Tensor> got,
-                              std::vector<OutputError>& errors) const;
+  base::Status leave_out_overflows(const Sample& sample, std::span<ir::Tensor> got,
+                                   std::vector<OutputError>& errors) const;
   base::Status add_sample(const ir::Graph& reference, std::vector<ir::Tensor> inputs,
                           const CheckOptions& options);
 

@@ -31,12 +31,13 @@ void OutputError::add(const OutputError& sample) {
   unstable += sample.unstable;
   overflowed += sample.overflowed;
   original_overflowed += sample.original_overflowed;
+  left_out += sample.left_out;
   spread = std::max(spread, sample.spread);
 }
 
 bool CheckReport::only_original_overflows() const {
   return std::ranges::all_of(outputs,
-                             [](const OutputError& e) { return e.wrong <= e.original_overflowed; });
+                             [](const OutputError& e) { return e.wrong <= e.wrong_in_original(); });
 }
 
 void CheckReport::settle() {

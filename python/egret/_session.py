@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -153,6 +154,6 @@ def compare(
         report.not_told_apart,
         report.vacuous_output,
         outputs,
-        comparison.first_difference,
+        json.loads(comparison.first_difference),
         comparison.text(),
     )

@@ -172,10 +172,10 @@ struct CompareArguments {
 
 struct Comparison {
   driver::CheckReport report;
-  std::optional<driver::FirstDifference> difference;
+  driver::DifferenceText difference;
 
   std::string text() const {
-    return driver::to_string(report) + (difference ? "\n" + driver::to_string(*difference) : "");
+    return driver::to_string(report) + (difference.text.empty() ? "" : "\n" + difference.text);
   }
 };
 
@@ -216,34 +216,10 @@ base::Result<Comparison> compared(const driver::ModelSource& a, const driver::Mo
       result.report,
       driver::compare_models(first.model.graph, second.model.graph, *plan, checking));
   if (arguments.comparison.explain_diff && !result.report.passed) {
-    EGRET_ASSIGN_OR_RETURN(result.difference,
-                           driver::explain_difference(first.model.graph, candidate, checking));
+    result.difference =
+        driver::explain_difference(first.model.graph, candidate, result.report, checking);
   }
   return result;
-}
-
-nb::object difference_of(const Comparison& comparison) {
-  if (!comparison.difference) return nb::none();
-  const driver::FirstDifference& found = *comparison.difference;
-  const auto derivation = [](const driver::Derivation& one) {
-    nb::dict all;
-    all["operators"] = one.operators;
-    all["from"] = one.from;
-    return all;
-  };
-  nb::dict all;
-  all["value"] = found.error.output;
-  all["value_in_a"] = found.name_in_a;
-  all["max_error"] = found.error.max_error;
-  all["bound"] = found.error.bound;
-  all["wrong"] = found.error.wrong;
-  all["elements"] = found.error.elements;
-  all["origin"] = std::string(driver::name_of(found.origin));
-  all["in_a"] = derivation(found.in_a);
-  all["in_b"] = derivation(found.in_b);
-  all["weights"] = found.weights;
-  all["not_stored"] = found.not_stored;
-  return all;
 }
 
 Comparison compare(const Model& a, const Model& b, const OptionTexts& options,
@@ -295,7 +271,7 @@ void bind_session(nb::module_& module) {
       .def_ro("outputs", &driver::CheckReport::outputs);
   nb::class_<Comparison>(module, "Comparison")
       .def_ro("report", &Comparison::report)
-      .def_prop_ro("first_difference", &difference_of)
+      .def_prop_ro("first_difference", [](const Comparison& c) { return c.difference.json.dump(); })
       .def("text", &Comparison::text);
   module.def("compare", &compare, nb::arg("a"), nb::arg("b"), nb::arg("options"), nb::arg("inputs"),
              nb::arg("progress").none());

@@ -15,13 +15,16 @@ COMMON = {"json", "color", "progress", "config", "print-config", "quiet", "verbo
 # Flags of plans without a model, which another function makes.
 CLUSTER = {row["name"] for row in _egret.plan_cluster_options()}
 
+# Pipelines run over ranks, as plans do.
+PIPELINE = {"pipeline-stages", "micro-batches", "schedule", "stages-per-rank", "replicas", "no-overlap"}
+
 FUNCTIONS = {
     # verb: options, flags that are parameters of their own or that other functions have
     "optimize": (_egret.optimize_options, {"in-place", "certificate"}),  # of files
     "run": (_egret.session_options, {"at", "output-folder", "trace", "check"} | RANKS),
     "compare": (_egret.compare_options, {"at"}),
     "plan": (_egret.plan_options, {"threads", "report"} | CLUSTER),
-    "train-step": (_egret.training_options, {"steps", "check"} | RANKS),
+    "train-step": (_egret.training_options, {"steps", "check"} | RANKS | PIPELINE),
 }
 
 

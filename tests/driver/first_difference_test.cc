@@ -133,6 +133,26 @@ TEST(FirstDifference, OfAFusionNamesTheValuesThatItDoesNotStore) {
   EXPECT_THAT(found->in_b.operators, ElementsAre("matmul", "relu"));
 }
 
+// h2 = exp(h1) and relu(h1), of which y takes the part that is 0 in both; then a wrong run.
+TEST(FirstDifference, IsBehindAWrongOutput) {
+  const auto graph = [](const char* idle, const char* last) {
+    ir::GraphBuilder b;
+    const ir::Value x = b.input("x", kMatrix);
+    const ir::Value unused = b.add(idle, {x});
+    b.set_name(unused, "h1");
+    const ir::Value zero = b.constant(ir::Tensor::filled(kMatrix, 0), "zero");
+    const ir::Value h2 = b.add("add", {x, b.add("mul", {unused, zero})});
+    b.set_name(h2, "h2");
+    b.output("y", b.add(last, {h2}));
+    return *b.finish();
+  };
+  const ir::Graph b = graph("exp", "tanh");
+  const auto found = find(graph("relu", "tanh"), b, runs_as(graph("exp", "relu")));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->origin, Origin::kRun);
+  EXPECT_FALSE(find(graph("relu", "tanh"), b, runs_as(b)));
+}
+
 TEST(FirstDifference, OfEqualModelsIsNone) {
   const ir::Graph b = chain("relu");
   EXPECT_FALSE(find(chain("relu"), b, runs_as(b)));

@@ -185,7 +185,32 @@ TEST(OutputCheck, LeavesElementsOutThatOverflowInTheOriginal) {
   EXPECT_GT(same->outputs[0].original_overflowed, 0);
   EXPECT_LT(same->outputs[0].original_overflowed, 100);
   EXPECT_LT(same->max_error, 1e-5);
-  EXPECT_FALSE(compare(graph(1), graph(2))->passed);
+  const auto wrong = compare(graph(1), graph(2));
+  EXPECT_FALSE(wrong->passed);
+  EXPECT_FALSE(wrong->only_original_overflows());
+}
+
+// Fewer elements are wrong than overflow, and only large ones: smaller inputs would hide them.
+TEST(OutputCheck, DoesNotTakeWrongElementsForOverflows) {
+  const auto graph = [](bool wrong) {
+    ir::GraphBuilder b;
+    const Value large = b.scalar(DType::kF32, 1e38);
+    const Value x = b.input("x", {DType::kF32, {4000}});
+    Value y = b.add("div", {b.add("mul", {x, large}), large});
+    if (wrong) {
+      const Value beyond = b.add("relu", {b.add("sub", {x, b.scalar(DType::kF32, 3)})});
+      y = b.add("add", {y, b.add("mul", {beyond, b.scalar(DType::kF32, 0.5)})});
+    }
+    b.output("y", y);
+    return *b.finish();
+  };
+  const ir::Graph original = graph(false), candidate = graph(true);
+  const auto report = OutputCheck::compare(original, {}, [&](std::span<const ir::Tensor> inputs) {
+    return ir::interpret(candidate, inputs, {.precision = ir::Precision::kF32});
+  });
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_GT(report->outputs[0].left_out, report->outputs[0].wrong);
+  EXPECT_FALSE(report->passed);
 }
 
 TEST(OutputCheck, DrawsSmallerInputsWhereTheOriginalOverflows) {

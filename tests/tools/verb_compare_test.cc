@@ -55,6 +55,13 @@ TEST_F(VerbCompare, ExplainsADifference) {
   EXPECT_EQ(found->find("origin")->as_string().value(), "models");
 }
 
+TEST_F(VerbCompare, ReadsStandardInputOnce) {
+  const std::string a = model("a.onnx", "relu"), b = model("b.onnx", "tanh");
+  const ProgramRun run = run_program("compare --explain-diff " + a + " - < " + b);
+  EXPECT_EQ(run.code, 6) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("first difference: 'h2'"));
+}
+
 TEST_F(VerbCompare, SaysNothingOfEqualModels) {
   const std::string files = model("a.onnx", "relu") + " " + model("b.onnx", "relu");
   const ProgramRun run = run_program("compare --explain-diff " + files);

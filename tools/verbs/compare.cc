@@ -15,30 +15,6 @@
 namespace egret::tools {
 namespace {
 
-using driver::FirstDifference;
-
-base::Json json_of(const driver::Derivation& derivation) {
-  return base::Json::object()
-      .set("operators", base::Json::array(derivation.operators))
-      .set("from", base::Json::array(derivation.from));
-}
-
-base::Json difference_json(const FirstDifference& found) {
-  return base::Json::object()
-      .set("value", found.error.output)
-      .set("value_in_a", found.name_in_a)
-      .set("max_error", found.error.max_error)
-      .set("bound", found.error.bound)
-      .set("wrong", found.error.wrong)
-      .set("elements", found.error.elements)
-      .set("origin", driver::name_of(found.origin))
-      .set("in_a", json_of(found.in_a))
-      .set("in_b", json_of(found.in_b))
-      .set("weights", base::Json::array(found.weights))
-      .set("not_stored", base::Json::array(found.not_stored))
-      .set("values_compared", std::uint64_t{found.compared});
-}
-
 class Compare final : public Command {
  public:
   void declare(Arguments& arguments) override {
@@ -70,6 +46,7 @@ class Compare final : public Command {
   struct Models {
     ir::SymbolValues sizes;
     frontends::ImportedModel a;
+    ModelSource source_b;
     ir::Graph b;
     std::unique_ptr<backends::ExecutablePlan> plan;
     std::unique_ptr<driver::Engine> engine;  // null: the backend
@@ -82,11 +59,11 @@ class Compare final : public Command {
     ModelOptions bound = model_;
     bound.bind = run.bind;
     EGRET_ASSIGN_OR_RETURN(models.a, read_concrete_model(source, bound, console, names));
-    EGRET_ASSIGN_OR_RETURN(const ModelSource candidate, source_of(candidate_));
-    EGRET_ASSIGN_OR_RETURN(auto b, read_concrete_model(candidate, bound, console, names));
+    EGRET_ASSIGN_OR_RETURN(models.source_b, source_of(candidate_));
+    EGRET_ASSIGN_OR_RETURN(auto b, read_concrete_model(models.source_b, bound, console, names));
     models.b = std::move(b.graph);
     EGRET_RETURN_IF_ERROR(driver::same_interface(models.a.graph, models.b));
-    EGRET_ASSIGN_OR_RETURN(models.plan, plan_of(candidate, models.b, models.engine.get(),
+    EGRET_ASSIGN_OR_RETURN(models.plan, plan_of(models.source_b, models.b, models.engine.get(),
                                                 !run.given.empty(), console));
     models.sizes = run.sizes;
     return base::ok();
@@ -128,18 +105,14 @@ class Compare final : public Command {
     std::string text = table.render() + driver::to_string(report) + "\n";
     const ExitCode kept = keeps_to_arena(*plan, backend_, console);
     if (options_.explain_diff && !report.passed) {
-      EGRET_ASSIGN_OR_RETURN(const ModelSource candidate, source_of(candidate_));
-      const driver::ComparedModel b{.source = candidate,
+      const driver::ComparedModel b{.source = models.source_b,
                                     .graph = models.b,
                                     .engine = models.engine.get(),
                                     .backend = backend_,
                                     .threads = console.options().threads};
-      EGRET_ASSIGN_OR_RETURN(const auto found,
-                             driver::explain_difference(models.a.graph, b, checking));
-      if (found) {
-        json.set("first_difference", difference_json(*found));
-        text += to_string(*found);
-      }
+      const auto [found, lines] = driver::explain_difference(models.a.graph, b, report, checking);
+      json.set("first_difference", found);
+      text += lines;
     }
     const ExitCode verdict = report.not_told_apart.empty() ? kept : ExitCode::kLimit;
     return Answer{std::move(json), std::move(text), report.passed ? verdict : ExitCode::kMismatch};

@@ -7,7 +7,6 @@
 #include "base/formats/units.h"
 #include "frontends/onnx_summary.h"
 #include "rules/language/rule.h"
-#include "rules/tensors/admitted_rules.h"
 #include "rules/tensors/dynamic_rules.h"
 #include "rules/tensors/rule_set.h"
 #include "tools/arguments/model_file.h"
@@ -19,25 +18,15 @@ namespace {
 
 constexpr std::int64_t kMostCertificateBytes = std::int64_t{1} << 32;
 
-struct ExplainArguments {
-  std::string rules = "default";
-
-  static const base::OptionTable<ExplainArguments>& table() {
-    using E = ExplainArguments;
-    static const base::OptionTable<E> rows{"explain",
-                                           {{"rules", &E::rules, std::string(rules::kRulesHelp)}}};
-    return rows;
-  }
-};
-
 // What is known of a rule by its name.
 struct RuleText {
   std::string doc;   // in words; may be empty
   std::string text;  // in the rule language; empty for a rule in C++
 };
 
-base::Result<std::map<std::string, RuleText>> texts_of(const std::string& selection) {
-  EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(selection));
+// Of the rules that come with Egret.
+base::Result<std::map<std::string, RuleText>> texts_of_rules() {
+  EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules("all"));
   std::map<std::string, RuleText> texts;
   for (const rules::Rule& rule : set.rules) texts[rule.name] = {rule.doc, rules::to_string(rule)};
   for (const rules::DynamicRule* rule : set.dynamic)
@@ -77,7 +66,6 @@ class Explain final : public Command {
     arguments.positional("MODEL", path_, "A model that `egret optimize` wrote");
     arguments.optional("CERTIFICATE", certificate_,
                        "What `optimize --certificate` wrote with it: also print its steps");
-    arguments.options(options_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
@@ -86,7 +74,7 @@ class Explain final : public Command {
         const std::vector<frontends::NodeOrigin> nodes,
         source.bytes ? frontends::read_node_origins_bytes(std::as_bytes(std::span(*source.bytes)))
                      : frontends::read_node_origins(source.path));
-    EGRET_ASSIGN_OR_RETURN(const auto texts, texts_of(options_.rules));
+    EGRET_ASSIGN_OR_RETURN(const auto texts, texts_of_rules());
     base::Json json = base::versioned_json();
     std::string text = describe(nodes, texts, json);
     if (!certificate_.empty()) {
@@ -137,7 +125,7 @@ class Explain final : public Command {
       for (const std::string* line : {&about.doc, &about.text}) {
         if (!line->empty()) text += indented(*line);
       }
-      if (known == texts.end()) text += "  not among the rules of --rules\n";
+      if (known == texts.end()) text += "  not among the rules that come with Egret\n";
     }
     json.set("nodes", std::move(list)).set("rules", std::move(rules));
     return text;
@@ -189,18 +177,18 @@ class Explain final : public Command {
 
   std::string path_;
   std::string certificate_;
-  ExplainArguments options_;
 };
 
 }  // namespace
 
 Verb explain_verb() {
-  return {"explain", "Say which rules made the nodes of an optimized model",
-          "`optimize` writes the name of the rule that made a node into the node's metadata "
-          "(egret.rule), which viewers such as Netron show. This verb lists these nodes, and the "
-          "rules with their texts, looked up among those of --rules. With a certificate it prints "
-          "the steps of the proof: both sides of each instance of a rule.",
-          make_command<Explain>};
+  return {
+      "explain", "Say which rules made the nodes of an optimized model",
+      "`optimize` writes the name of the rule that made a node into the node's metadata "
+      "(egret.rule), which viewers such as Netron show. This verb lists these nodes, and the "
+      "rules with their texts. With a certificate it prints the steps of the proof: both sides of "
+      "each instance of a rule.",
+      make_command<Explain>};
 }
 
 }  // namespace egret::tools

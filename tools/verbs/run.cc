@@ -192,7 +192,8 @@ Verb run_verb() {
   return {
       "run", "Run a model once",
       "Runs the model on the inputs of --input, or on random inputs, and prints the outputs. "
-      "--check compares them with the f64 reference interpreter. --trace runs the model a second "
+      "--check compares them with the f64 reference interpreter; the exit codes are those of "
+      "`egret compare`. --trace runs the model a second "
       "time and writes time, arithmetic and memory traffic of each kernel.\n\nOpen sizes are those "
       "of the "
       "inputs, of --bind, or of --at. With several --at, or where an input is given again, the "
