@@ -103,10 +103,10 @@ class Mover {
     if (is_copy(node)) return places_[node.inputs[0].index()];
     if (moves_ && is_transpose(node)) return transposed(node);
     if (const ir::Integers order = common_order(node); !order.empty()) {
+      // A slice of all elements is pointwise and has an axis as well.
+      if (auto place = moved_along_axes(id, order)) return *std::move(place);
       if (is_pointwise_(from_, id)) {
         if (auto place = moved_pointwise(id, order)) return *std::move(place);
-      } else if (auto place = moved_along_axes(id, order)) {
-        return *std::move(place);
       }
     }
     ir::Node same = node;
@@ -193,14 +193,21 @@ class Mover {
       operands.push_back(*operand);
     }
     node.inputs = std::move(operands);
+    if (node.op->name() == "broadcast")
+      node.attrs.set("shape", reordered(node.attrs.integers("shape"), order));
     return moved(std::move(node), id, order);
   }
 
-  // The result lies in this order: its name, which is that of a value, is left out.
-  Place moved(ir::Node node, ir::NodeId id, const ir::Integers& order) {
+  // The result lies in this order: its name, which is that of a value, is left out. Nothing where
+  // the operator, with its attributes, gives another type.
+  std::optional<Place> moved(ir::Node node, ir::NodeId id, const ir::Integers& order) {
     node.type = ir::TensorType(node.type.dtype, reordered(node.type.shape(), order));
     node.name.clear();
-    return {append(std::move(node), id), order};
+    std::vector<ir::TensorType> operands;
+    for (const ir::NodeId input : node.inputs) operands.push_back(to_.node(input).type);
+    const auto type = ir::infer_type(*node.op, node.attrs, operands);
+    if (!type.ok() || *type != node.type) return std::nullopt;
+    return Place{append(std::move(node), id), order};
   }
 
   // Operators with attributes about axes. All operands have the order.
@@ -227,7 +234,7 @@ class Mover {
     return std::nullopt;
   }
 
-  Place moved_reduction(ir::Node node, ir::NodeId id, const ir::Integers& order) {
+  std::optional<Place> moved_reduction(ir::Node node, ir::NodeId id, const ir::Integers& order) {
     ir::Integers axes = node.attrs.integers("axes");
     for (std::int64_t& axis : axes) axis = order[index_of(axis)];
     std::ranges::sort(axes);
@@ -241,7 +248,7 @@ class Mover {
       left.push_back(axis - std::ranges::count_if(axes, [&](std::int64_t a) { return a < axis; }));
     }
     if (!is_identity(left)) return moved(std::move(node), id, left);
-    return {append(std::move(node), id), {}};
+    return Place{append(std::move(node), id), {}};
   }
 
   const ir::Graph& from_;

@@ -20,10 +20,10 @@ namespace egret::backends {
 using IsPointwise = std::function<bool(const ir::Graph&, ir::NodeId)>;
 
 struct WithoutMoves {
-  ir::Graph graph;  // dead nodes included
-  std::vector<ir::NodeId>
-      origin;  // by node: the node of the given graph that it computes, possibly
-               // with its axes in another order; invalid for reordered constants
+  ir::Graph graph;                 // dead nodes included
+  std::vector<ir::NodeId> origin;  // by node: the node of the given graph that it computes,
+                                   // possibly with its axes in another order; invalid for constants
+                                   // and vectors that take the axes' order of another operand
 };
 
 // The graph in which transposes pass pointwise operators, concatenations, slices, paddings,

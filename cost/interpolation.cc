@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/median.h"
 #include "cost/key.h"
 
 namespace egret::cost {
@@ -33,13 +34,6 @@ struct Point {
   double factor = 0;  // logarithm
   double weight = 0;
 };
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const std::size_t half = values.size() / 2;
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(half));
-  return values[half];
-}
 
 // The solution of three equations in three unknowns with a positive definite matrix. Gauss-Jordan
 // elimination. The matrix is positive definite, so no pivot is 0 and rows need not be exchanged.
@@ -83,7 +77,7 @@ struct Fitted {
 Fitted fit_robustly(const std::vector<Point>& given) {
   std::vector<double> factors;
   for (const Point& point : given) factors.push_back(point.factor);
-  std::array<double, 3> plane{median_of(factors), 0, 0};
+  std::array<double, 3> plane{base::median(factors), 0, 0};
   std::vector<Point> points = given;
   Fitted result;
   for (int round = 0;; ++round) {
@@ -92,7 +86,7 @@ Fitted fit_robustly(const std::vector<Point>& given) {
       residuals.push_back(
           std::abs(point.factor - plane[0] - plane[1] * point.flops - plane[2] * point.bytes));
     }
-    result.spread = median_of(residuals);
+    result.spread = base::median(residuals);
     if (round == kRobustRounds) break;
     // Six times the median of the absolute residuals is Cleveland's choice. The lower limit keeps
     // points of a nearly exact fit from becoming outliers.

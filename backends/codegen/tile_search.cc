@@ -16,6 +16,7 @@
 #include "backends/codegen/host_region.h"
 #include "backends/codegen/kernel_cache.h"
 #include "base/hash.h"
+#include "base/median.h"
 #include "base/random.h"
 #include "base/stop.h"
 #include "base/system/file.h"
@@ -33,14 +34,16 @@ constexpr double kGain = 0.97;             // of the model's time, to be worth a
 constexpr std::int64_t kMostBytes = 4096;  // of a kept choice
 constexpr const char* kWord = "tiles";
 
-// Where choices are kept: they hold for one processor and compiler.
-std::string kept_path(const std::string& kernel) {
+// Where choices are kept: they hold for one processor, compiler and number of threads.
+std::string kept_path(const std::string& kernel, int threads) {
   const std::string folder = kernel_cache_folder();
-  return folder.empty() ? "" : folder + "/" + kernel + "." + host_key() + ".tiles";
+  return folder.empty() ? ""
+                        : folder + "/" + kernel + "." + host_key() + "." + std::to_string(threads) +
+                              "-threads.tiles";
 }
 
-std::optional<int> kept_choice(const KernelSource& kernel) {
-  const std::string path = kept_path(kernel.name);
+std::optional<int> kept_choice(const KernelSource& kernel, int threads) {
+  const std::string path = kept_path(kernel.name, threads);
   std::error_code error;
   if (path.empty() || !std::filesystem::exists(path, error)) return std::nullopt;
   const auto text = base::read_file(path, kMostBytes);
@@ -70,12 +73,6 @@ struct Operands {
   ir::Tensor output;
 };
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 // ---- The database of costs
 
 // Whose times they are.
@@ -103,13 +100,13 @@ void store_times(const ir::Graph& graph, const Region& region, int threads,
   const auto opened = cost::open_database_in_use("");
   if (!opened.ok()) return;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const double median = median_of(samples[i]);
+    const double median = base::median(samples[i]);
     std::vector<double> deviations;
     for (const double each : samples[i]) deviations.push_back(std::abs(each - median));
     (void)opened->database->store(machine_name(threads), key_of(graph, region, i),
                                   {.runs = static_cast<std::int64_t>(samples[i].size()),
                                    .median_s = median,
-                                   .deviation_s = median_of(std::move(deviations))});
+                                   .deviation_s = base::median(std::move(deviations))});
   }
 }
 
@@ -170,7 +167,7 @@ std::optional<int> measured_choice(const ir::Graph& graph, const Region& region,
     }
   }
   std::vector<double> seconds;
-  for (const auto& each : samples) seconds.push_back(median_of(each));
+  for (const auto& each : samples) seconds.push_back(base::median(each));
   const int best = best_of(seconds);
   store_times(graph, region, threads, samples);
   std::ostringstream text;
@@ -178,7 +175,7 @@ std::optional<int> measured_choice(const ir::Graph& graph, const Region& region,
   for (const double each : seconds) text << " " << each;
   text << "\n";
   // Without a cache that can be written, the choice holds for this plan alone.
-  (void)base::write_file(kept_path(region.kernel->name), text.str());
+  (void)base::write_file(kept_path(region.kernel->name, threads), text.str());
   return best;
 }
 
@@ -195,11 +192,11 @@ void choose_tiles(const ir::Graph& graph, std::span<Region> regions, Tiles tiles
   if (tiles == Tiles::kModel || !host_compiler_version().ok()) return;
   for (Region& region : regions) {
     if (!region.kernel.ok() || region.kernel->other_tiles == 0) continue;
-    std::optional<int> choice = kept_choice(*region.kernel);
+    std::optional<int> choice = kept_choice(*region.kernel, threads);
     if (!choice && tiles == Tiles::kMeasured) {
       choice = stored_choice(graph, region, threads);
       if (choice) {
-        (void)base::write_file(kept_path(region.kernel->name),
+        (void)base::write_file(kept_path(region.kernel->name, threads),
                                kWord + (" " + std::to_string(*choice)) + "\n");
       }
     }

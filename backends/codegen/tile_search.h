@@ -3,10 +3,11 @@
 //
 // A model ranks the tiles that a contraction could have (contractions/tile_candidates.cc). The
 // model's own and the best few others are compiled and run in turns. The fastest is kept in the
-// kernel cache: a file NAME.tiles, where NAME is that of the kernel in the model's tiles, with the
-// number of the choice and all times. The database of costs ($EGRET_COST_DB) gets all times too, as
-// those of a machine "emitted kernels / COMPILER / ..", and serves other caches. Kernels' names
-// depend on text and types, and the folder of the choices on the processor and the compiler.
+// kernel cache: a file NAME.KEY.N-threads.tiles, where NAME is that of the kernel in the model's
+// tiles, which depends on text and types, and KEY stands for the processor and the compiler. It has
+// the number of the choice and, where it was measured for this cache, all times. The database of
+// costs ($EGRET_COST_DB) gets all times, as those of a machine "emitted kernels / COMPILER / ..",
+// and serves other caches.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,9 @@ enum class Tiles : std::uint8_t { kModel, kKept, kMeasured };
 Tiles wanted_tiles();
 
 // Replaces the kernels of these regions of `graph` by those in the chosen tiles. Regions whose
-// kernel has no other tiles stay. Without a compiler or a kernel cache, or where a file is damaged,
-// the model's tiles stay. kMeasured: about 2 s for each contraction not measured before, most of it
-// for the compiler.
+// kernel has no other tiles stay. What was measured for another number of threads does not count.
+// Without a compiler or a kernel cache, or where a file is damaged, the model's tiles stay.
+// kMeasured: about 2 s for each contraction not measured before, most of it for the compiler.
 void choose_tiles(const ir::Graph& graph, std::span<Region> regions, Tiles tiles, int threads);
 
 }  // namespace egret::backends::codegen

@@ -7,6 +7,7 @@
 
 #include "backends/cuda/steps/launch.h"
 #include "backends/division.h"
+#include "base/median.h"
 
 namespace egret::backends::cuda {
 namespace {
@@ -562,12 +563,7 @@ base::Status CudaPlan::launch() {
 
 PlanReport CudaPlan::report() const {
   PlanReport report = report_;
-  std::vector<double> seconds = device_seconds_;
-  if (!seconds.empty()) {
-    const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-    std::ranges::nth_element(seconds, middle);
-    report.device_s = *middle;
-  }
+  if (!device_seconds_.empty()) report.device_s = base::median(device_seconds_);
   return report;
 }
 

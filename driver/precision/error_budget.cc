@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "base/median.h"
 #include "base/timer.h"
 
 namespace egret::driver {
@@ -82,10 +83,7 @@ double ErrorBudget::square(Key key, OperandForm form) const {
       alike = std::max(alike, errors[form].square);
   }
   if (alike > 0) return factor_ * alike;
-  if (others.empty()) return 0;
-  const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
-  std::ranges::nth_element(others, middle);
-  return factor_ * *middle;
+  return factor_ * base::median(std::move(others));
 }
 
 base::Result<MeasuredError> ErrorBudget::measure(backends::ExecutablePlan& plan) const {

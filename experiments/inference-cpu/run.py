@@ -46,6 +46,22 @@ class Setting:
         return ["--threads", self.threads, *models.bind_flags(self.sizes)]
 
 
+def leave_out(name, reason, opened, left_out):
+    left_out[name] = reason
+    opened.pop(name).close()
+
+
+def outputs_of(name, opened, left_out):
+    """None of an engine that is not opened. One that fails in its first run goes from `opened` to `left_out`."""
+    if name not in opened:
+        return None
+    try:
+        return opened[name].outputs()
+    except RuntimeError as error:
+        leave_out(name, str(error), opened, left_out)
+        return None
+
+
 def sessions(setting, path):
     """The engines that are installed and take the model, by name, each in a process of its own; and why others do not."""
     opened, left_out = {}, {}
@@ -54,12 +70,11 @@ def sessions(setting, path):
             opened[name] = PeerProcess(name, path, setting.threads, setting.sizes)
         except RuntimeError as error:
             left_out[name] = str(error)
+    expected = outputs_of("onnxruntime", opened, left_out)
     for name in ("torch", *compilers.COMPILERS):  # torch's operators are this project's table; compilers have bugs
-        if name in opened and "onnxruntime" in opened:
-            difference = peers.disagreement(opened[name].outputs(), opened["onnxruntime"].outputs())
-            if not difference < LARGEST_DIFFERENCE:
-                left_out[name] = f"gives something else: {difference:.2g}"
-                opened.pop(name).close()
+        outputs = outputs_of(name, opened, left_out) if expected is not None else None
+        if outputs is not None and not peers.disagreement(outputs, expected) < LARGEST_DIFFERENCE:
+            leave_out(name, f"gives something else: {peers.disagreement(outputs, expected):.2g}", opened, left_out)
     for name, reason in left_out.items():
         print(f"  {setting.name}: left out in {name}: {reason}")
     return opened, left_out
@@ -96,8 +111,7 @@ def timed(setting, size, original, optimized, opened, left_out):
                 medians[name] = opened[name].median(size["seconds"], LEAST_RUNS if name not in compilers.COMPILERS else 1)
             except RuntimeError as error:
                 print(f"  {setting.name}: left out in {name}: {error}")
-                left_out[name] = str(error)
-                del opened[name]
+                leave_out(name, str(error), opened, left_out)
                 for earlier in rounds:
                     earlier.pop(name, None)
     return rounds

@@ -8,6 +8,7 @@ ENGINE may be "egret". Prints "ready" when the session is there, then answers li
 "median SECONDS RUNS" with seconds, "total SECONDS" with the seconds and the number of the runs that began within that
 time, "outputs FILE" with nothing, when they are written.
 """
+import contextlib
 import os
 import pathlib
 import signal
@@ -28,14 +29,31 @@ class PeerProcess:
         python = compilers.interpreter(engine) if engine in compilers.COMPILERS else sys.executable
         command = [str(python), "-m", "lib.peer_process", engine, str(path), str(threads),
                    *[f"{name}={size}" for name, size in sizes.items()]]
+        # In a group of its own, which ends with it: what a compiler has begun would disturb later times.
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
-                                        text=True, env=dict(os.environ, PYTHONPATH=str(EXPERIMENTS)))
-        self._answer()
+                                        text=True, env=dict(os.environ, PYTHONPATH=str(EXPERIMENTS)),
+                                        start_new_session=True)
+        try:
+            self._answer()
+        except BaseException:
+            self.close()
+            raise
+
+    def _end_group(self):
+        """Before its first process is waited for, whose number another group could have after that."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def _answer(self):
-        line = self.process.stdout.readline()
-        if line:
-            return line.strip()
+        try:
+            line = self.process.stdout.readline()
+            if line:
+                return line.strip()
+            os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
+        except BaseException:  # an interrupt reaches the process that asks alone
+            self._end_group()
+            raise
+        self._end_group()
         code = self.process.wait()
         self.errors.seek(0)
         said = self.errors.read().strip().splitlines()
@@ -69,7 +87,8 @@ class PeerProcess:
                 return [arrays[f"arr_{i}"] for i in range(len(arrays.files))]
 
     def close(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # of a process that has ended with a question unread
+            self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
         self.errors.close()

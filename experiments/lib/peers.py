@@ -202,10 +202,17 @@ def random_inputs(inputs, sizes, seed=1):
 
 
 def disagreement(outputs, others):
-    """The largest difference of what two engines make of the same inputs, relative to the largest output."""
+    """The largest difference of what two engines make of the same inputs, relative to the largest output. Infinite where
+    numbers or shapes of outputs differ, or a value is not finite."""
     import numpy
+    outputs, others = list(outputs), list(others)
+    if len(outputs) != len(others):
+        return float("inf")
     largest = 0.0
     for a, b in zip(outputs, others):
+        a, b = (numpy.asarray(value, dtype=float) for value in (a, b))
+        if a.shape != b.shape or not (numpy.isfinite(a).all() and numpy.isfinite(b).all()):
+            return float("inf")
         scale = max(1e-30, float(numpy.abs(b).max(initial=0)))
         largest = max(largest, float(numpy.abs(a - b).max(initial=0)) / scale)
     return largest

@@ -141,6 +141,24 @@ TEST(Transposes, PassOperatorsWithAxes) {
             0);
 }
 
+// Their attributes follow the order, as check_invariants() wants it.
+TEST(Transposes, PassBroadcastsAndSlicesOfAllElements) {
+  const auto left = [](const auto& body) {
+    Maker m;
+    const Value x = m.turned(m.conv(m.input("x", {2, 3, 1, 5}), 6), kLast);  // 2 1 5 6
+    return transposes_left(m.finish(m.turned(body(m, x), kFirst)));
+  };
+  EXPECT_EQ(left([](Maker& m, Value x) {
+              const Value wide = m.b.add("broadcast", {x}, {{"shape", Integers{2, 4, 5, 6}}});
+              return m.b.add("mul", {wide, m.weights({4, 1, 6})});
+            }),
+            0);
+  EXPECT_EQ(left([](Maker& m, Value x) {
+              return m.b.add("slice", {x}, {{"axis", 2}, {"start", 0}, {"size", 5}, {"step", 1}});
+            }),
+            0);
+}
+
 // The mean over both spatial axes leaves images and channels in their order.
 TEST(Transposes, VanishInSumsThatDropAxes) {
   Maker m;

@@ -191,13 +191,23 @@ TEST(Amx, TheInstructionsAssemble) {
   EXPECT_TRUE(library.ok()) << library.status().message();
 }
 
-// Asking twice changes nothing. Without AMX nothing is permitted.
-TEST(Amx, IsAskedForOnceAndFailsSoftly) {
-  const AmxSupport first = amx_support(), second = amx_support();
-  EXPECT_EQ(first.bf16, second.bf16);
-  EXPECT_EQ(first.int8, second.int8);
-  const HostProcessor processor = HostProcessor::this_one();
-  EXPECT_EQ(processor.has_bf16_tiles, first.bf16 && first.int8 && processor.vector_bytes == 64);
+TEST(Amx, IsWhatTheProcessorHasAndTheSystemPermits) {
+  constexpr std::uint32_t kBF16 = 1U << 22, kTiles = 1U << 24, kInt8 = 1U << 25;
+  int asked = 0;
+  const auto permits = [&] { return ++asked > 0; };
+  const auto refuses = [&] { return ++asked < 0; };
+  AmxSupport support = amx_support(kBF16 | kInt8, permits);
+  EXPECT_FALSE(support.bf16 || support.int8);
+  EXPECT_EQ(asked, 0) << "there are no tiles to ask for";
+  support = amx_support(kBF16 | kTiles | kInt8, refuses);
+  EXPECT_FALSE(support.bf16 || support.int8);
+  EXPECT_EQ(asked, 1);
+  support = amx_support(kBF16 | kTiles | kInt8, permits);
+  EXPECT_TRUE(support.bf16 && support.int8);
+  support = amx_support(kTiles | kInt8, permits);
+  EXPECT_TRUE(!support.bf16 && support.int8);
+  support = amx_support(kTiles | kBF16, permits);
+  EXPECT_TRUE(support.bf16 && !support.int8);
 }
 
 }  // namespace

@@ -287,10 +287,10 @@ static void multiply_fragments(Sum (&c)[4], const unsigned (&a)[4], unsigned b0,
   const typename MmaOperand<A>::Fragment own{{a[0], a[1], a[2], a[3]}, {b0, b1}};
   show(&own);
   const unsigned t = threadIdx.x % 32;
-  for (unsigned i = 0; i < 4; ++i) {
-    for (unsigned k = 0; k < 8 * MmaOperand<A>::kOf; ++k)
-      c[i] +=
-          product(MmaOperand<A>::a(t / 4 + i / 2 * 8, k), MmaOperand<B>::b(k, t % 4 * 2 + i % 2));
+  for (unsigned k = 0; k < 8 * MmaOperand<A>::kOf; ++k) {
+    const A rows[] = {MmaOperand<A>::a(t / 4, k), MmaOperand<A>::a(t / 4 + 8, k)};
+    const B columns[] = {MmaOperand<B>::b(k, t % 4 * 2), MmaOperand<B>::b(k, t % 4 * 2 + 1)};
+    for (unsigned i = 0; i < 4; ++i) c[i] += product(rows[i / 2], columns[i % 2]);
   }
   Block::meet_in_warp();
 }

@@ -58,10 +58,10 @@ class TileSearch : public NeedsHostCompiler<::testing::Test> {
     EXPECT_TRUE(graph.ok());
     return *std::move(graph);
   }
-  static std::string chosen(const ir::Graph& graph, Tiles tiles) {
+  static std::string chosen(const ir::Graph& graph, Tiles tiles, int threads = 1) {
     auto regions = find_regions(graph, {.target = Target::kHost});
     EXPECT_EQ(regions.size(), 1U);
-    choose_tiles(graph, regions, tiles, 1);
+    choose_tiles(graph, regions, tiles, threads);
     EXPECT_TRUE(regions[0].kernel.ok());
     return regions[0].kernel->name;
   }
@@ -110,6 +110,21 @@ TEST_F(TileSearch, TakesAKeptChoiceAndIgnoresADamagedOne) {
     ASSERT_TRUE(base::write_file(file, damaged).ok());
     EXPECT_EQ(chosen(graph, Tiles::kKept), by_model) << damaged;
   }
+}
+
+TEST_F(TileSearch, KeepsAChoiceForItsNumberOfThreads) {
+  const ir::Graph graph = product();
+  const std::string by_model = chosen(graph, Tiles::kModel);
+  (void)chosen(graph, Tiles::kMeasured, 1);
+  const std::string file = kept();
+  ASSERT_NE(file, "");
+  ASSERT_TRUE(base::write_file(file, "tiles 2\n").ok());
+  EXPECT_NE(chosen(graph, Tiles::kKept, 1), by_model);
+  EXPECT_EQ(chosen(graph, Tiles::kKept, 2), by_model);
+  ASSERT_TRUE(fs::remove(file));
+  (void)chosen(graph, Tiles::kMeasured, 2);
+  EXPECT_NE(kept(), "");
+  EXPECT_NE(kept(), file);
 }
 
 TEST_F(TileSearch, KeepsTimesInTheDatabaseOfCosts) {

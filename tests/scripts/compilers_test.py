@@ -1,15 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""experiments/lib/peer_process.py says why a compiler of an environment of its own does not take a model."""
+"""What experiments leave out of tables of other engines, and why: compilers that do not take a model, engines that fail,
+outputs that differ."""
 
+import importlib.util
 import pathlib
 import sys
 import tempfile
+import time
+import types
 import unittest
 from unittest import mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "experiments"))
-from lib import compilers, peer_process  # noqa: E402  (from the folder of experiments)
+EXPERIMENTS = pathlib.Path(__file__).resolve().parents[2] / "experiments"
+sys.path.insert(0, str(EXPERIMENTS))
+from lib import compilers, peer_process, peers  # noqa: E402  (from the folder of experiments)
+
+HAS_NUMPY = importlib.util.find_spec("numpy") is not None
+
+
+def is_running(number):
+    """False of a process that has ended but that nobody has waited for."""
+    try:
+        return pathlib.Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 class Compilers(unittest.TestCase):
@@ -57,6 +72,88 @@ class Compilers(unittest.TestCase):
     def test_a_crash_is_named(self):
         self.environment("kill -SEGV $$\n")
         self.assertEqual(self.reason(), "ended by signal 11")
+
+    def test_what_a_compiler_has_begun_ends_with_it(self):
+        number = self.folder / "number"
+        self.environment(f"sleep 600 >/dev/null 2>&1 & echo $! > {number}\nkill -ALRM $$\n")
+        self.assertEqual(self.reason(), f"not compiled within {compilers.SECONDS:.0f} s")
+        begun = int(number.read_text())
+        end = time.monotonic() + 10
+        while is_running(begun) and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertFalse(is_running(begun))
+
+
+@unittest.skipUnless(HAS_NUMPY, "numpy is not installed")
+class Disagreement(unittest.TestCase):
+    def disagreement(self, outputs, others):
+        import numpy
+        return peers.disagreement([numpy.array(a) for a in outputs], [numpy.array(b) for b in others])
+
+    def test_is_relative_to_the_largest_output(self):
+        self.assertEqual(self.disagreement([[1.0, 4.0], [1, 2]], [[2.0, 4.0], [1, 2]]), 0.25)
+        self.assertEqual(self.disagreement([[True, False]], [[True, True]]), 1)
+        self.assertEqual(self.disagreement([], []), 0)
+
+    def test_is_infinite_where_a_value_is_not_finite(self):
+        nan, inf = float("nan"), float("inf")
+        for bad in (nan, inf):
+            self.assertEqual(self.disagreement([[1.0, bad]], [[1.0, 2.0]]), inf)
+            self.assertEqual(self.disagreement([[1.0, 2.0]], [[1.0, bad]]), inf)
+            self.assertEqual(self.disagreement([[1.0, bad]], [[1.0, bad]]), inf)
+
+    def test_is_infinite_where_numbers_or_shapes_differ(self):
+        inf = float("inf")
+        self.assertEqual(self.disagreement([[1.0]], [[1.0], [2.0]]), inf)
+        self.assertEqual(self.disagreement([[1.0], [2.0]], [[1.0]]), inf)
+        self.assertEqual(self.disagreement([[[1.0, 1.0]]], [[[1.0, 1.0], [1.0, 1.0]]]), inf)
+        self.assertEqual(self.disagreement([1.0], [[1.0]]), inf)
+
+
+class Session:
+    """Stands for a PeerProcess."""
+
+    def __init__(self, name, *_):
+        self.name, self.is_open = name, True
+
+    def outputs(self):
+        if self.name == "torch":
+            raise RuntimeError("ended by signal 9")
+        return [1.0] if self.name == "onnxruntime" else [2.0]
+
+    def median(self, *_):
+        raise RuntimeError("out of memory")
+
+    def close(self):
+        self.is_open = False
+
+
+@unittest.skipUnless(HAS_NUMPY, "numpy is not installed")
+class InferenceOnCpu(unittest.TestCase):
+    def setUp(self):
+        specification = importlib.util.spec_from_file_location("inference_cpu", EXPERIMENTS / "inference-cpu" / "run.py")
+        self.run_file = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(self.run_file)
+        self.made = {}
+        for patch in (mock.patch.object(self.run_file, "PeerProcess", self.make),
+                      mock.patch.object(self.run_file, "bench", lambda files, *_: [1.0] * len(files)),
+                      mock.patch.object(peers, "installed", lambda: ["onnxruntime", "torch"]),
+                      mock.patch.object(compilers, "installed", lambda: ["tvm"])):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def make(self, name, *_):
+        return self.made.setdefault(name, Session(name))
+
+    def test_engines_that_fail_or_differ_are_left_out_and_closed(self):
+        setting = types.SimpleNamespace(name="model", threads=1, sizes={}, flags=lambda: [])
+        opened, left_out = self.run_file.sessions(setting, "model.onnx")
+        self.assertEqual(list(opened), ["onnxruntime"])
+        self.assertEqual(left_out, {"torch": "ended by signal 9", "tvm": "gives something else: 1"})
+        self.assertEqual({name for name, session in self.made.items() if session.is_open}, {"onnxruntime"})
+        self.run_file.timed(setting, {"rounds": 1, "seconds": 0}, "a", "b", opened, left_out)
+        self.assertEqual((opened, left_out["onnxruntime"]), ({}, "out of memory"))
+        self.assertFalse(self.made["onnxruntime"].is_open)
 
 
 if __name__ == "__main__":

@@ -14,12 +14,12 @@ namespace {
 
 #if defined(__x86_64__) && defined(__linux__)
 AmxSupport asked() {
-  constexpr unsigned kFeatures = 7, kBF16 = 1U << 22, kTiles = 1U << 24, kInt8 = 1U << 25;
+  constexpr unsigned kFeatures = 7;
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid_count(kFeatures, 0, &a, &b, &c, &d) == 0 || (d & kTiles) == 0) return {};
-  if (::syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0) return {};
-  return {(d & kBF16) != 0, (d & kInt8) != 0};
+  if (__get_cpuid_count(kFeatures, 0, &a, &b, &c, &d) == 0) return {};
+  return amx_support(d,
+                     [] { return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0; });
 }
 #else
 AmxSupport asked() { return {}; }
@@ -94,6 +94,12 @@ static inline void multiply_int8_tiles(Tile& c, const Tile& a, const Tile& b) {
 )text";
 
 }  // namespace
+
+AmxSupport amx_support(std::uint32_t features, base::FunctionRef<bool()> permits) {
+  constexpr std::uint32_t kBF16 = 1U << 22, kTiles = 1U << 24, kInt8 = 1U << 25;
+  if ((features & kTiles) == 0 || !permits()) return {};
+  return {(features & kBF16) != 0, (features & kInt8) != 0};
+}
 
 AmxSupport amx_support() {
   static const AmxSupport support = asked();

@@ -33,6 +33,19 @@ bool is_plain_read(const ContractionForm::Part& part, std::span<const ir::Tensor
   return variables && same;
 }
 
+Neighbours neighbours_in_memory(const ContractionForm::Part& part, const std::vector<int>& own) {
+  Neighbours found;
+  for (const ir::NestNode& node : part.nest.nodes) {
+    if (node.op != ir::ExprOp::kRead) continue;
+    const auto has = [&](const std::vector<int>& symbols) {
+      return !symbols.empty() && node.form.factor(symbols.back()) == 1;
+    };
+    found.along_depth = found.along_depth || has(part.depth);
+    found.along_own = found.along_own || has(own);
+  }
+  return found;
+}
+
 std::string digit(const std::string& flat, std::int64_t below, std::int64_t extent, bool first) {
   std::string text = below == 1 ? flat : flat + " / " + text_of(below);
   if (!first) text = "(" + text + ") % " + text_of(extent);

@@ -28,6 +28,13 @@ std::string term_type(ir::DType sum, bool in_double);
 bool is_plain_read(const ContractionForm::Part& part, std::span<const ir::TensorType> inputs,
                    const std::string& type, int element);
 
+// Whether neighbours along the last variable of the terms, and along the last of `own`, the rows or
+// columns of a factor, are neighbours in memory in any of its reads.
+struct Neighbours {
+  bool along_depth = false, along_own = false;
+};
+Neighbours neighbours_in_memory(const ContractionForm::Part& part, const std::vector<int>& own);
+
 // The number `flat` in mixed radix: the digit of weight `below`. The first digit has no bound.
 std::string digit(const std::string& flat, std::int64_t below, std::int64_t extent, bool first);
 

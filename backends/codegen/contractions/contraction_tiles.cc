@@ -6,6 +6,7 @@
 
 #include "backends/backend.h"
 #include "backends/codegen/contractions/amx.h"
+#include "backends/codegen/contractions/contraction_text.h"
 
 namespace egret::backends::codegen {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 constexpr std::int64_t kSetsRepeat = 4096;
 constexpr int kRowsInOneSet = 7;             // of 8 ways
 constexpr std::int64_t kWorthPacking = 256;  // columns
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // The largest equal parts of `total` that are at most `most`, rounded up to multiples of `unit`.
 std::int64_t equal_parts(std::int64_t total, std::int64_t most, std::int64_t unit) {

@@ -84,15 +84,8 @@ void ContractionWriter::set_strides(Part& part, const std::vector<int>& own) con
 
 // Whether neighbouring terms are neighbours in memory, but neighbouring rows or columns are not.
 bool ContractionWriter::reads_along_depth(const Part& part, const std::vector<int>& own) const {
-  const ir::LoopNest& nest = part.form->nest;
-  if (part.form->depth.empty() || own.empty()) return false;
-  bool along_depth = false, along_own = false;
-  for (const ir::NestNode& node : nest.nodes) {
-    if (node.op != ir::ExprOp::kRead) continue;
-    along_depth = along_depth || node.form.factor(part.form->depth.back()) == 1;
-    along_own = along_own || node.form.factor(own.back()) == 1;
-  }
-  return along_depth && !along_own;
+  const Neighbours found = neighbours_in_memory(*part.form, own);
+  return !own.empty() && found.along_depth && !found.along_own;
 }
 
 // ---- Loops

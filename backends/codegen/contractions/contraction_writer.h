@@ -2,10 +2,15 @@
 // The text of a tiled contraction for the host.
 //
 // A step of the outer loop computes one block of rows and columns. For each block of terms it packs
-// the right factor into panels of a tile's columns, then, tile row by tile row, the left factor.
-// The micro-kernel keeps a tile of sums in registers. Behind the last block of terms the epilogue
-// computes and stores the tile's elements. Packing and epilogue are values of the definition
-// (writer.h) in the loops that are written here, so any factor and epilogue is possible.
+// the right factor into panels of a tile's columns, then, tile row by tile row, the left factor,
+// unless the micro-kernel reads the factor in place. The micro-kernel keeps a tile of sums in
+// registers, or in tiles of AMX. Behind the last block of terms the epilogue computes and stores
+// the tile's elements. Packing and epilogue are values of the definition (writer.h) in the loops
+// that are written here, so any factor and epilogue is possible.
+//
+// Two kinds of steps may lie before these: those that pack factors made of constants, once for all
+// runs, and those that add up parts of the terms (ContractionTiles::parts). With parts, the other
+// steps add their sums. Threads share the memory of both.
 #pragma once
 
 #include <cstdint>

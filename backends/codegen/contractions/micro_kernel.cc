@@ -12,7 +12,8 @@ constexpr int kAmxRows = 16, kAmxBytes = 64;
 }  // namespace
 
 // Sums of `rows` rows and of a panel's columns: c[r][n] (+)= sum k. left[r, k] * right[k, n]. Each
-// sum has a name, hence a register. Pairs of terms count as one term of 4 bytes.
+// sum has a name, hence a register. Groups of two or four narrow terms count as one term of 4
+// bytes.
 std::string ContractionWriter::micro_kernel(int rows) const {
   if (groups_.in_tiles) return amx_kernel(rows);
   const bool groups = groups_.any();

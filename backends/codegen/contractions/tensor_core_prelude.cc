@@ -45,7 +45,7 @@ EGRET_INLINE void round_to_tf32(unsigned (&bits)[4]) {
 }
 )";
 
-// `shape`, types of left and right, and of sums; `constraint` is that of a sum.
+// The function multiply_NAME(): mma.sync of this shape, with the types of left, right and sums.
 std::string instruction(const std::string& name, const std::string& shape, const std::string& left,
                         const std::string& right, const std::string& sums) {
   const bool real = sums == "f32";

@@ -142,13 +142,8 @@ void TensorCoreWriter::set_layout(Part& part) const {
     part.along_depth = false;
   } else {
     // Neighbouring threads read neighbours in memory.
-    bool along_depth = false, along_own = false;
-    for (const ir::NestNode& node : nest.nodes) {
-      if (node.op != ir::ExprOp::kRead) continue;
-      along_depth = along_depth || (!depth.empty() && node.form.factor(depth.back()) == 1);
-      along_own = along_own || (!own.empty() && node.form.factor(own.back()) == 1);
-    }
-    part.along_depth = along_depth || !along_own || bytes_ != 2;
+    const Neighbours found = neighbours_in_memory(*part.form, own);
+    part.along_depth = found.along_depth || !found.along_own || bytes_ != 2;
   }
   if (part.copied) part.read = id;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Concatenation. Where the parts lie one behind the other (no axis of size above 1 outside the
-// concatenated one), they are computed in place inside the result and nothing is copied. Parts that
-// are the parts of an earlier concatenation take it along, so that a chain of them (DenseNet) grows
-// in one buffer.
+// concatenated one), they are computed in place inside the result. Parts that are the parts of an
+// earlier concatenation take it along, so that a chain of them (DenseNet) grows in one buffer. The
+// others are copied from where they lie, whatever their layout. Halves of blocks of channels that
+// fill whole blocks together are copied block by block.
 #include <algorithm>
 
 #include "backends/cpu/kernels/kernel_table.h"
