@@ -161,8 +161,13 @@ class TrainStep final : public Command {
     bool reports = false;
     auto curve = curve_of_pipeline(model, step, ranks, reports, console);
     if (!curve.ok()) return rank_failed(ranks, curve.status(), console);
+    if (curve->stopped && reports) {
+      // mpirun ends this rank once another one has left with the code of a signal.
+      report(console, *curve, nullptr);
+      EGRET_RETURN_IF_ERROR(console.finish());
+    }
     ranks.leave();
-    if (!reports) return ExitCode::kOk;
+    if (curve->stopped || !reports) return curve->stopped ? ExitCode::kLimit : ExitCode::kOk;
     return report_ranks(*curve, step, console);
   }
 
@@ -190,7 +195,7 @@ class TrainStep final : public Command {
   // Of several ranks, at the reporting one; with --check compares with one process.
   base::Result<ExitCode> report_ranks(const Curve& curve, const ir::TrainingGraph& step,
                                       Console& console) {
-    if (!options_.check || curve.stopped) {
+    if (!options_.check) {
       report(console, curve, nullptr);
       return curve.stopped ? ExitCode::kLimit : ExitCode::kOk;
     }
