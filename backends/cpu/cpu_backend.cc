@@ -73,9 +73,6 @@ TakesComposite taken_with(Emission emission, Precision precision) {
   };
 }
 
-// By the root of their group: what it stores besides, for groups that store several values.
-using StoredByRoot = std::map<ir::NodeId, std::vector<ir::NodeId>>;
-
 base::Status try_group(PlanBuilder& builder, const Group& group, const StoredByRoot& stored) {
   if (const auto found = stored.find(group.root()); found != stored.end())
     return guarded([&] { return make_joint_kernel(builder, group, found->second); });
@@ -217,7 +214,7 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
   StoredByRoot stored;
   EGRET_ASSIGN_OR_RETURN(std::vector<Group> groups,
                          groups_of(original, prepared, options, thrift, stored));
-  if (thrift != Thrift::kNone) groups = in_frugal_order(prepared.graph, std::move(groups));
+  if (thrift != Thrift::kNone) groups = in_frugal_order(prepared.graph, std::move(groups), stored);
   std::unique_ptr<ExecutablePlan> plan;
   EGRET_RETURN_IF_ERROR(guarded([&] {
     builder.prefers_channels_last = prefers_channels_last(prepared.graph);

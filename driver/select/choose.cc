@@ -216,7 +216,12 @@ class Chooser {
                            tensors().to_graph(tensors().original(), tensors().roots(), &origins));
     const auto folded = rules::fold_constants(program, {.should_stop = base::stop_requested});
     if (!folded.ok() && base::stop_requested()) return given;
-    EGRET_RETURN_IF_ERROR(folded.status());
+    if (!folded.ok()) {
+      if (given.empty()) return folded.status();
+      notes_.push_back("no kernels were chosen for the program as it was: " +
+                       folded.status().message());
+      return given;
+    }
     if (forbidden_.any_in(*folded)) return given;
     GivenProgram original = with_origins(*folded, program, origins);
     original.is_start = true;
@@ -250,6 +255,7 @@ class Chooser {
     if (!choice.ok() && base::stop_requested()) return base::ok();
     EGRET_RETURN_IF_ERROR(choice.status());
     KernelChoice& chosen = *choice;
+    chosen.solution.notes.insert(chosen.solution.notes.end(), notes_.begin(), notes_.end());
     std::vector<Candidate>& known = pool_.candidates();
     for (std::size_t i = 0; i < std::min(known.size(), chosen.times_of_given.size()); ++i) {
       KernelTimes& times = chosen.times_of_given[i];
@@ -351,6 +357,7 @@ class Chooser {
   SelectionOptions selection_;  // without what differs between candidates
   CandidatePool pool_;
   std::vector<GivenProgram> programs_;  // candidates that the backend divides by itself
+  std::vector<std::string> notes_;      // on programs that are left out
 };
 
 }  // namespace

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/select/kernel_choice.h"
 
+#include <algorithm>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/stop.h"
@@ -24,6 +27,24 @@ std::vector<double> factors_of(const rules::TensorEGraph& tensors, const egraph:
     if (node) factors[*node] = 1;
   }
   return factors;
+}
+
+// The answer of the fastest start, as that of a search through all given programs.
+std::optional<KernelChoice> best_of(std::span<const KernelStart> starts,
+                                    std::span<const std::size_t> places, std::size_t given) {
+  if (starts.empty()) return std::nullopt;
+  const auto is_faster = [](const KernelStart& a, const KernelStart& b) {
+    if (a.choice.times.measured != b.choice.times.measured) return a.choice.times.measured;
+    return a.choice.times.seconds < b.choice.times.seconds;
+  };
+  const auto fastest =
+      static_cast<std::size_t>(std::ranges::min_element(starts, is_faster) - starts.begin());
+  KernelChoice choice = starts[fastest].choice;
+  if (choice.given) choice.given = places[fastest];
+  choice.times_of_given.assign(given, {});
+  for (std::size_t i = 0; i < starts.size(); ++i)
+    choice.times_of_given[places[i]] = starts[i].choice.times_of_given.front();
+  return choice;
 }
 
 }  // namespace
@@ -54,16 +75,36 @@ base::Result<KernelChoice> choose_kernels(const rules::TensorEGraph& tensors,
     return search.run(given.first(1));
   }
   std::vector<KernelStart> starts;
-  for (const std::size_t place : started) {
-    const double share = kShareOfGraphs * static_cast<double>(starts.size() + 1) /
-                         static_cast<double>(started.size());
+  std::vector<std::size_t> places, skipped;
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < started.size(); ++i) {
+    const std::size_t place = started[i];
+    const double share =
+        kShareOfGraphs * static_cast<double>(i + 1) / static_cast<double>(started.size());
     KernelSearch search(searched, options, share * options.seconds,
                         factors_of(tensors, view, given[place]), sink);
-    EGRET_RETURN_IF_ERROR(search.run(given.subspan(place, 1)).status());
-    starts.push_back(search.answer());
+    const base::Status ran = search.run(given.subspan(place, 1)).status();
+    if (ran.ok()) {
+      places.push_back(place);
+      starts.push_back(search.answer());
+      continue;
+    }
+    if (base::stop_requested()) return ran;
+    skipped.push_back(place);
+    notes.push_back("no kernels were chosen for one given program alone: " + ran.message());
   }
-  return KernelSearch(searched, options, options.seconds, options.factors, sink)
-      .run(given, std::move(starts), started);
+  std::optional<KernelChoice> best = best_of(starts, places, given.size());
+  // A program that failed is not run again.
+  places.insert(places.end(), skipped.begin(), skipped.end());
+  KernelSearch whole(searched, options, options.seconds, options.factors, sink);
+  base::Result<KernelChoice> choice = whole.run(given, std::move(starts), places);
+  if (!choice.ok()) {
+    if (!best || base::stop_requested()) return choice;
+    notes.push_back("no kernels were chosen from the whole e-graph: " + choice.status().message());
+    choice = *std::move(best);
+  }
+  choice->solution.notes.insert(choice->solution.notes.end(), notes.begin(), notes.end());
+  return choice;
 }
 
 }  // namespace egret::driver

@@ -77,8 +77,10 @@ struct KernelChoice {
 // With an error budget, each round also measures the errors of kernels that are new, and the error
 // of its program on samples that are held out; only programs within the budget are answers.
 //
+// A search that fails where another one has an answer is a note of the solution.
+//
 // Errors: unsupported where the backend takes no division; those of extraction, folding, compiling
-// and running.
+// and running, where no search has an answer.
 base::Result<KernelChoice> choose_kernels(const rules::TensorEGraph& tensors,
                                           const egraph::EGraphView& view, cost::Model& model,
                                           std::span<const GivenProgram> given,

@@ -41,7 +41,11 @@ base::Result<KernelChoice> KernelSearch::run(std::span<const GivenProgram> given
                                              std::vector<KernelStart> starts,
                                              std::span<const std::size_t> started) {
   find_pieces();
-  for (std::size_t i = 0; i < given.size(); ++i) EGRET_RETURN_IF_ERROR(add_given(given[i], i));
+  const auto left_out = started.subspan(starts.size());
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (std::ranges::find(left_out, i) == left_out.end())
+      EGRET_RETURN_IF_ERROR(add_given(given[i], i));
+  }
   std::vector<std::vector<std::uint32_t>> of_starts;
   for (const KernelStart& start : starts)
     of_starts.push_back(add_pieces(egraph_.view, start.pieces, pieces_));

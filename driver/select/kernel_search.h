@@ -57,7 +57,8 @@ class KernelSearch {
   KernelSearch& operator=(const KernelSearch&) = delete;
 
   // The answer is as fast as the fastest start, or faster. A given program that is the program of a
-  // start is not run again; `started`: its place, by start.
+  // start is not run again; `started`: its place, by start. Programs at places beyond those of the
+  // starts are left out.
   base::Result<KernelChoice> run(std::span<const GivenProgram> given,
                                  std::vector<KernelStart> starts = {},
                                  std::span<const std::size_t> started = {});

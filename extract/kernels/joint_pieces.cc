@@ -93,10 +93,15 @@ class Joiner {
     std::vector<std::uint32_t> all;
     for (const auto& numbers : classes) all.insert(all.end(), numbers.begin(), numbers.end());
     for (std::size_t rank = 0; rank < options_.partners; ++rank) {
-      std::optional<std::uint32_t> grown;
+      std::optional<std::uint32_t> seed, grown;
       for (const auto& numbers : classes) {
         const std::uint32_t reader = numbers[std::min(rank, numbers.size() - 1)];
-        grown = grown ? join(*grown, reader, limits).value_or(*grown) : reader;
+        if (grown) {
+          grown = join(*grown, reader, limits).value_or(*grown);
+          continue;
+        }
+        if (seed) grown = join(*seed, reader, limits);
+        seed = reader;  // the one before may fit no other
       }
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -125,7 +130,8 @@ class Joiner {
 
   // The number of the joint piece; nothing where there is none.
   std::optional<std::uint32_t> join(std::uint32_t first, std::uint32_t second, Limits& limits) {
-    const Piece a = pieces_.all[first], b = pieces_.all[second];
+    const Piece& a = pieces_.all[first];
+    const Piece& b = pieces_.all[second];
     std::vector<NodeIndex> stored = stored_by(a);
     if (needs_any(b, stored) || needs_any(a, stored_by(b))) return std::nullopt;
     std::map<ClassIndex, NodeIndex> nodes;

@@ -23,7 +23,9 @@ struct JointOptions {
 };
 
 // Adds joint pieces for which `finding.is_kernel` says yes; what is beyond the limits is counted in
-// Pieces::dropped. Time: O((classes + shared values) * tried * (is_kernel + the size of a piece)).
+// Pieces::dropped. Time: at most `tried` calls of is_kernel for each class and each shared value;
+// all else takes O(p^2) for a piece of p nodes, and O(p r^2) for a value that r pieces read, up to
+// logarithms.
 void add_joint_pieces(const EGraphView& graph, const std::vector<bool>& leaves,
                       const PieceOptions& finding, const JointOptions& options, Pieces& pieces);
 

@@ -12,19 +12,6 @@
 namespace egret::parallel {
 namespace {
 
-// The model with the output that the loss reads alone.
-base::Result<ir::Graph> with_one_output(const ir::Graph& model, const std::string& name) {
-  ir::Graph result;
-  result.copy_header(model);
-  for (const ir::Node& node : model.nodes()) result.append(node);
-  for (const auto& output : model.outputs()) {
-    if (!name.empty() && output.name != name) continue;
-    result.add_output(output.name, output.node);
-    return result;
-  }
-  return base::usage_error("--loss-of: the model has no output '" + name + "'");
-}
-
 std::vector<GradientExchange> exchanges_of(const PipelineLayout& layout) {
   const std::int64_t stages = layout.schedule.stages;
   const std::int64_t last = layout.schedule.micro_batches - 1;
@@ -56,6 +43,19 @@ std::vector<GradientExchange> exchanges_of(const PipelineLayout& layout) {
 
 }  // namespace
 
+base::Result<ir::Graph> model_of_loss(const ir::Graph& model, const ir::TrainingOptions& training) {
+  const std::string& name = training.model_output;
+  ir::Graph result;
+  result.copy_header(model);
+  for (const ir::Node& node : model.nodes()) result.append(node);
+  for (const auto& output : model.outputs()) {
+    if (!name.empty() && output.name != name) continue;
+    result.add_output(output.name, output.node);
+    return ir::without_dead_nodes(result);
+  }
+  return base::usage_error("--loss-of: the model has no output '" + name + "'");
+}
+
 std::vector<std::int64_t> PipelineLayout::stages_of(std::int64_t rank) const {
   std::set<std::int64_t> found;
   for (const PipelinePass& pass : schedule.passes[static_cast<std::size_t>(rank)])
@@ -80,9 +80,9 @@ base::Result<PipelineLayout> pipeline_layout(const ir::Graph& model,
   }
   if (shape.stages_per_rank > 1 && shape.kind != PipelineKind::k1F1B)
     return base::usage_error("--stages-per-rank above 1 needs --schedule 1f1b");
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph whole, with_one_output(model, training.model_output));
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph whole, model_of_loss(model, training));
   const std::int64_t parts = shape.micro_batches * shape.replicas;
-  const std::optional<BatchSlices> slices = batch_slices(ir::without_dead_nodes(whole), parts);
+  const std::optional<BatchSlices> slices = batch_slices(whole, parts);
   if (!slices) {
     return base::unsupported(
         "the model's batch cannot be divided into " + std::to_string(parts) +

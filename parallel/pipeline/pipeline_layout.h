@@ -47,6 +47,11 @@ struct PipelineShape {
   std::int64_t replicas = 1;
 };
 
+// The part of a model that the loss reads, as all of its inputs and one output. The step of this
+// model has the parameters and the state of PipelineLayout::step. Errors: usage, for an output that
+// does not exist.
+base::Result<ir::Graph> model_of_loss(const ir::Graph& model, const ir::TrainingOptions& training);
+
 // `model` computes the whole batch, which replicas and micro-batches share equally. Only the output
 // that the loss reads counts. Errors: those of staged_step() and pipeline_schedule(); usage, for
 // stages that the ranks cannot share equally; unsupported, where an operator mixes the samples of

@@ -142,13 +142,15 @@ base::Result<PipelineSchedule> pipeline_schedule(PipelineKind kind, std::int64_t
   EGRET_CHECK(ranks > 0 && chunks > 0 && micro_batches > 0, "an empty pipeline");
   EGRET_CHECK(chunks == 1 || kind == PipelineKind::k1F1B, "only 1F1B is interleaved");
   if (chunks > 1 && micro_batches % ranks != 0) {
-    return base::usage_error("with --vpp, the number of micro-batches must be a multiple of --pp");
+    return base::usage_error(
+        "with several stages of each rank, the number of micro-batches must be a multiple of the "
+        "ranks of the pipeline");
   }
   if (kind == PipelineKind::kDualPipe &&
       (ranks % 2 != 0 || micro_batches % 2 != 0 || micro_batches < 2 * ranks)) {
     return base::usage_error(
-        "--schedule dualpipe needs even numbers of ranks (--pp) and micro-batches, and at least "
-        "twice as many micro-batches as ranks");
+        "--schedule dualpipe needs even numbers of ranks and micro-batches, and at least twice as "
+        "many micro-batches as ranks");
   }
   PipelineSchedule schedule{kind, ranks, ranks * chunks, micro_batches, {}};
   for (std::int64_t rank = 0; rank < ranks; ++rank) {

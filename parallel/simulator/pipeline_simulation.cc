@@ -17,7 +17,10 @@ class PipelineTasks {
       : layout_(layout), costs_(costs) {
     for (std::int64_t rank = 0; rank < layout.ranks(); ++rank)
       links_.push_back(graph_.add_link(costs.bytes_per_second));
-    if (costs.cores > 0) cores_ = graph_.add_link(costs.cores);
+    const std::int64_t of_host = costs.ranks_per_host > 0 ? costs.ranks_per_host : layout.ranks();
+    for (std::int64_t rank = 0; rank < layout.ranks() && costs.cores > 0; ++rank) {
+      cores_.push_back(rank % of_host == 0 ? graph_.add_link(costs.cores) : cores_.back());
+    }
     busy_.assign(static_cast<std::size_t>(layout.ranks()), 0);
     passes_.resize(busy_.size());
   }
@@ -56,10 +59,10 @@ class PipelineTasks {
     busy_[at(rank)] += seconds;
     SimulatedTask task{.device = static_cast<std::uint32_t>(rank), .stream = kCompute};
     task.after = std::move(after);
-    if (cores_.valid() && seconds > 0) {
+    if (!cores_.empty() && seconds > 0) {
       // A second of work is a byte: a task takes at most one core.
       task.work = {.seconds = 0, .bytes = seconds, .most_bytes_per_second = 1};
-      task.links = {cores_};
+      task.links = {cores_[at(rank)]};
     } else {
       task.work = {.seconds = seconds};
     }
@@ -168,8 +171,8 @@ class PipelineTasks {
       kFirstExchange + static_cast<std::uint32_t>(layout_.exchanges.size());
   std::uint32_t delays_ = 0;
   TaskGraph graph_;
-  std::vector<LinkId> links_;  // by rank
-  LinkId cores_;
+  std::vector<LinkId> links_;              // by rank
+  std::vector<LinkId> cores_;              // by rank: of its host; empty where ranks have their own
   std::vector<double> busy_;               // by rank
   std::vector<std::vector<Pass>> passes_;  // by rank
   std::map<MessageKey, TaskId> arrivals_;

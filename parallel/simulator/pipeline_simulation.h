@@ -19,7 +19,8 @@ struct PipelineCosts {
   std::vector<double> update_s;               // by pipeline rank
   double message_s = 0;                       // of an empty message
   double bytes_per_second = 1e9;              // that a rank sends
-  double cores = 0;                           // that all ranks share; 0: each has its own
+  double cores = 0;                 // of a host, which its ranks share; 0: each has its own
+  std::int64_t ranks_per_host = 0;  // one host after the other; 0: all are on one
   bool overlap = true;
 };
 

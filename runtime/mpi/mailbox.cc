@@ -4,7 +4,6 @@
 #include <chrono>
 #include <string>
 
-#include "base/stop.h"
 #include "base/timer.h"
 
 namespace egret::runtime {
@@ -41,21 +40,19 @@ base::Result<std::optional<MessageBytes>> Mailbox::take(std::int64_t from, std::
   return bytes;
 }
 
+base::Status Mailbox::none_within(std::int64_t from, double limit_s) {
+  return {base::StatusCode::kRankFailed, "no message from rank " + std::to_string(from) +
+                                             " within " + std::to_string(limit_s) + " s"};
+}
+
 base::Result<MessageBytes> Mailbox::wait(std::int64_t from, std::int64_t tag, double limit_s) {
-  // A signal handler cannot notify a condition variable, so the wait ends now and then.
   constexpr auto kLook = std::chrono::milliseconds(50);
   const base::Stopwatch watch;
   std::unique_lock lock(mutex_);
   while (true) {
     if (std::optional<MessageBytes> bytes = found(from, tag)) return std::move(*bytes);
     if (!failure_.ok()) return failure_;
-    if (base::stop_requested())
-      return base::Status(base::StatusCode::kRankFailed, "stopped while waiting for other ranks");
-    if (watch.seconds() > limit_s) {
-      return base::Status(base::StatusCode::kRankFailed, "no message from rank " +
-                                                             std::to_string(from) + " within " +
-                                                             std::to_string(limit_s) + " s");
-    }
+    if (watch.seconds() > limit_s) return none_within(from, limit_s);
     changed_.wait_for(lock, kLook);
   }
 }

@@ -21,8 +21,10 @@ class Mailbox {
   void fail(base::Status failure);
 
   base::Result<std::optional<MessageBytes>> take(std::int64_t from, std::int64_t tag);
-  // Errors: that of fail(); rank_failed after LIMIT_S seconds, and on base::stop_requested().
+  // Errors: that of fail(); rank_failed after LIMIT_S seconds.
   base::Result<MessageBytes> wait(std::int64_t from, std::int64_t tag, double limit_s);
+  // The error after that time.
+  static base::Status none_within(std::int64_t from, double limit_s);
 
  private:
   std::optional<MessageBytes> found(std::int64_t from, std::int64_t tag);

@@ -26,7 +26,8 @@ class Messages {
   virtual base::Status send(std::int64_t to, std::int64_t tag, MessageBytes bytes) = 0;
   // The message, if it is here. Errors: rank_failed.
   virtual base::Result<std::optional<MessageBytes>> take(std::int64_t from, std::int64_t tag) = 0;
-  // Waits for it. Errors: rank_failed, also after the time limit and on base::stop_requested().
+  // Waits for it, also on base::stop_requested(): ranks agree on where they stop. Errors:
+  // rank_failed, also after the time limit.
   virtual base::Result<MessageBytes> receive(std::int64_t from, std::int64_t tag) = 0;
 };
 

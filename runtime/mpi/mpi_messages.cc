@@ -11,7 +11,6 @@
 #include <string>
 #include <thread>
 
-#include "base/stop.h"
 #include "base/timer.h"
 #include "runtime/mpi/mailbox.h"
 #endif
@@ -164,13 +163,13 @@ class MpiMessages final : public Messages {
     if (options_.overlap) return mailbox_.wait(from, tag, options_.limit_s);
     const base::Stopwatch watch;
     Rest rest;
-    while (watch.seconds() < options_.limit_s && !base::stop_requested()) {
+    while (true) {
       EGRET_ASSIGN_OR_RETURN(const bool moved, traffic_.move());
       EGRET_ASSIGN_OR_RETURN(std::optional<MessageBytes> bytes, mailbox_.take(from, tag));
       if (bytes) return std::move(*bytes);
+      if (watch.seconds() > options_.limit_s) return Mailbox::none_within(from, options_.limit_s);
       rest.after(moved);
     }
-    return mailbox_.wait(from, tag, 0);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/stop.h"
+#include "base/thread_clock.h"
 #include "base/timer.h"
 #include "runtime/pipeline/tensor_bytes.h"
 
@@ -43,14 +44,16 @@ double median(std::vector<double> values) {
 }
 
 // Runs on zeros: indices of a gather must lie in their axis.
-Result<double> seconds_of(backends::ExecutablePlan& plan, int repetitions) {
+Result<double> seconds_of(backends::ExecutablePlan& plan, const TimingOptions& timing) {
   std::vector<Tensor> inputs;
   for (const ir::TensorType& type : plan.input_types()) inputs.emplace_back(type);
   std::vector<double> seconds;
-  for (int i = 0; i <= repetitions && !base::stop_requested(); ++i) {
+  for (int i = 0; i <= timing.repetitions && !base::stop_requested(); ++i) {
     const base::Stopwatch watch;
+    const base::ThreadStopwatch own_watch;
     EGRET_RETURN_IF_ERROR(plan.run(inputs).status());
-    if (i > 0 || repetitions == 0) seconds.push_back(watch.seconds());
+    const double taken = timing.processor_time ? own_watch.seconds() : watch.seconds();
+    if (i > 0 || timing.repetitions == 0) seconds.push_back(taken);
   }
   return seconds.empty() ? 0 : median(std::move(seconds));
 }
@@ -109,6 +112,18 @@ Status PipelineRank::begin(std::span<const Tensor> inputs) {
   const ir::TrainingGraph& loss = layout_.step.loss;
   const std::size_t data = loss.model_inputs + 1;
   const std::int64_t micro_batches = layout_.schedule.micro_batches;
+  const std::size_t count = data + loss.initial.size();
+  if (inputs.size() != count) {
+    return base::bad_input("the pipeline takes " + std::to_string(count) + " inputs, not " +
+                           std::to_string(inputs.size()));
+  }
+  for (std::size_t i = data; i < count; ++i) {
+    const Tensor& expected = loss.initial[i - data];
+    if (inputs[i].type() != expected.type()) {
+      return base::bad_input("input " + std::to_string(i) + " of the pipeline is " +
+                             to_string(inputs[i].type()) + ", not " + to_string(expected.type()));
+    }
+  }
   data_.assign(static_cast<std::size_t>(micro_batches), {});
   for (std::int64_t m = 0; m < micro_batches; ++m) {
     for (std::size_t i = 0; i < data; ++i) {
@@ -261,12 +276,14 @@ Status PipelineRank::update() {
   return base::ok();
 }
 
-// Rank 0 adds the losses in the order of ranks and tells the others.
+// Rank 0 adds the losses in the order of ranks and tells the others, with whether to stop. So all
+// stop after the same step, whenever the signal reaches each of them.
 Result<double> PipelineRank::mean_loss() {
   const std::vector<std::int64_t> owners = layout_.loss_ranks();
   if (std::ranges::find(owners, rank_) != owners.end())
     EGRET_RETURN_IF_ERROR(messages_.send(0, free_tag(0), bytes_of(loss_)));
   if (rank_ == 0) {
+    const std::byte stop{base::stop_requested() ? std::uint8_t{1} : std::uint8_t{0}};
     double sum = 0;
     for (const std::int64_t owner : owners) {
       EGRET_ASSIGN_OR_RETURN(const MessageBytes bytes, messages_.receive(owner, free_tag(0)));
@@ -274,10 +291,15 @@ Result<double> PipelineRank::mean_loss() {
       sum += part;
     }
     const auto parts = static_cast<double>(layout_.replicas * layout_.schedule.micro_batches);
-    for (std::int64_t rank = 0; rank < layout_.ranks(); ++rank)
-      EGRET_RETURN_IF_ERROR(messages_.send(rank, free_tag(1), bytes_of(sum / parts)));
+    for (std::int64_t rank = 0; rank < layout_.ranks(); ++rank) {
+      MessageBytes bytes = bytes_of(sum / parts);
+      bytes.push_back(stop);
+      EGRET_RETURN_IF_ERROR(messages_.send(rank, free_tag(1), std::move(bytes)));
+    }
   }
-  EGRET_ASSIGN_OR_RETURN(const MessageBytes bytes, messages_.receive(0, free_tag(1)));
+  EGRET_ASSIGN_OR_RETURN(MessageBytes bytes, messages_.receive(0, free_tag(1)));
+  stopped_ = !bytes.empty() && bytes.back() != std::byte{0};
+  if (!bytes.empty()) bytes.pop_back();
   return number_of(bytes);
 }
 
@@ -334,20 +356,20 @@ Result<std::vector<Tensor>> PipelineRank::end() {
   return variables_;
 }
 
-Result<std::vector<StageSeconds>> PipelineRank::time_passes(int repetitions) {
+Result<std::vector<StageSeconds>> PipelineRank::time_passes(const TimingOptions& timing) {
   std::vector<StageSeconds> result;
   for (const std::int64_t at : stages_) result.push_back({.stage = at});
   for (auto& [key, plan] : plans_) {
     const auto found = std::ranges::find(result, key.first, &StageSeconds::stage);
     EGRET_ASSIGN_OR_RETURN(found->passes[static_cast<std::size_t>(key.second)],
-                           seconds_of(*plan, repetitions));
+                           seconds_of(*plan, timing));
   }
   return result;
 }
 
-Result<double> PipelineRank::time_update(int repetitions) {
+Result<double> PipelineRank::time_update(const TimingOptions& timing) {
   if (optimizer_ == nullptr) return 0.0;
-  return seconds_of(*optimizer_, repetitions);
+  return seconds_of(*optimizer_, timing);
 }
 
 }  // namespace egret::runtime

@@ -23,6 +23,12 @@ struct StageSeconds {
   std::array<double, 4> passes{};
 };
 
+struct TimingOptions {
+  int repetitions = 1;
+  // Processor time of this thread, which leaves out waiting for a core that ranks share.
+  bool processor_time = false;
+};
+
 class PipelineRank {
  public:
   // `layout` and `messages` outlive the object. With `overlap`, gradients are summed as soon as a
@@ -34,16 +40,19 @@ class PipelineRank {
                                                           const backends::CompileOptions& compile,
                                                           Messages& messages);
 
-  // The inputs of the whole step: the model's, labels, parameters and state.
+  // The inputs of the whole step: the model's, labels, parameters and state, as
+  // training_graph() of parallel::model_of_loss() has them. Errors: bad_input for others.
   base::Status begin(std::span<const ir::Tensor> inputs);
   // The mean loss, on all ranks. All ranks call it.
   base::Result<double> step();
+  // Whether rank 0 saw base::stop_requested() in the last step; the same on all ranks.
+  bool stopped() const { return stopped_; }
   // Parameters and state at rank 0, empty at the others. All ranks call it.
   base::Result<std::vector<ir::Tensor>> end();
 
-  // Runs each pass `repetitions` times on zeros.
-  base::Result<std::vector<StageSeconds>> time_passes(int repetitions);
-  base::Result<double> time_update(int repetitions);
+  // Runs each pass on zeros.
+  base::Result<std::vector<StageSeconds>> time_passes(const TimingOptions& timing);
+  base::Result<double> time_update(const TimingOptions& timing);
 
  private:
   using Values = std::map<std::size_t, ir::Tensor>;  // by node of the joint graph
@@ -83,11 +92,13 @@ class PipelineRank {
   std::unique_ptr<backends::ExecutablePlan> optimizer_;
 
   std::vector<std::vector<ir::Tensor>> data_;  // by micro-batch, then by input of the step
-  std::vector<ir::Tensor> variables_;          // parameters, then state; of this rank only
+  std::vector<ir::Tensor> variables_;  // parameters, then state, of all ranks; step() changes
+                                       // those at parameters_ and state_ alone
   std::map<std::pair<std::int64_t, std::int64_t>, Values> values_;  // by stage, micro-batch
   std::vector<ir::Tensor> gradients_;                               // by parameter; sums so far
   std::map<std::int64_t, std::int64_t> gradients_left_;             // passes, by stage
-  double loss_ = 0;                                                 // sum over micro-batches
+  bool stopped_ = false;
+  double loss_ = 0;  // sum over micro-batches
   GradientSums sums_;
 };
 

@@ -2,6 +2,7 @@
 #include "runtime/pipeline/pipeline_run.h"
 
 #include <algorithm>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -30,6 +31,7 @@ Result<std::unique_ptr<PipelineRun>> PipelineRun::start(parallel::PipelineLayout
                                " ranks, but mpirun started " + std::to_string(ranks.size()));
     }
     run->first_rank_ = ranks.rank();
+    run->ranks_per_host_ = ranks.size_of_host();
     EGRET_ASSIGN_OR_RETURN(auto messages, ranks.messages(options.overlap));
     run->messages_.push_back(std::move(messages));
   } else {
@@ -37,6 +39,7 @@ Result<std::unique_ptr<PipelineRun>> PipelineRun::start(parallel::PipelineLayout
     for (std::int64_t rank = 0; rank < count; ++rank)
       run->messages_.push_back(run->local_->of(rank));
   }
+  run->on_device_ = options.backend == "cuda";
   // Ranks share the machine, so each uses one thread.
   const backends::CompileOptions compile{.threads = 1, .precision = options.precision};
   for (std::size_t at = 0; at < run->messages_.size(); ++at) {
@@ -51,22 +54,25 @@ Result<std::unique_ptr<PipelineRun>> PipelineRun::start(parallel::PipelineLayout
 
 Status PipelineRun::on_ranks(const std::function<Status(std::size_t at)>& body) {
   if (local_ == nullptr) return body(0);
-  std::vector<Status> failures(ranks_.size());
+  std::mutex mutex;
+  Status first;
   std::vector<std::thread> threads;
   for (std::size_t at = 0; at < ranks_.size(); ++at) {
     threads.emplace_back([&, at] {
-      failures[at] = body(at);
+      const Status failure = body(at);
+      if (failure.ok()) return;
+      const auto is_consequence = [](const Status& status) {
+        return status.code() == base::StatusCode::kRankFailed;
+      };
+      {
+        const std::lock_guard lock(mutex);
+        if (first.ok() || (is_consequence(first) && !is_consequence(failure))) first = failure;
+      }
       // The others wait for this rank.
-      if (!failures[at].ok())
-        local_->fail({base::StatusCode::kRankFailed, "rank " + std::to_string(at) + " failed"});
+      local_->fail({base::StatusCode::kRankFailed, "rank " + std::to_string(at) + " failed"});
     });
   }
   for (std::thread& thread : threads) thread.join();
-  Status first;
-  for (const Status& failure : failures) {
-    const bool is_consequence = failure.code() == base::StatusCode::kRankFailed;
-    if (!failure.ok() && (first.ok() || !is_consequence)) first = failure;
-  }
   return first;
 }
 
@@ -101,20 +107,22 @@ std::int64_t PipelineRun::first_free_tag() const {
 
 // All ranks time at the same time, as they compute at the same time. Rank 0 keeps the longest of
 // each pass.
-Status PipelineRun::gather_costs(std::size_t at, int repetitions, parallel::PipelineCosts& costs) {
+Status PipelineRun::gather_costs(std::size_t at, const TimingOptions& timing,
+                                 parallel::PipelineCosts& costs) {
   PipelineRank& rank = *ranks_[at];
   Messages& messages = *messages_[at];
   const std::int64_t here = first_rank_ + static_cast<std::int64_t>(at);
   const std::int64_t tag = first_free_tag();
   if (layout_.ranks() > 1) {
-    EGRET_ASSIGN_OR_RETURN(const LinkTime link, time_link(messages, here, tag, 4 * repetitions));
+    EGRET_ASSIGN_OR_RETURN(const LinkTime link,
+                           time_link(messages, here, tag, 4 * timing.repetitions));
     if (here == 0) {
       costs.message_s = link.message_s;
       costs.bytes_per_second = link.bytes_per_second;
     }
   }
-  EGRET_ASSIGN_OR_RETURN(const std::vector<StageSeconds> stages, rank.time_passes(repetitions));
-  EGRET_ASSIGN_OR_RETURN(const double update_s, rank.time_update(repetitions));
+  EGRET_ASSIGN_OR_RETURN(const std::vector<StageSeconds> stages, rank.time_passes(timing));
+  EGRET_ASSIGN_OR_RETURN(const double update_s, rank.time_update(timing));
   EGRET_RETURN_IF_ERROR(messages.send(0, tag + 1, bytes_of(update_s)));
   for (const StageSeconds& stage : stages) {
     for (const double seconds : stage.passes)
@@ -144,11 +152,16 @@ Status PipelineRun::gather_costs(std::size_t at, int repetitions, parallel::Pipe
 
 Result<parallel::PipelinePrediction> PipelineRun::predict(int repetitions, double cores) {
   parallel::PipelineCosts costs;
-  EGRET_RETURN_IF_ERROR(
-      on_ranks([&](std::size_t at) { return gather_costs(at, repetitions, costs); }));
+  const std::int64_t sharing = ranks_per_host_ > 0 ? ranks_per_host_ : layout_.ranks();
+  const bool share_cores = cores < static_cast<double>(sharing) && !on_device_;
+  const TimingOptions timing{.repetitions = repetitions, .processor_time = share_cores};
+  EGRET_RETURN_IF_ERROR(on_ranks([&](std::size_t at) { return gather_costs(at, timing, costs); }));
   if (!reports()) return parallel::PipelinePrediction{};
   costs.overlap = overlap_;
-  if (cores < static_cast<double>(layout_.ranks())) costs.cores = cores;
+  if (share_cores) {
+    costs.cores = cores;
+    costs.ranks_per_host = sharing;
+  }
   return parallel::simulate_pipeline(layout_, costs);
 }
 

@@ -46,23 +46,29 @@ class PipelineRun {
   // As those of PipelineRank. All ranks call them in the same order.
   base::Status begin(std::span<const ir::Tensor> inputs);
   base::Result<double> step();
+  bool stopped() const { return ranks_.front()->stopped(); }
   base::Result<std::vector<ir::Tensor>> end();
 
   // Times all passes, the optimizer and messages, `repetitions` times, and simulates a step.
-  // `cores`: of this machine, which all ranks share. Valid at the reporting rank. All ranks call
-  // it.
+  // `cores`: of this host, which its ranks share; each host has as many. Passes are timed while all
+  // ranks run, by processor time where kernels on the CPU share cores. Valid at the reporting rank.
+  // All ranks call it.
   base::Result<parallel::PipelinePrediction> predict(int repetitions, double cores);
 
  private:
   PipelineRun(parallel::PipelineLayout layout, bool overlap)
       : layout_(std::move(layout)), overlap_(overlap) {}
-  // Runs the ranks of this process side by side. Errors: the first rank's that failed by itself.
+  // Runs the ranks of this process side by side. Errors: the first one that is no
+  // consequence of another rank's.
   base::Status on_ranks(const std::function<base::Status(std::size_t at)>& body);
-  base::Status gather_costs(std::size_t at, int repetitions, parallel::PipelineCosts& costs);
+  base::Status gather_costs(std::size_t at, const TimingOptions& timing,
+                            parallel::PipelineCosts& costs);
   std::int64_t first_free_tag() const;
 
   const parallel::PipelineLayout layout_;
   const bool overlap_;
+  bool on_device_ = false;           // kernels take no core
+  std::int64_t ranks_per_host_ = 0;  // 0: all are on one
   std::int64_t first_rank_ = 0;
   std::unique_ptr<LocalMessages> local_;  // null under mpirun
   // Of the ranks in this process.

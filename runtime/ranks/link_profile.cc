@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <numeric>
 
@@ -17,12 +16,6 @@ using base::Result;
 using base::Status;
 using parallel::AxisPlacement;
 using Bytes = std::vector<std::byte>;
-
-std::int64_t ranks_of_this_host(std::int64_t all) {
-  const char* text = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-  const std::int64_t found = text == nullptr ? 0 : std::atoll(text);
-  return found > 0 ? found : all;
-}
 
 class Profiler {
  public:
@@ -176,7 +169,7 @@ Result<LinkFit> fit_link(std::span<const CollectiveSample> samples) {
 
 Result<LinkProfile> profile_links(const Ranks& ranks, const LinkProfileOptions& options) {
   const std::int64_t here =
-      options.ranks_per_host > 0 ? options.ranks_per_host : ranks_of_this_host(ranks.size());
+      options.ranks_per_host > 0 ? options.ranks_per_host : ranks.size_of_host();
   if (ranks.size() < 2)
     return base::usage_error("collectives need at least two ranks: mpirun -n 2 egret ...");
   if (ranks.size() % here != 0) return base::usage_error("all hosts must have equally many ranks");

@@ -18,6 +18,12 @@ base::Result<Ranks> Ranks::join(Options options) {
   return ranks;
 }
 
+std::int64_t Ranks::size_of_host() const {
+  const char* text = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  const std::int64_t found = text == nullptr ? 0 : std::atoll(text);
+  return is_distributed() && found > 0 ? found : size();
+}
+
 Exchange Ranks::exchange() const {
   return [world = world_.get()](std::span<const std::int64_t> group,
                                 std::span<const std::vector<std::byte>> outgoing) {

@@ -25,6 +25,8 @@ class Ranks {
   bool is_distributed() const { return world_ != nullptr; }
   std::int64_t rank() const { return world_ == nullptr ? 0 : world_->rank(); }
   std::int64_t size() const { return world_ == nullptr ? 1 : world_->size(); }
+  // Ranks on this host; all, where mpirun does not say.
+  std::int64_t size_of_host() const;
   double limit_exchange_s() const { return limit_exchange_s_; }
   // Valid as long as the object, which may be moved.
   Exchange exchange() const;

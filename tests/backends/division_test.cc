@@ -317,6 +317,35 @@ TEST(Division, WithSeveralValuesIsRunInOrder) {
   EXPECT_EQ(cyclic.status().code(), base::StatusCode::kBadInput);
 }
 
+// Values that several kernels compute, or that a kernel stores besides its last one, while the
+// order of kernels is chosen for little memory.
+TEST(Division, MayComputeAValueInSeveralKernelsWithinALimit) {
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, {64, 100}});
+  const Value v = b.add("exp", {x});
+  const Value a = b.add("tanh", {v});
+  const Value c = b.add("sigmoid", {v});
+  const Value last = b.add("add", {c, v});
+  b.output("a", a);
+  b.output("b", last);
+  const ir::Graph graph = *b.finish();
+  for (const Division& division : {Division{{v.id, a.id}, {v.id, last.id}, {c.id}},
+                                   Division{{v.id}, {v.id, last.id}, {c.id}, {a.id}},
+                                   Division{{v.id, c.id}, {v.id, a.id}, {last.id}}}) {
+    ir::Graph kept = graph;
+    kept.rename(v.id, "v");
+    kept.rename(c.id, "c");
+    store_division(kept, division, "cpu");
+    for (const std::int64_t limit : {std::int64_t{1} << 10, std::int64_t{1} << 20}) {
+      CompileOptions options;
+      options.limit_arena = limit;
+      EXPECT_LT(relative_error(kept, options, *find_backend("cpu")), 1e-5);
+      options.division = division;
+      EXPECT_LT(relative_error(graph, options, *find_backend("cpu")), 1e-5);
+    }
+  }
+}
+
 // Random pointwise programs in random divisions: values inside and siblings are stored, over inputs
 // whose last readers they are, in row-major, blocked and strided layouts.
 TEST(Division, OfRandomPointwiseProgramsIsKept) {

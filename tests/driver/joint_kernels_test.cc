@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "driver/select/kernel_choice.h"
 #include "extract/core/extractor.h"
 #include "ir/graph/builder.h"
+#include "ir/graph/graph_text.h"
 #include "rules/tensors/saturated_graph.h"
 
 namespace egret::driver {
@@ -248,6 +250,68 @@ TEST(JointKernels, StoreSeveralValues) {
   options.backend = backends::find_backend("codegen");
   const KernelChoice apart = kernels_of(program, model, program.given, options);
   EXPECT_LT(compare(apart.program, *options.backend).difference, 1e-3);
+}
+
+// The CPU backend, which cannot divide some graphs.
+class Picky final : public backends::Backend {
+ public:
+  explicit Picky(std::vector<std::string> refused) : refused_(std::move(refused)) {}
+  std::string_view name() const override { return cpu().name(); }
+  std::string_view doc() const override { return cpu().doc(); }
+  std::string version() const override { return cpu().version(); }
+  base::Status availability() const override { return base::ok(); }
+  base::Result<std::unique_ptr<backends::ExecutablePlan>> compile(
+      const ir::Graph& graph, const backends::CompileOptions& options) const override {
+    return cpu().compile(graph, options);
+  }
+  base::Result<backends::Division> divide(const ir::Graph& graph,
+                                          const backends::CompileOptions& options) const override {
+    if (std::ranges::count(refused_, ir::to_text(graph)) > 0)
+      return base::unsupported("this graph is refused");
+    return cpu().divide(graph, options);
+  }
+
+ private:
+  static const backends::Backend& cpu() { return *backends::find_backend("cpu"); }
+  std::vector<std::string> refused_;
+};
+
+// A start that fails is left out.
+TEST(JointKernels, DoNotNeedEachStart) {
+  base::Random random(4);
+  RandomPrices model(6);
+  Program program = program_of(random_graph(random, 8), model);
+  for (int i = 0;
+       i < 20 && ir::to_text(program.given[0].graph) == ir::to_text(program.given[1].graph); ++i)
+    program = program_of(random_graph(random, 8), model);
+  const std::string cheapest = ir::to_text(program.given[0].graph);
+  const std::string original = ir::to_text(program.given[1].graph);
+  ASSERT_NE(cheapest, original);
+  KernelChoiceOptions options = options_of("auto");
+  options.seconds = 0;
+  for (const std::string& refused : {cheapest, original}) {
+    const Picky backend({refused});
+    options.backend = &backend;
+    const auto chosen = choose_kernels(*program.saturated.tensors, program.view, model,
+                                       program.given, options, nullptr);
+    ASSERT_TRUE(chosen.ok()) << chosen.status().message();
+    EXPECT_GT(chosen->program.graph.operator_count(), 0U);
+    EXPECT_EQ(chosen->times_of_given.size(), 2U);
+    ASSERT_EQ(chosen->solution.notes.size(), 1U);
+    EXPECT_NE(chosen->solution.notes[0].find("this graph is refused"), std::string::npos);
+  }
+  // The whole e-graph still has an answer, without them.
+  const Picky none({cheapest, original});
+  options.backend = &none;
+  const auto whole = choose_kernels(*program.saturated.tensors, program.view, model, program.given,
+                                    options, nullptr);
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  EXPECT_EQ(whole->solution.notes.size(), 2U);
+  // One that is no start has to be divided.
+  program.given[0].is_start = program.given[1].is_start = false;
+  EXPECT_FALSE(choose_kernels(*program.saturated.tensors, program.view, model, program.given,
+                              options, nullptr)
+                   .ok());
 }
 
 }  // namespace

@@ -374,6 +374,12 @@ TEST(JointPieces, KeepToTheirLimits) {
   finding.is_kernel = [](const Piece&) { return true; };
   EXPECT_TRUE(std::ranges::any_of(joint({.tried = 100, .kept = 100}).all,
                                   [](const Piece& piece) { return piece.stored.size() == 7; }));
+  // Also where the first one fits no other.
+  finding.is_kernel = [](const Piece& piece) {
+    return piece.nodes.size() == 1 || std::ranges::count(piece.nodes, NodeIndex{0}) == 0;
+  };
+  EXPECT_TRUE(std::ranges::any_of(joint({.tried = 100, .kept = 100}).all,
+                                  [](const Piece& piece) { return piece.stored.size() == 6; }));
   const auto nothing = [](ClassIndex) { return false; };
   EXPECT_EQ(joint({.is_shared = nothing}).all.size(), singles.all.size());
 }

@@ -128,8 +128,16 @@ TEST(PipelineLayout, NamesWhoSumsGradients) {
   EXPECT_EQ(tied.step.loss.parameters[tied.exchanges[0].parameters.at(0)], "table");
   EXPECT_EQ(tied.exchanges[0].ranks.size(), tied.exchanges[0].stages.size());
   const PipelineShape both{.kind = PipelineKind::kDualPipe, .stages = 2, .micro_batches = 4};
-  for (const GradientExchange& exchange : layout_of(layers(8, 8, 4), both).exchanges)
+  const PipelineLayout dual = layout_of(layers(8, 8, 4), both);
+  ASSERT_FALSE(dual.exchanges.empty());
+  std::vector<std::size_t> summed;
+  for (const GradientExchange& exchange : dual.exchanges) {
     EXPECT_THAT(exchange.ranks, ElementsAre(0, 1));
+    summed.insert(summed.end(), exchange.parameters.begin(), exchange.parameters.end());
+  }
+  std::ranges::sort(summed);
+  EXPECT_THAT(summed, ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(dual.step.loss.parameters.size(), 4U);
 }
 
 TEST(PipelineLayout, RefusesWhatCannotBeCut) {
@@ -230,6 +238,14 @@ TEST(PipelineSimulation, SharesCores) {
   PipelineCosts costs = costs_of(layout, 1, 1, 1);
   costs.cores = 1;
   EXPECT_NEAR(simulate_pipeline(layout, costs)->seconds, 4 * 8 * 3, 1e-6);
+  costs.ranks_per_host = 2;  // two hosts, each with one core for two stages
+  costs.cores = 1;
+  const double two_hosts = simulate_pipeline(layout, costs)->seconds;
+  EXPECT_GE(two_hosts, 2 * 8 * 3 - 1e-6);
+  EXPECT_LT(two_hosts, 4 * 8 * 3 - 1);
+  costs.cores = 2;
+  EXPECT_NEAR(simulate_pipeline(layout, costs)->seconds, 8 * 3 + 3 * 3, 1e-6);
+  costs.ranks_per_host = 0;
   costs.cores = 4;
   EXPECT_NEAR(simulate_pipeline(layout, costs)->seconds, 8 * 3 + 3 * 3, 1e-6);
 }

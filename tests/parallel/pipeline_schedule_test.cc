@@ -158,7 +158,7 @@ TEST(PipelineSchedule, RefusesUnsuitableNumbers) {
   const auto message = [](PipelineKind kind, std::int64_t p, std::int64_t v, std::int64_t m) {
     return pipeline_schedule(kind, p, v, m).status().message();
   };
-  EXPECT_THAT(message(PipelineKind::k1F1B, 4, 2, 6), HasSubstr("multiple of --pp"));
+  EXPECT_THAT(message(PipelineKind::k1F1B, 4, 2, 6), HasSubstr("multiple of the ranks"));
   EXPECT_THAT(message(PipelineKind::kDualPipe, 3, 1, 8), HasSubstr("even"));
   EXPECT_THAT(message(PipelineKind::kDualPipe, 4, 1, 6), HasSubstr("twice as many"));
 }

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <csignal>
 #include <thread>
 
 #include "backends/named_backend.h"
+#include "base/stop.h"
 #include "ir/evaluate/input_draws.h"
 #include "tests/parallel/pipeline_models.h"
 
@@ -55,7 +57,8 @@ base::Result<Trained> trained_on(const ir::Graph& model, const ir::TrainingOptio
   EGRET_ASSIGN_OR_RETURN(const Ranks ranks, Ranks::join({.limit_exchange_s = 20, .on_hang = {}}));
   EGRET_ASSIGN_OR_RETURN(
       const auto run, PipelineRun::start(std::move(layout), training, ranks, {.overlap = overlap}));
-  EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step, ir::training_graph(model, training));
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph reduced, model_of_loss(model, training));
+  EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step, ir::training_graph(reduced, training));
   EGRET_RETURN_IF_ERROR(run->begin(inputs_of(step)));
   Trained result;
   for (int i = 0; i < kSteps; ++i) {
@@ -131,6 +134,61 @@ TEST(PipelineRuns, SumTheGradientsOfSharedWeights) {
   }
 }
 
+// The output that the loss does not read has parameters of its own, which come first.
+ir::Graph model_with_two_outputs() {
+  ir::GraphBuilder b;
+  base::Random random(3);
+  const auto product = [&](ir::Value value, const char* name, std::int64_t width) {
+    return b.add(
+        "matmul",
+        {value, b.constant(ir::Tensor::random({ir::DType::kF32, {12, width}}, random), name)});
+  };
+  const ir::Value x = b.input("x", {ir::DType::kF32, {8, 12}});
+  b.output("other", product(x, "other", 3));
+  const ir::Value first = b.add("tanh", {product(x, "w0", 12)});
+  const ir::Value second = b.add("tanh", {product(first, "w1", 12)});
+  b.output("y", product(second, "w2", 12));
+  return b.finish().value();
+}
+
+TEST(PipelineRuns, TrainModelsWithSeveralOutputs) {
+  const ir::TrainingOptions training{
+      .loss = "mse", .optimizer = "momentum", .model_output = "y", .learning_rate = 0.1};
+  const ir::Graph model = model_with_two_outputs();
+  const ir::TrainingGraph whole = ir::training_graph(model, training).value();
+  const Trained unpipelined = expected_of(model, training);
+  ASSERT_EQ(whole.parameters.size(), 4U);
+  Trained expected{.losses = unpipelined.losses, .variables = {}};
+  for (std::size_t i = 0; i < unpipelined.variables.size(); ++i) {
+    const std::string& name = i < whole.parameters.size()
+                                  ? whole.parameters[i]
+                                  : whole.state[i - whole.parameters.size()];
+    if (!name.starts_with("other")) expected.variables.push_back(unpipelined.variables[i]);
+  }
+  ASSERT_EQ(expected.variables.size(), 6U);
+  const auto found = trained_on(model, training, {.stages = 2, .micro_batches = 2});
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  expect_near(*found, expected);
+}
+
+TEST(PipelineRuns, RefuseInputsOfAnotherStep) {
+  const ir::TrainingOptions training{.loss = "mse", .optimizer = "momentum", .model_output = "y"};
+  const ir::Graph model = model_with_two_outputs();
+  auto layout = pipeline_layout(model, training, {.stages = 2, .micro_batches = 2}, {});
+  const Ranks ranks = Ranks::join({}).value();
+  const auto run = PipelineRun::start(std::move(*layout), training, ranks, {}).value();
+  const auto whole = run->begin(inputs_of(ir::training_graph(model, training).value()));
+  EXPECT_EQ(whole.code(), base::StatusCode::kBadInput);
+  EXPECT_THAT(whole.message(), HasSubstr("takes 8 inputs, not 10"));
+  const ir::TrainingGraph step =
+      ir::training_graph(model_of_loss(model, training).value(), training).value();
+  std::vector<ir::Tensor> inputs = inputs_of(step);
+  inputs.back() = ir::Tensor(ir::TensorType(ir::DType::kF32, {12, 3}));
+  const auto other = run->begin(inputs);
+  EXPECT_EQ(other.code(), base::StatusCode::kBadInput);
+  EXPECT_THAT(other.message(), HasSubstr("is f32[12,3], not f32[12,12]"));
+}
+
 // GPipe and 1F1B differ in the order of passes only, and each sum has one order.
 TEST(PipelineRuns, HaveEqualBits) {
   const ir::TrainingOptions training{.loss = "mse", .optimizer = "momentum"};
@@ -146,12 +204,39 @@ TEST(PipelineRuns, HaveEqualBits) {
   EXPECT_TRUE(equal_bits(first, run(PipelineKind::k1F1B, false)));
 }
 
+// Ranks that wait do not give up, so the step and what is left of it are complete.
+TEST(PipelineRuns, StopAfterAWholeStep) {
+  const ir::TrainingOptions training{.loss = "mse", .optimizer = "momentum"};
+  const ir::Graph model = layers(8, 12, 5);
+  auto layout = pipeline_layout(model, training, {.stages = 3, .micro_batches = 4}, {});
+  const Ranks ranks = Ranks::join({.limit_exchange_s = 20, .on_hang = {}}).value();
+  const auto run = PipelineRun::start(std::move(*layout), training, ranks, {}).value();
+  ASSERT_TRUE(run->begin(inputs_of(ir::training_graph(model, training).value())).ok());
+  ASSERT_TRUE(run->step().ok());
+  EXPECT_FALSE(run->stopped());
+  base::request_stop(SIGINT);
+  const auto loss = run->step();
+  const bool stopped = run->stopped();
+  const auto left = run->end();
+  base::request_stop(0);
+  ASSERT_TRUE(loss.ok()) << loss.status().message();
+  EXPECT_TRUE(stopped);
+  ASSERT_TRUE(left.ok()) << left.status().message();
+  const Trained expected = expected_of(model, training);
+  EXPECT_NEAR(*loss, expected.losses[1], 1e-5 * expected.losses[1]);
+  EXPECT_EQ(left->size(), expected.variables.size());
+}
+
 TEST(PipelineRuns, ArePredicted) {
   const ir::TrainingOptions training{.loss = "mse"};
   const ir::Graph model = layers(8, 64, 6);
   auto layout = pipeline_layout(model, training, {.stages = 2, .micro_batches = 4}, {});
   const Ranks ranks = Ranks::join({}).value();
   const auto run = PipelineRun::start(std::move(*layout), training, ranks, {}).value();
+  // On one core, ranks take turns.
+  const auto shared = run->predict(3, 1);
+  ASSERT_TRUE(shared.ok()) << shared.status().message();
+  EXPECT_GT(shared->seconds, shared->busiest_s);
   const auto predicted = run->predict(3, 2);
   ASSERT_TRUE(predicted.ok()) << predicted.status().message();
   EXPECT_GT(predicted->busiest_s, 0);

@@ -23,12 +23,13 @@ bool has_mpi() {
 }
 
 // Under a leak sanitizer, ranks are not asked for leaks (verb_plan_test.cc says why).
-ProgramRun on_ranks(int ranks, const std::string& words, const std::string& variables = "") {
+ProgramRun on_ranks(int ranks, const std::string& words, const std::string& variables = "",
+                    const std::string& within = "") {
   return run_program(words, variables +
                                 " OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
                                 "ASAN_OPTIONS=\"$ASAN_OPTIONS:detect_leaks=0\" mpirun "
                                 "--oversubscribe --timeout 120 -n " +
-                                std::to_string(ranks));
+                                std::to_string(ranks) + within);
 }
 
 class RanksProgram : public FolderTest {
@@ -87,6 +88,74 @@ TEST_F(RanksProgram, RefusesAnotherNumberOfRanks) {
   if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
   EXPECT_EQ(run.code, 8) << run.err;
   EXPECT_THAT(run.err, HasSubstr("the pipeline is for 2 ranks, but mpirun started 3"));
+}
+
+TEST_F(RanksProgram, RefusesOptionsThatPipelinesDoNotTake) {
+  const auto message = [&](const std::string& words) {
+    const ProgramRun run = run_program(train(words));
+    EXPECT_EQ(run.code, 2) << words;
+    return run.err;
+  };
+  for (const char* option : {"--micro-batches 2", "--replicas 2", "--schedule gpipe",
+                             "--stages-per-rank 2", "--no-overlap"})
+    EXPECT_THAT(message(option), HasSubstr("needs --pipeline-stages")) << option;
+  for (const char* option : {"--without fusion", "--exchange mpi", "--limit-arena 1KiB"}) {
+    EXPECT_THAT(message(std::string("--pipeline-stages 2 ") + option),
+                HasSubstr("cannot be combined with --pipeline-stages"))
+        << option;
+  }
+  EXPECT_THAT(message("--pipeline-stages 4 --stages-per-rank 2 --micro-batches 1"),
+              HasSubstr("a multiple of the ranks of the pipeline"));
+  EXPECT_THAT(message("--pipeline-stages 3 --micro-batches 8 --schedule dualpipe"),
+              HasSubstr("even numbers of ranks and micro-batches"));
+}
+
+// The curve until then is the answer.
+TEST_F(RanksProgram, EndsAPipelineOnRequest) {
+  const std::string words = "train-step " + path("model.onnx") +
+                            " --loss mse --steps 1000000 --json --pipeline-stages 2 "
+                            "--micro-batches 4";
+  const std::string interrupted = " timeout --preserve-status -s INT 3";
+  // The signal reaches the ranks at different times.
+  for (const ProgramRun& run :
+       {run_program(words, interrupted), on_ranks(2, words, "", interrupted)}) {
+    if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+    EXPECT_EQ(run.code, 130) << run.err;
+    const auto json = base::Json::parse(run.out);
+    ASSERT_TRUE(json.ok()) << run.out << run.err;
+    EXPECT_GT(json->find("losses")->items().size(), 0U);
+    EXPECT_NE(json->find("left"), nullptr);
+  }
+}
+
+TEST_F(RanksProgram, TrainsOneOfSeveralOutputsOnAPipeline) {
+  ir::GraphBuilder b;
+  base::Random random(2);
+  const auto weight = [&](const char* name) {
+    return b.constant(ir::Tensor::random({ir::DType::kF32, {48, 48}}, random), name);
+  };
+  const ir::Value x = b.input("x", {ir::DType::kF32, {8, 48}});
+  b.output("other", b.add("matmul", {x, weight("other_w")}));
+  b.output("y",
+           b.add("matmul", {b.add("tanh", {b.add("matmul", {x, weight("w0")})}), weight("w1")}));
+  const auto model = frontends::export_onnx(b.finish().value(), {}, {});
+  ASSERT_TRUE(base::write_file(path("model.onnx"), model->bytes).ok());
+  const ProgramRun run =
+      run_program(train("--loss-of y --optimizer momentum --pipeline-stages 2 --micro-batches 2"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  // The step without a pipeline has the same losses.
+  const ProgramRun whole = run_program(train("--loss-of y --optimizer momentum"));
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  const auto losses = [](const ProgramRun& of) {
+    std::vector<double> values;
+    for (const base::Json& loss : base::Json::parse(of.out)->find("losses")->items())
+      values.push_back(*loss.as_real());
+    return values;
+  };
+  const auto found = losses(run), expected = losses(whole);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i)
+    EXPECT_NEAR(found[i], expected[i], 1e-5 * expected[i]);
 }
 
 TEST_F(RanksProgram, MeasuresLinks) {

@@ -35,6 +35,29 @@ const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
   return rows;
 }
 
+base::Status check_pipeline(const PipelineArguments& arguments, const BackendOptions& backend,
+                            const PlanRunOptions& run) {
+  const PipelineArguments plain;
+  const std::pair<const char*, bool> of_pipelines[] = {
+      {"--stages-per-rank", arguments.stages_per_rank != plain.stages_per_rank},
+      {"--micro-batches", arguments.micro_batches != plain.micro_batches},
+      {"--replicas", arguments.replicas != plain.replicas},
+      {"--schedule", arguments.schedule != plain.schedule},
+      {"--no-overlap", arguments.no_overlap}};
+  const std::pair<const char*, bool> of_others[] = {{"--limit-arena", backend.limit_arena > 0},
+                                                    {"--without", !backend.without.empty()},
+                                                    {"--exchange", run.exchange != "auto"}};
+  for (const auto& [flag, is_given] : of_pipelines) {
+    if (is_given && !arguments.are_given())
+      return base::usage_error(std::string(flag) + " needs --pipeline-stages");
+  }
+  for (const auto& [flag, is_given] : of_others) {
+    if (is_given && arguments.are_given())
+      return base::usage_error(std::string(flag) + " cannot be combined with --pipeline-stages");
+  }
+  return base::ok();
+}
+
 base::Result<std::unique_ptr<runtime::PipelineRun>> start_pipeline(
     const ir::Graph& model, const ir::TrainingArguments& training,
     const PipelineArguments& arguments, const runtime::Ranks& ranks,

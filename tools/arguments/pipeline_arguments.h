@@ -24,6 +24,11 @@ struct PipelineArguments {
   bool are_given() const { return pipeline_stages > 0; }
 };
 
+// Errors: usage, for options of a pipeline without --pipeline-stages, and for those that it does
+// not take.
+base::Status check_pipeline(const PipelineArguments& arguments, const BackendOptions& backend,
+                            const PlanRunOptions& run);
+
 // The ranks and what they compute. Errors: those of parallel::pipeline_layout() and
 // runtime::PipelineRun::start(); usage, for options that do not go together.
 base::Result<std::unique_ptr<runtime::PipelineRun>> start_pipeline(

@@ -111,11 +111,17 @@ class TrainStep final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    EGRET_RETURN_IF_ERROR(check_pipeline(pipeline_, backend_, plan_));
     if (is_plan_file(path_) && pipeline_.are_given())
       return base::usage_error("--pipeline-stages takes a model, not a plan");
     if (is_plan_file(path_)) return run_plan(console);
-    EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
+    EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
+    if (pipeline_.are_given()) {
+      auto reduced = parallel::model_of_loss(model.graph, training_.options());
+      if (!reduced.ok()) return reduced.status().at(path_);
+      model.graph = *std::move(reduced);
+    }
     EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step,
                            ir::training_step(model.graph, training_, path_));
     if (pipeline_.are_given()) return run_pipeline(model.graph, step, console);
@@ -155,8 +161,13 @@ class TrainStep final : public Command {
     bool reports = false;
     auto curve = curve_of_pipeline(model, step, ranks, reports, console);
     if (!curve.ok()) return rank_failed(ranks, curve.status(), console);
+    if (curve->stopped && reports) {
+      // mpirun ends this rank once another one has left with the code of a signal.
+      report(console, *curve, nullptr);
+      EGRET_RETURN_IF_ERROR(console.finish());
+    }
     ranks.leave();
-    if (!reports) return ExitCode::kOk;
+    if (curve->stopped || !reports) return curve->stopped ? ExitCode::kLimit : ExitCode::kOk;
     return report_ranks(*curve, step, console);
   }
 
@@ -173,7 +184,8 @@ class TrainStep final : public Command {
     EGRET_ASSIGN_OR_RETURN(
         const auto predicted,
         run->predict(kRepetitions, static_cast<double>(base::default_threads())));
-    EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return run->step(); }, console));
+    const auto stopped = [&] { return run->stopped(); };  // the ranks agree
+    EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return run->step(); }, console, stopped));
     EGRET_ASSIGN_OR_RETURN(curve.left, run->end());
     curve.predicted = predicted;
     curve.pipeline = description_of(run->layout());
@@ -208,8 +220,8 @@ class TrainStep final : public Command {
     return curve;
   }
 
-  base::Result<Curve> curve_of(const std::function<base::Result<double>()>& step,
-                               Console& console) const {
+  base::Result<Curve> curve_of(const std::function<base::Result<double>()>& step, Console& console,
+                               const std::function<bool()>& stopped = base::stop_requested) const {
     Curve curve;
     for (std::int64_t i = 0; i < options_.steps && !curve.stopped; ++i) {
       const base::Stopwatch watch;
@@ -220,7 +232,7 @@ class TrainStep final : public Command {
         console.warning("the loss of step " + std::to_string(i) + " is not finite");
         break;
       }
-      curve.stopped = base::stop_requested();
+      curve.stopped = stopped();
     }
     return curve;
   }

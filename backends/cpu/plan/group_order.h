@@ -6,6 +6,7 @@
 // "Ordering chaos: memory-aware scheduling", MLSys 2020). O(groups * width * ready groups).
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "backends/cpu/plan/plan_builder.h"
@@ -13,8 +14,12 @@
 
 namespace egret::backends::cpu {
 
-// The groups in another valid order. A value counts from the step that makes it to its last reader.
-// Scratch space, layouts and padding are not known yet.
-std::vector<Group> in_frugal_order(const ir::Graph& graph, std::vector<Group> groups);
+// By the root of their group: what it stores besides, for groups that store several values.
+using StoredByRoot = std::map<ir::NodeId, std::vector<ir::NodeId>>;
+
+// The groups in another valid order; groups may share nodes. The values of a group count from the
+// step that makes them to their last reader. Scratch space, layouts and padding are not known yet.
+std::vector<Group> in_frugal_order(const ir::Graph& graph, std::vector<Group> groups,
+                                   const StoredByRoot& stored);
 
 }  // namespace egret::backends::cpu
