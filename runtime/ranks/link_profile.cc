@@ -131,6 +131,12 @@ Result<LinkFit> fit_link(std::span<const CollectiveSample> samples) {
       sum += std::pow(std::log(predicted(sample, a, b) / sample.seconds), 2);
     return sum;
   };
+  // Where times do not grow with the size, they say no more of the bandwidth.
+  constexpr double kMostOverFastest = 1000;
+  double least_per_byte = per_byte;
+  for (const CollectiveSample& sample : samples)
+    least_per_byte = std::min(least_per_byte, std::log(sample.seconds / sample.sent_bytes));
+  least_per_byte -= std::log(kMostOverFastest);
   double damping = 1e-3;
   for (int step = 0; step < kSteps; ++step) {
     double aa = 0, ab = 0, bb = 0, ar = 0, br = 0;  // of the normal equations
@@ -148,7 +154,7 @@ Result<LinkFit> fit_link(std::span<const CollectiveSample> samples) {
     bb += damping;
     const double determinant = aa * bb - ab * ab;
     const double a = latency - (ar * bb - br * ab) / determinant;
-    const double b = per_byte - (br * aa - ar * ab) / determinant;
+    const double b = std::max(per_byte - (br * aa - ar * ab) / determinant, least_per_byte);
     const bool is_better = squares(a, b) < squares(latency, per_byte);
     damping *= is_better ? 0.3 : 10;
     if (!is_better) continue;

@@ -39,7 +39,8 @@ struct LinkProfile {
   std::vector<LinkFit> tiers;  // from the outermost; a tier has at least two ranks in a group
 };
 
-// Of the samples of one tier. Errors: bad_input, for fewer than two different samples.
+// Of the samples of one tier. The bandwidth is at most 1,000 times that of the fastest sample.
+// Errors: bad_input, for fewer than two different samples.
 base::Result<LinkFit> fit_link(std::span<const CollectiveSample> samples);
 
 struct LinkProfileOptions {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace egret::runtime {
 namespace {
 
@@ -56,6 +58,10 @@ TEST(LinkFit, NeitherIsNegativeNorLedByOneTime) {
   ASSERT_TRUE(shrinking.ok());
   EXPECT_GT(shrinking->link.latency_s, 0);
   EXPECT_GT(shrinking->link.bytes_per_second, 0);
+  double fastest = 0;
+  for (const CollectiveSample& sample : samples)
+    fastest = std::max(fastest, sample.sent_bytes / sample.seconds);
+  EXPECT_LE(shrinking->link.bytes_per_second, 1001 * fastest);
 }
 
 TEST(LinkFit, NeedsTwoSizes) {
