@@ -5,57 +5,26 @@ The hosts are network namespaces with links of a known rate and delay (scripts/v
 some steps; the program times its passes and messages first and predicts the step from them. Errors, the order of
 plans, and the cost of the plan that the predictions choose are what counts.
 """
-import contextlib
-import fcntl
-import json
 import pathlib
-import shutil
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 
-from lib import egret, results, settings, small_models
+from lib import egret, results, settings, small_models, virtual_hosts
 
 HERE = pathlib.Path(__file__).resolve().parent
-SCRIPT = egret.ROOT / "scripts" / "virtual_hosts.sh"
-LOCK = pathlib.Path(tempfile.gettempdir()) / "egret-virtual-hosts.lock"
-MISSING = 7
 KEY = ["model", "plan", "hosts", "rate", "delay"]
 COLUMNS = [*KEY, "predicted_s", "measured_s", "loss_error", "left_error"]
-
-
-class NoHosts(Exception):
-    pass
-
-
-def script(*words, **more):
-    done = subprocess.run([SCRIPT, *map(str, words)], capture_output=True, text=True, check=False, **more)
-    if done.returncode == MISSING:
-        raise NoHosts(done.stderr.strip())
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, words))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-@contextlib.contextmanager
-def hosts(count, rate, delay):
-    """Taken down whatever happens in between."""
-    try:
-        script("up", count, rate, *([delay] if delay else []))
-        yield
-    finally:
-        script("down")
 
 
 def solve(table, folder, config, key):
     """On hosts that are up."""
     form = config["model"][key["model"]]
-    said = script("run", key["hosts"], egret.PROGRAM, "train-step", folder / f"{key['model']}.onnx", "--loss", "mse",
-                  "--optimizer", form["optimizer"], "--lr", "0.001", "--steps", config["steps"],
-                  *config["plan"][key["plan"]]["options"], "--check", "--json", "--progress=never", timeout=300)
-    run = json.loads(said[said.index("{"):])
+    said = virtual_hosts.script(
+        "run", key["hosts"], egret.PROGRAM, "train-step", folder / f"{key['model']}.onnx", "--loss", "mse",
+        "--optimizer", form["optimizer"], "--lr", "0.001", "--steps", config["steps"],
+        *config["plan"][key["plan"]]["options"], "--check", "--json", "--progress=never", timeout=300)
+    run = virtual_hosts.document(said)
     table.add(**key, predicted_s=run["predicted_s"], measured_s=run["median_s"], loss_error=run["loss_error"],
               left_error=run["left_error"])
 
@@ -77,7 +46,7 @@ def solve_all(table, config, form):
         for keys in cases_left:
             left = [key for key in keys if not table.has(**key)]
             if left:
-                with hosts(left[0]["hosts"], left[0]["rate"], left[0]["delay"]):
+                with virtual_hosts.hosts(left[0]["hosts"], left[0]["rate"], left[0]["delay"]):
                     for key in left:
                         solve(table, folder, config, key)
     return not cases_left.left
@@ -103,20 +72,14 @@ def measure(rows):
 
 def main():
     mode, config = settings.read(__doc__, HERE)
-    if shutil.which("mpirun") is None or shutil.which("ip") is None:
-        print("skipped: needs mpirun and iproute2")
-        return 0
-    # So that hosts are taken down then, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     table = results.Table("executed-pipelines", mode, COLUMNS, KEY, {"egret": egret.version(), "steps": config["steps"]})
-    with open(LOCK, "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # there is one set of hosts on a machine
-        try:
+    try:
+        with virtual_hosts.exclusively():
             if not solve_all(table, config, config[mode]):
                 return 0
-        except NoHosts as reason:
-            print("skipped:", reason)
-            return 0
+    except virtual_hosts.NoHosts as reason:
+        print("skipped:", reason)
+        return 0
     table.finish()
     table.print()
     measured = measure(table.rows)

@@ -73,6 +73,22 @@ def short(model):
     return pathlib.PurePath(str(model)).name.removesuffix(".onnx")
 
 
+def predictions(series, what):
+    """A figure of measured over predicted times, with a mark for each series and the line where both are equal.
+    series: name to rows with predicted_s and measured_s."""
+    drawn, axes = figure(width=4.5, height=3.8)
+    for i, (name, rows) in enumerate(series.items()):
+        axes.plot(values_of(rows, "predicted_s"), values_of(rows, "measured_s"), MARKS[i % len(MARKS)], label=name)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    ends = [max(axes.get_xlim()[0], axes.get_ylim()[0]), min(axes.get_xlim()[1], axes.get_ylim()[1])]
+    axes.plot(ends, ends, color="black", linewidth=0.8)
+    axes.set_xlabel(what)
+    axes.set_ylabel("measured")
+    axes.legend()
+    return drawn
+
+
 def dots(axes, labels, series, reference=1.0, log=False):
     """A row for each label, and a mark for each series. series: name to values; None leaves a mark out."""
     for i, (name, values) in enumerate(series.items()):

@@ -4,18 +4,10 @@ from lib import plots
 
 
 def figures():
-    rows = [row for row in plots.table("virtual-hosts") if row["predicted_s"] and row["measured_s"]]
-    drawn, axes = plots.figure(width=4.5, height=3.8)
-    kinds = list(dict.fromkeys((row["rate"], row["delay"]) for row in rows))
-    for i, (rate, delay) in enumerate(kinds):
-        own = [row for row in rows if (row["rate"], row["delay"]) == (rate, delay)]
-        axes.plot(plots.values_of(own, "predicted_s"), plots.values_of(own, "measured_s"), plots.MARKS[i],
-                  label=f"{rate}, delay {delay}" if delay else f"{rate}, no delay")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    ends = [max(axes.get_xlim()[0], axes.get_ylim()[0]), min(axes.get_xlim()[1], axes.get_ylim()[1])]
-    axes.plot(ends, ends, color="black", linewidth=0.8)
-    axes.set_xlabel("predicted seconds of communication")
-    axes.set_ylabel("measured")
-    axes.legend()
-    yield "full", drawn
+    series = {}
+    for row in plots.table("virtual-hosts"):
+        if row["predicted_s"] and row["measured_s"]:
+            rate, delay = row["rate"], row["delay"]
+            name = f"{rate}, delay {delay}" if delay else f"{rate}, no delay"
+            series.setdefault(name, []).append(row)
+    yield "full", plots.predictions(series, "predicted seconds of communication")

@@ -4,59 +4,24 @@
 Each plan is made for a machine whose links are those, run once and trained by a rank on each host, and compared with
 one process. What its steps take longer than between processes of one host, without links, is what communication took.
 """
-import contextlib
-import fcntl
-import json
 import pathlib
-import shutil
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-from lib import egret, ranks, results, settings, small_models
+from lib import egret, ranks, results, settings, small_models, virtual_hosts
 
 HERE = pathlib.Path(__file__).resolve().parent
-SCRIPT = egret.ROOT / "scripts" / "virtual_hosts.sh"
-LOCK = pathlib.Path(tempfile.gettempdir()) / "egret-virtual-hosts.lock"
-MISSING = 7
 KEY = ["model", "plan", "hosts", "rate", "delay"]
 COLUMNS = [*KEY, "collectives", "sent_bytes", "predicted_s", "measured_s", "step_s", "one_host_s", "loss_error",
            "left_error", "run_error"]
 
 
-class NoHosts(Exception):
-    pass
-
-
-def script(*words, **more):
-    done = subprocess.run([SCRIPT, *map(str, words)], capture_output=True, text=True, check=False, **more)
-    if done.returncode == MISSING:
-        raise NoHosts(done.stderr.strip())
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, words))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-@contextlib.contextmanager
-def hosts(count, rate, delay):
-    """Taken down whatever happens in between."""
-    try:
-        script("up", count, rate, *([delay] if delay else []))
-        yield
-    finally:
-        script("down")
-
-
-def document(text):
-    return json.loads(text[text.index("{"):])
-
-
 def train(run, plan, steps):
     """`run` starts egret with these arguments; the first steps also make connections."""
-    done = document(run("train-step", plan, "--steps", steps, "--check", "--json", "--progress=never"))
+    done = virtual_hosts.document(run("train-step", plan, "--steps", steps, "--check", "--json", "--progress=never"))
     return done, statistics.median(done["step_seconds"][2:])
 
 
@@ -82,10 +47,10 @@ def solve(table, folder, config, key):
               *(["--strategy", key["plan"]] if key["plan"] != "best" else []), "-o", plan]
 
     def across(*arguments):
-        return script("run", key["hosts"], egret.PROGRAM, *arguments, timeout=300)
+        return virtual_hosts.script("run", key["hosts"], egret.PROGRAM, *arguments, timeout=300)
 
     egret.call("plan", model, *target)
-    once = document(across("run", plan, "--check", "--json", "--progress=never"))
+    once = virtual_hosts.document(across("run", plan, "--check", "--json", "--progress=never"))
     found = egret.call("plan", model, "--train", "--loss", "mse", "--optimizer", form["optimizer"], *target)
     trained, step = train(across, plan, config["steps"])
     alone = train(lambda *words: ranks.run(key["hosts"], *words).stdout, plan, config["steps"])[1]
@@ -120,7 +85,8 @@ def round_trip(rate, delay):
     """Seconds between two hosts of their own."""
     def on(host, program):
         return ["ip", "netns", "exec", host, sys.executable, "-c", program]
-    with hosts(2, rate, delay), subprocess.Popen(on("egret1", PONG), stdout=subprocess.PIPE, text=True) as pong:
+    with (virtual_hosts.hosts(2, rate, delay),
+          subprocess.Popen(on("egret1", PONG), stdout=subprocess.PIPE, text=True) as pong):
         pong.stdout.readline()
         return float(subprocess.run(on("egret0", PING), capture_output=True, text=True, check=True, timeout=60).stdout)
 
@@ -137,7 +103,7 @@ def solve_all(table, config, forms):
                             for model, plan in forms["plans"]]
                     left = [key for key in keys if not table.has(**key)]
                     if left:
-                        with hosts(count, rate, delay):
+                        with virtual_hosts.hosts(count, rate, delay):
                             for key in left:
                                 solve(table, folder, config, key)
 
@@ -164,23 +130,17 @@ def measure(rows):
 
 def main():
     mode, config = settings.read(__doc__, HERE)
-    if shutil.which("mpirun") is None or shutil.which("ip") is None:
-        print("skipped: needs mpirun and iproute2")
-        return 0
-    # So that hosts are taken down then, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     table = results.Table("virtual-hosts", mode, COLUMNS, KEY,
                           {"egret": egret.version(), **{k: config[k] for k in ("steps", "limit_time", "device")}})
-    with open(LOCK, "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # there is one set of hosts on a machine
-        try:
+    try:
+        with virtual_hosts.exclusively():
             solve_all(table, config, config[mode])
             trips = {f"{rate} {delay}".strip(): round_trip(rate, delay)
                      for rate in config[mode]["rates"] for delay in config[mode]["delays"]}
-        except NoHosts as reason:
-            print("skipped:", reason)
-            return 0
-        left = left_behind()
+            left = left_behind()
+    except virtual_hosts.NoHosts as reason:
+        print("skipped:", reason)
+        return 0
     table.manifest["round_trips_s"] = trips
     table.finish()
     table.print()
