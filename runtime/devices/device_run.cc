@@ -2,12 +2,11 @@
 #include "runtime/devices/device_run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include "base/stop.h"
+#include "base/system/rest.h"
 #include "base/timer.h"
 #include "runtime/devices/device_moves.h"
 
@@ -237,7 +236,7 @@ base::Status DeviceRun::enqueue(std::span<const ir::Tensor> inputs) {
 // Polls, because what waits for a dead rank on the device never ends by itself.
 base::Status DeviceRun::wait_for(const Event& event) {
   const base::Stopwatch watch;
-  for (std::int64_t polls = 0;; ++polls) {
+  for (base::Rest rest;; rest.pause()) {
     EGRET_ASSIGN_OR_RETURN(const bool done, device_->is_done(event));
     if (done) return base::ok();
     for (const auto& communicator : communicators_) {
@@ -249,9 +248,6 @@ base::Status DeviceRun::wait_for(const Event& event) {
                   ? "stopped while waiting for other ranks"
                   : "no answer within " + std::to_string(time_limit_s_) + " s from all ranks"};
     }
-    // Most waits are short, so the first polls do not sleep.
-    polls < 1000 ? std::this_thread::yield()
-                 : std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }
 

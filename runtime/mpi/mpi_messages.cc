@@ -11,8 +11,10 @@
 #include <string>
 #include <thread>
 
+#include "base/system/rest.h"
 #include "base/timer.h"
 #include "runtime/mpi/mailbox.h"
+#include "runtime/mpi/mpi_status.h"
 #endif
 
 namespace egret::runtime {
@@ -20,15 +22,6 @@ namespace egret::runtime {
 #ifdef EGRET_MPI
 
 namespace {
-
-base::Status status_of(int code, const char* what) {
-  if (code == MPI_SUCCESS) return base::ok();
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  return {base::StatusCode::kRankFailed,
-          std::string(what) + ": " + std::string(text, static_cast<std::size_t>(length))};
-}
 
 // Messages on their way. One thread at a time calls it.
 class Traffic {
@@ -39,7 +32,7 @@ class Traffic {
   base::Status send(std::int64_t to, std::int64_t tag, MessageBytes bytes) {
     Transfer& transfer = sending_.emplace_back();
     transfer.bytes = std::move(bytes);
-    return status_of(
+    return mpi_status(
         MPI_Isend(transfer.bytes.data(), static_cast<int>(transfer.bytes.size()), MPI_BYTE,
                   static_cast<int>(to), static_cast<int>(tag), communicator_, &transfer.request),
         "sending to a rank");
@@ -51,7 +44,7 @@ class Traffic {
     int is_here = 0;
     MPI_Status found;
     MPI_Message message = MPI_MESSAGE_NULL;
-    EGRET_RETURN_IF_ERROR(status_of(
+    EGRET_RETURN_IF_ERROR(mpi_status(
         MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator_, &is_here, &message, &found),
         "waiting for a rank"));
     if (is_here != 0) {
@@ -63,8 +56,8 @@ class Traffic {
       transfer.from = found.MPI_SOURCE;
       transfer.tag = found.MPI_TAG;
       EGRET_RETURN_IF_ERROR(
-          status_of(MPI_Imrecv(transfer.bytes.data(), size, MPI_BYTE, &message, &transfer.request),
-                    "receiving from a rank"));
+          mpi_status(MPI_Imrecv(transfer.bytes.data(), size, MPI_BYTE, &message, &transfer.request),
+                     "receiving from a rank"));
     }
     // In order, so that messages of one sender and tag keep theirs.
     while (!receiving_.empty()) {
@@ -96,7 +89,7 @@ class Traffic {
   static base::Result<bool> is_done(Transfer& transfer) {
     int done = 0;
     EGRET_RETURN_IF_ERROR(
-        status_of(MPI_Test(&transfer.request, &done, MPI_STATUS_IGNORE), "a message of ranks"));
+        mpi_status(MPI_Test(&transfer.request, &done, MPI_STATUS_IGNORE), "a message of ranks"));
     return done != 0;
   }
 
@@ -105,22 +98,8 @@ class Traffic {
   std::list<Transfer> sending_, receiving_;
 };
 
-// Rests that grow while nothing moves, so that a busy machine's cores are left to the kernels.
-class Rest {
- public:
-  void after(bool moved) {
-    if (moved) {
-      idle_ = 0;
-      return;
-    }
-    constexpr int kSpins = 50;
-    ++idle_ < kSpins ? std::this_thread::yield()
-                     : std::this_thread::sleep_for(std::chrono::microseconds(20));
-  }
-
- private:
-  int idle_ = 0;
-};
+// Short naps: a message that arrives meanwhile waits for the end of one.
+base::Rest between_moves() { return base::Rest(50, std::chrono::microseconds(20)); }
 
 class MpiMessages final : public Messages {
  public:
@@ -162,7 +141,7 @@ class MpiMessages final : public Messages {
   base::Result<MessageBytes> receive(std::int64_t from, std::int64_t tag) override {
     if (options_.overlap) return mailbox_.wait(from, tag, options_.limit_s);
     const base::Stopwatch watch;
-    Rest rest;
+    base::Rest rest = between_moves();
     while (true) {
       EGRET_ASSIGN_OR_RETURN(const bool moved, traffic_.move());
       EGRET_ASSIGN_OR_RETURN(std::optional<MessageBytes> bytes, mailbox_.take(from, tag));
@@ -180,7 +159,7 @@ class MpiMessages final : public Messages {
 
   // The thread. It ends when all messages are sent, or with the first error.
   void serve() {
-    Rest rest;
+    base::Rest rest = between_moves();
     while (!stops_) {
       const base::Result<bool> moved = step();
       if (!moved.ok()) return mailbox_.fail(moved.status());
@@ -203,7 +182,7 @@ class MpiMessages final : public Messages {
 
   void drain() {
     const base::Stopwatch watch;
-    Rest rest;
+    base::Rest rest = between_moves();
     while (watch.seconds() < options_.limit_s) {
       const base::Result<bool> moved = step();
       if (!moved.ok() || traffic_.has_sent_all()) return;
@@ -227,7 +206,7 @@ class MpiMessages final : public Messages {
 base::Result<std::unique_ptr<Messages>> make_mpi_messages(const MpiMessagesOptions& options) {
   MPI_Comm communicator = MPI_COMM_NULL;
   EGRET_RETURN_IF_ERROR(
-      status_of(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "messages between ranks"));
+      mpi_status(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "messages between ranks"));
   MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN);
   MpiMessagesOptions possible = options;
   int level = MPI_THREAD_SINGLE;

@@ -15,7 +15,9 @@
 #include <thread>
 
 #include "base/stop.h"
+#include "base/system/rest.h"
 #include "base/timer.h"
+#include "runtime/mpi/mpi_status.h"
 #endif
 
 namespace egret::runtime {
@@ -28,15 +30,6 @@ namespace {
 
 base::Status rank_failed(std::string message) {
   return {base::StatusCode::kRankFailed, std::move(message)};
-}
-
-base::Status status_of(int code, const char* what) {
-  if (code == MPI_SUCCESS) return base::ok();
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  return rank_failed(std::string(what) + ": " +
-                     std::string(text, static_cast<std::size_t>(length)));
 }
 
 std::string names_of(std::span<const std::int64_t> group) {
@@ -102,9 +95,9 @@ class Exchange {
       const auto& bytes = outgoing_[i];
       requests_.push_back(MPI_REQUEST_NULL);
       EGRET_RETURN_IF_ERROR(
-          status_of(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE,
-                              static_cast<int>(i), kTag, communicator_, &requests_.back()),
-                    "sending to a rank"));
+          mpi_status(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE,
+                               static_cast<int>(i), kTag, communicator_, &requests_.back()),
+                     "sending to a rank"));
     }
     return base::ok();
   }
@@ -121,9 +114,9 @@ class Exchange {
       }
     }
     int done = 0;
-    EGRET_RETURN_IF_ERROR(status_of(MPI_Testall(static_cast<int>(requests_.size()),
-                                                requests_.data(), &done, MPI_STATUSES_IGNORE),
-                                    "an exchange of ranks"));
+    EGRET_RETURN_IF_ERROR(mpi_status(MPI_Testall(static_cast<int>(requests_.size()),
+                                                 requests_.data(), &done, MPI_STATUSES_IGNORE),
+                                     "an exchange of ranks"));
     return done != 0 && awaited_.empty();
   }
 
@@ -137,14 +130,14 @@ class Exchange {
     MPI_Status status;
     const int from = static_cast<int>(i);
     EGRET_RETURN_IF_ERROR(
-        status_of(MPI_Iprobe(from, kTag, communicator_, &is_here, &status), "waiting for a rank"));
+        mpi_status(MPI_Iprobe(from, kTag, communicator_, &is_here, &status), "waiting for a rank"));
     if (is_here == 0) return false;
     MPI_Get_count(&status, MPI_BYTE, &size);
     incoming_[i].resize(static_cast<std::size_t>(size));
     requests_.push_back(MPI_REQUEST_NULL);
-    EGRET_RETURN_IF_ERROR(status_of(MPI_Irecv(incoming_[i].data(), size, MPI_BYTE, from, kTag,
-                                              communicator_, &requests_.back()),
-                                    "receiving from a rank"));
+    EGRET_RETURN_IF_ERROR(mpi_status(MPI_Irecv(incoming_[i].data(), size, MPI_BYTE, from, kTag,
+                                               communicator_, &requests_.back()),
+                                     "receiving from a rank"));
     return true;
   }
 
@@ -177,7 +170,7 @@ struct MpiWorld::Impl {
     const int code = MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &made);
     MPI_Group_free(&group);
     MPI_Group_free(&world);
-    EGRET_RETURN_IF_ERROR(status_of(code, "a group of ranks"));
+    EGRET_RETURN_IF_ERROR(mpi_status(code, "a group of ranks"));
     MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
     groups[key] = made;
     return made;
@@ -187,7 +180,7 @@ struct MpiWorld::Impl {
   base::Status wait(const std::function<base::Result<bool>()>& is_done,
                     std::span<const std::int64_t> group) const {
     const base::Stopwatch watch;
-    for (std::int64_t polls = 0;; ++polls) {
+    for (base::Rest rest;; rest.pause()) {
       EGRET_ASSIGN_OR_RETURN(const bool done, is_done());
       if (done) return base::ok();
       if (base::stop_requested()) return rank_failed("stopped while waiting for other ranks");
@@ -195,9 +188,6 @@ struct MpiWorld::Impl {
         return rank_failed("no answer within " + std::to_string(time_limit_s) +
                            " s from all of the ranks " + names_of(group));
       }
-      // Busy at first, because most answers are there at once.
-      polls < 1000 ? std::this_thread::yield()
-                   : std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
 };

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/nccl/communicator.h"
 
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "base/stop.h"
+#include "base/system/rest.h"
 #include "base/timer.h"
 
 namespace egret::runtime::nccl {
@@ -76,16 +75,14 @@ Communicator::~Communicator() {
 // progress" at once and reports the outcome only when it is asked.
 base::Status Communicator::settled(int answer, const char* what) {
   const base::Stopwatch watch;
-  // Spin briefly for the common case, then sleep between polls. A stop request or the time limit
-  // aborts the group.
-  for (std::int64_t polls = 0; answer == kInProgress; ++polls) {
+  // A stop request or the time limit aborts the group.
+  for (base::Rest rest; answer == kInProgress;) {
     if (base::stop_requested()) return failed(std::string(what) + " was stopped");
     if (watch.seconds() > membership_.time_limit_s) {
       return failed(std::string(what) + " took more than " +
                     std::to_string(membership_.time_limit_s) + " s");
     }
-    polls < 1000 ? std::this_thread::yield()
-                 : std::this_thread::sleep_for(std::chrono::microseconds(50));
+    rest.pause();
     int state = kInProgress;
     const int asked = functions_.async_error(comm_, &state);
     answer = asked == kOk ? state : asked;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "base/median.h"
 #include "base/stop.h"
 #include "base/thread_clock.h"
 #include "base/timer.h"
@@ -37,12 +38,6 @@ void add_to(Tensor& sum, const Tensor& part) {
   }
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 // Runs on zeros: indices of a gather must lie in their axis.
 Result<double> seconds_of(backends::ExecutablePlan& plan, const TimingOptions& timing) {
   std::vector<Tensor> inputs;
@@ -55,7 +50,7 @@ Result<double> seconds_of(backends::ExecutablePlan& plan, const TimingOptions& t
     const double taken = timing.processor_time ? own_watch.seconds() : watch.seconds();
     if (i > 0 || timing.repetitions == 0) seconds.push_back(taken);
   }
-  return seconds.empty() ? 0 : median(std::move(seconds));
+  return base::median(std::move(seconds));
 }
 
 }  // namespace

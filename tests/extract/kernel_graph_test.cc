@@ -79,6 +79,35 @@ std::set<std::vector<NodeIndex>> all_kernels(const RandomView& random, const Sta
   return found;
 }
 
+// Whether the kernels of a division, by the class that they make, can run one after the other.
+// `is_ready`: whether what a kernel reads is there once others are done.
+template <typename Kernel, typename IsReady>
+bool can_be_ordered(const std::map<ClassIndex, Kernel>& makers, const IsReady& is_ready) {
+  std::set<Kernel> left;
+  for (const auto& [c, kernel] : makers) left.insert(kernel);
+  std::set<Kernel> done;
+  for (bool more = true; more && !left.empty();) {
+    more = std::erase_if(left, [&](const Kernel& kernel) {
+             return is_ready(kernel, done) && done.insert(kernel).second;
+           }) > 0;
+  }
+  return left.empty();
+}
+
+// What the stand-in takes, at its prices.
+PieceOptions options_of(const StandIn& backend) {
+  PieceOptions options;
+  options.is_kernel = [&](const Piece& piece) { return backend.is_kernel(piece); };
+  options.price = [&](const Piece& piece) { return backend.price(piece); };
+  return options;
+}
+
+std::vector<double> prices_of(const Pieces& pieces, const StandIn& backend) {
+  std::vector<double> prices;
+  for (const Piece& piece : pieces.all) prices.push_back(backend.price(piece));
+  return prices;
+}
+
 // The least sum of prices of kernels that make all roots: each class that is needed is made by one
 // of its kernels, in some order without cycles.
 class Divisions {
@@ -127,18 +156,11 @@ class Divisions {
   }
 
   bool is_acyclic() const {
-    std::set<ClassIndex> made;
-    for (bool more = true; more;) {
-      more = false;
-      for (const auto& [c, kernel] : chosen_) {
-        if (made.contains(c)) continue;
-        const bool ready = std::ranges::all_of(kernel->inputs, [&](ClassIndex input) {
-          return leaves_[input] || made.contains(input);
-        });
-        if (ready) made.insert(c), more = true;
-      }
-    }
-    return made.size() == chosen_.size();
+    return can_be_ordered(chosen_, [&](const Piece* kernel, const std::set<const Piece*>& done) {
+      return std::ranges::all_of(kernel->inputs, [&](ClassIndex input) {
+        return leaves_[input] || done.contains(chosen_.at(input));
+      });
+    });
   }
 
   const RandomView& random_;
@@ -158,15 +180,12 @@ TEST(KernelGraph, ExtractionIsTheBestOfAllDivisions) {
     const RandomView view = random_view(random, static_cast<int>(random.between(3, 6)));
     const StandIn backend{view, static_cast<std::uint64_t>(i)};
     const std::vector<bool> leaves = leaves_of(view.graph);
-    PieceOptions options;
-    options.is_kernel = [&](const Piece& piece) { return backend.is_kernel(piece); };
-    options.price = [&](const Piece& piece) { return backend.price(piece); };
+    PieceOptions options = options_of(backend);
     options.tried = options.kept = 100'000;
     const Pieces pieces = find_pieces({view.graph, view.costs}, leaves, options);
     EXPECT_EQ(pieces.dropped, 0u);
     const KernelGraph kernels = kernel_graph(view.graph, leaves, pieces);
-    std::vector<double> prices;
-    for (const Piece& piece : pieces.all) prices.push_back(backend.price(piece));
+    const std::vector<double> prices = prices_of(pieces, backend);
     const std::vector<double> costs = kernels.costs(prices);
 
     const double least = Divisions(view, backend, leaves).least();
@@ -235,20 +254,11 @@ class JointDivisions {
   }
 
   bool is_acyclic() const {
-    std::set<std::size_t> done;
-    std::set<std::size_t> all;
-    for (const auto& [c, kernel] : maker_) all.insert(kernel);
-    for (bool more = true; more;) {
-      more = false;
-      for (const std::size_t kernel : all) {
-        if (done.contains(kernel)) continue;
-        const bool ready = std::ranges::all_of(kernels_[kernel].inputs, [&](ClassIndex input) {
-          return leaves_[input] || done.contains(maker_.at(input));
-        });
-        if (ready) done.insert(kernel), more = true;
-      }
-    }
-    return done.size() == all.size();
+    return can_be_ordered(maker_, [&](std::size_t kernel, const std::set<std::size_t>& done) {
+      return std::ranges::all_of(kernels_[kernel].inputs, [&](ClassIndex input) {
+        return leaves_[input] || done.contains(maker_.at(input));
+      });
+    });
   }
 
   const EGraphView& graph_;
@@ -267,14 +277,11 @@ TEST(KernelGraph, ExtractionIsTheBestOfAllDivisionsWithJointKernels) {
     const RandomView view = random_view(random, static_cast<int>(random.between(3, 5)));
     const StandIn backend{view, static_cast<std::uint64_t>(i)};
     const std::vector<bool> leaves = leaves_of(view.graph);
-    PieceOptions finding;
-    finding.is_kernel = [&](const Piece& piece) { return backend.is_kernel(piece); };
-    finding.price = [&](const Piece& piece) { return backend.price(piece); };
+    const PieceOptions finding = options_of(backend);
     Pieces pieces = find_pieces({view.graph, view.costs}, leaves, finding);
     add_joint_pieces(view.graph, leaves, finding, {}, pieces);
     const KernelGraph kernels = kernel_graph(view.graph, leaves, pieces);
-    std::vector<double> prices;
-    for (const Piece& piece : pieces.all) prices.push_back(backend.price(piece));
+    const std::vector<double> prices = prices_of(pieces, backend);
     const double least = JointDivisions(view.graph, leaves, pieces.all, prices).least();
     const std::vector<double> costs = kernels.costs(prices);
     const auto solution = exact->extract({kernels.graph, costs}, {});
@@ -306,9 +313,7 @@ TEST(JointPieces, AreKernelsThatComputeWhatTheyStore) {
     const RandomView view = random_view(random, 6);
     const StandIn backend{view, static_cast<std::uint64_t>(i)};
     const std::vector<bool> leaves = leaves_of(view.graph);
-    PieceOptions finding;
-    finding.is_kernel = [&](const Piece& piece) { return backend.is_kernel(piece); };
-    finding.price = [&](const Piece& piece) { return backend.price(piece); };
+    const PieceOptions finding = options_of(backend);
     Pieces pieces = find_pieces({view.graph, view.costs}, leaves, finding);
     const std::size_t single = pieces.all.size();
     add_joint_pieces(view.graph, leaves, finding, {}, pieces);

@@ -10,6 +10,7 @@
 #include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/sized_answers.h"
+#include "tools/console/check_verdict.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -81,7 +82,7 @@ class Compare final : public Command {
     EGRET_ASSIGN_OR_RETURN(const driver::CheckReport report,
                            driver::compare_models(models.a.graph, models.b, *plan, checking));
     base::Json json = base::versioned_json();
-    json.set("max_error", report.max_error).set("bound", report.bound).set("passed", report.passed);
+    add_check(json, report);
     base::Json outputs = base::Json::array();
     base::TextTable table({{"output"},
                            {"largest error", base::Align::kRight},
@@ -99,9 +100,7 @@ class Compare final : public Command {
       table.row({error.output, base::format_short(error.max_error), base::format_short(error.bound),
                  base::format_count(error.wrong), base::format_count(error.elements)});
     }
-    json.set("outputs", std::move(outputs))
-        .set("not_told_apart", base::Json::array(report.not_told_apart))
-        .set("vacuous_output", report.vacuous);
+    json.set("outputs", std::move(outputs));
     std::string text = table.render() + driver::to_string(report) + "\n";
     const ExitCode kept = keeps_to_arena(*plan, backend_, console);
     if (options_.explain_diff && !report.passed) {
@@ -114,8 +113,8 @@ class Compare final : public Command {
       json.set("first_difference", found);
       text += lines;
     }
-    const ExitCode verdict = report.not_told_apart.empty() ? kept : ExitCode::kLimit;
-    return Answer{std::move(json), std::move(text), report.passed ? verdict : ExitCode::kMismatch};
+    const ExitCode verdict = exit_code_of(report);
+    return Answer{std::move(json), std::move(text), verdict == ExitCode::kOk ? kept : verdict};
   }
 
   base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const ModelSource& source,

@@ -14,6 +14,7 @@
 #include "tools/arguments/output_file.h"
 #include "tools/arguments/plan_arguments.h"
 #include "tools/arguments/sized_answers.h"
+#include "tools/console/check_verdict.h"
 #include "tools/console/kernel_report.h"
 #include "tools/frame/allocator.h"
 #include "tools/frame/verb.h"
@@ -159,12 +160,9 @@ class Run final : public Command {
         const auto expected,
         driver::OutputCheck::of(graph, inputs, {.roundoff = roundoff(precision_of(backend_))}));
     EGRET_ASSIGN_OR_RETURN(const driver::CheckReport report, expected.check(run));
-    json.set("max_error", report.max_error).set("bound", report.bound).set("passed", report.passed);
-    json.set("not_told_apart", base::Json::array(report.not_told_apart));
-    json.set("vacuous_output", report.vacuous);
+    add_check(json, report);
     text += driver::to_string(report) + "\n";
-    const ExitCode verdict = report.not_told_apart.empty() ? ExitCode::kOk : ExitCode::kLimit;
-    return Answer{std::move(json), std::move(text), report.passed ? verdict : ExitCode::kMismatch};
+    return Answer{std::move(json), std::move(text), exit_code_of(report)};
   }
 
   // Of another run: the first one touches memory that was never used.

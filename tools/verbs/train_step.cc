@@ -5,6 +5,7 @@
 
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "base/median.h"
 #include "base/stop.h"
 #include "base/system/thread_pool.h"
 #include "base/timer.h"
@@ -284,8 +285,7 @@ class TrainStep final : public Command {
   static void report_pipeline(const Curve& curve, base::Json& json, std::string& text) {
     std::vector<double> later = curve.seconds;
     if (later.size() > 1) later.erase(later.begin());
-    std::ranges::sort(later);
-    const double median = later[later.size() / 2];
+    const double median = base::median(std::move(later));
     const parallel::PipelinePrediction& predicted = curve.predicted;
     json.set("pipeline", curve.pipeline).set("median_s", median);
     json.set("predicted_s", predicted.seconds).set("predicted_idle", predicted.idle());
