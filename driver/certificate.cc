@@ -1,63 +1,174 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/certificate.h"
 
-#include <span>
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <utility>
 
+#include "base/system/file.h"
 #include "frontends/bindings.h"
-#include "ir/ops/opaque.h"
 #include "rules/certificates/certificate_json.h"
 #include "rules/certificates/certificate_writer.h"
 #include "rules/replay/rule_library.h"
+#include "verifier/index/proven_sizes.h"
+#include "verifier/index/size_proof_search.h"
 #include "verifier/replay/plain_program.h"
-#include "verifier/replay/replay.h"
 
 namespace egret::driver {
 
 using base::Result;
 using base::Status;
+using verifier::Certificate;
 
-Status check_explainable(const ir::Graph& program, const OptimizeOptions& options,
-                         const rules::OpenSizes* open) {
-  if (open != nullptr) return base::usage_error("--certificate needs known sizes (--bind)");
-  if (options.kernels_from == "egraph")
-    return base::usage_error("--certificate excludes --kernels-from egraph and --error-budget");
-  const Status plain = verifier::plain_program(program).status();
-  return plain.ok() ? plain : plain.at("--certificate");
+namespace {
+
+Status not_replayed(const Status& reason) {
+  return base::unsupported("--certificate: the proof cannot be replayed: " + reason.message());
 }
 
-Result<std::string> certificate_of(const OptimizeResult& result,
-                                   const frontends::ExportedModel& written,
-                                   const std::vector<std::string>& bind) {
-  EGRET_CHECK(result.explained != nullptr, "the result was not explained");
-  const Explained& explained = *result.explained;
-  if (written.external_file)
-    return base::unsupported("--certificate: the weights are in a file of their own");
+// Open sizes whose examples the function gives; none without.
+frontends::ImportOptions reading_of(
+    const Certificate& certificate,
+    std::function<std::int64_t(std::string_view name, int axis)> example_of) {
   frontends::ImportOptions reading;
-  EGRET_ASSIGN_OR_RETURN(reading.bind, frontends::parse_bindings(bind));
+  reading.bind = certificate.sizes;
   reading.allow_unknown_bind = true;
   reading.opaque_nodes = true;
+  reading.keeps_rounding = !certificate.reals;
+  if (!certificate.open.empty()) reading.example_of = std::move(example_of);
+  return reading;
+}
+
+using ReadResult =
+    std::function<Result<frontends::ImportedModel>(const frontends::ImportOptions& reading)>;
+
+// As egret-check does it. `search` finds proofs about open sizes that the certificate lacks, which
+// are added to it.
+Result<verifier::ReplayReport> replay_models(Certificate& certificate, const ModelSource& source,
+                                             const ReadResult& read_result,
+                                             const rules::RuleLibrary& library,
+                                             verifier::ProvenSizes::Search search = {}) {
+  std::optional<verifier::ProvenSizes> sizes;
+  if (!certificate.open.empty())
+    sizes.emplace(certificate.open, certificate.obligations, std::move(search));
+  const auto reading = [&] {
+    return reading_of(certificate,
+                      [&](std::string_view name, int) { return sizes->example_of(name); });
+  };
+  EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel given, read_model(source, {}, reading()));
+  const ir::Graph before = verifier::plain_program(given.graph);
+  if (sizes) EGRET_RETURN_IF_ERROR(sizes->close(before));
+  EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel again, read_result(reading()));
+  EGRET_RETURN_IF_ERROR(frontends::check_same_nodes(given.info, again.info));
+  EGRET_ASSIGN_OR_RETURN(
+      const verifier::ReplayReport report,
+      verifier::replay(certificate, before, verifier::plain_program(again.graph), library));
+  if (sizes) {
+    EGRET_RETURN_IF_ERROR(sizes->check());
+    certificate.obligations = sizes->proofs();
+  }
+  return report;
+}
+
+// What is assumed of the size alone.
+verifier::SizeBounds bounds_of(const std::string& name, const rules::OpenSizes& open) {
+  verifier::SizeBounds bounds;
+  const auto is_symbol = [&](const ir::ExprNode* node) {
+    return node->op == ir::ExprOp::kSymbol && node->name == name;
+  };
+  for (const ir::Guard& guard : open.assumptions()) {
+    if (guard.is_constant() || guard.node()->op != ir::ExprOp::kIndexLe) continue;
+    const ir::ExprNode* const low = guard.node()->kids[0];
+    const ir::ExprNode* const high = guard.node()->kids[1];
+    if (low->op == ir::ExprOp::kIndexConst && is_symbol(high))
+      bounds.least = std::max(bounds.least, low->integer);
+    if (high->op == ir::ExprOp::kIndexConst && is_symbol(low))
+      bounds.most = std::min(bounds.most, high->integer);
+  }
+  return bounds;
+}
+
+}  // namespace
+
+Status check_explainable(const OptimizeOptions& options) {
+  if (options.kernels_from == "egraph")
+    return base::usage_error("--certificate excludes --kernels-from egraph and --error-budget");
+  return base::ok();
+}
+
+Result<std::string> certificate_of(const OptimizeResult& result, const CertifiedModel& model,
+                                   const frontends::ExportedModel& written,
+                                   const rules::OpenSizes* open) {
+  EGRET_CHECK(result.explained != nullptr, "the result was not explained");
+  const Explained& explained = *result.explained;
+  Certificate header;
+  EGRET_ASSIGN_OR_RETURN(header.sizes, frontends::parse_bindings(model.bind));
+  header.reals = !model.keeps_rounding;
+  if (open != nullptr) {
+    for (const auto& [name, example] : open->examples()) {
+      header.open[name] = {bounds_of(name, *open), example};
+    }
+  }
   EGRET_ASSIGN_OR_RETURN(
       const frontends::ImportedModel again,
-      frontends::import_onnx_bytes(std::as_bytes(std::span(written.bytes)), "", reading));
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph after, verifier::plain_program(again.graph));
+      frontends::import_written(written, reading_of(header, [&](std::string_view name, int) {
+                                  const auto known = header.open.find(std::string(name));
+                                  return known != header.open.end() ? known->second.example : 1;
+                                })));
+  const Status same_nodes = frontends::check_same_nodes(model.info, again.info);
+  if (!same_nodes.ok()) return base::unsupported("--certificate: " + same_nodes.message());
+  const ir::Graph after = verifier::plain_program(again.graph);
   EGRET_ASSIGN_OR_RETURN(
-      verifier::Certificate certificate,
+      Certificate certificate,
       rules::write_certificate(
           {.before = &explained.program, .extracted = explained.extracted.get(), .after = &after},
           explained.saturated.tensors.get(), explained.rules));
-  certificate.sizes = reading.bind;
-  std::string json = rules::to_json(certificate);
+  certificate.sizes = header.sizes;
+  certificate.reals = header.reals;
+  certificate.open = header.open;
 
   rules::RuleLibrary library;
   EGRET_ASSIGN_OR_RETURN(const rules::RuleProofs proofs,
                          rules::read_proofs(explained.rules.statuses().to_json()));
   library.add(explained.rules.set().rules, proofs);
-  EGRET_ASSIGN_OR_RETURN(const verifier::Certificate parsed, verifier::parse_certificate(json));
+  std::string json = rules::to_json(certificate);
+  EGRET_ASSIGN_OR_RETURN(Certificate parsed, verifier::parse_certificate(json));
+  if (!certificate.open.empty()) {
+    const auto proven = replay_models(
+        parsed, model.source,
+        [&](const auto& reading) { return frontends::import_written(written, reading); }, library,
+        verifier::find_size_proof);
+    if (!proven.ok()) return not_replayed(proven.status());
+    return rules::to_json(parsed);
+  }
   const auto accepted = verifier::replay(parsed, explained.program, after, library);
-  if (!accepted.ok())
-    return base::unsupported("--certificate: the proof cannot be replayed: " +
-                             accepted.status().message());
+  if (!accepted.ok()) return not_replayed(accepted.status());
   return json;
+}
+
+Result<CertificateCheck> check_certificate(const ModelSource& before, const ModelSource& after,
+                                           const std::string& certificate_path,
+                                           const std::vector<std::string>& rule_files) {
+  EGRET_ASSIGN_OR_RETURN(
+      const std::string json,
+      base::read_file(certificate_path, std::numeric_limits<std::int64_t>::max()));
+  auto certificate = verifier::parse_certificate(json);
+  if (!certificate.ok()) return base::mismatch(certificate.status().message()).at(certificate_path);
+  EGRET_ASSIGN_OR_RETURN(const rules::RuleLibrary library, rules::RuleLibrary::read(rule_files));
+  EGRET_ASSIGN_OR_RETURN(
+      const verifier::ReplayReport report,
+      replay_models(
+          *certificate, before, [&](const auto& reading) { return read_model(after, {}, reading); },
+          library));
+  CertificateCheck check{.report = report,
+                         .outputs = certificate->outputs.size(),
+                         .rules = certificate->rules.size(),
+                         .obligations = certificate->obligations.size(),
+                         .sizes = certificate->sizes};
+  for (const auto& [name, size] : certificate->open) check.open.emplace(name, size.range);
+  return check;
 }
 
 }  // namespace egret::driver

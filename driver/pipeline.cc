@@ -28,6 +28,7 @@
 #include "driver/setup.h"
 #include "ir/ops/opaque.h"
 #include "rules/tensors/saturated_graph.h"
+#include "verifier/replay/plain_program.h"
 
 namespace egret::driver {
 namespace {
@@ -207,8 +208,10 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
     return optimize(operators, given, progress, open);
   }
   if (options.explain) {
-    EGRET_RETURN_IF_ERROR(check_explainable(program, options, open));
-    if (ir::has_opaque(program)) return optimize(ir::expand_bodies(program), given, progress, open);
+    EGRET_RETURN_IF_ERROR(check_explainable(options));
+    const auto may_open = [](const auto& named) { return !named.second.sealed; };
+    if (std::ranges::any_of(program.bodies, may_open))
+      return optimize(verifier::plain_program(program), given, progress, open);
   }
   if (open != nullptr) EGRET_RETURN_IF_ERROR(open->settle(program));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, runnable(program, open));

@@ -135,6 +135,16 @@ struct ExportedModel {
   base::Status write(const std::string& path);
 };
 
+// Reads a model that is not on the disk yet, with its weights from their temporary file. Errors:
+// those of import_onnx(); unsupported for a file of weights that is no regular file.
+base::Result<ImportedModel> import_written(const ExportedModel& written,
+                                           const ImportOptions& options = {});
+
+// Whether opaque nodes of the same key mean the same in both models: they have the same attributes,
+// bodies and fixed inputs, in an opset that reads them alike, and the same functions and versions
+// of domains surround them. Errors: mismatch that names the node, function or domain.
+base::Status check_same_nodes(const OnnxModelInfo& a, const OnnxModelInfo& b);
+
 // The opset up to which optimized models rise for composites: one that programs of 2022 read.
 inline constexpr int kComposedOpset = 17;
 

@@ -10,6 +10,7 @@
 
 #include "frontends/nodes/constant_folder.h"
 #include "frontends/nodes/onnx_node.h"
+#include "frontends/nodes/opaque_identity.h"
 #include "frontends/nodes/opaque_import.h"
 #include "frontends/onnx.h"
 #include "frontends/onnx.pb.h"
@@ -169,6 +170,7 @@ class ModelImport {
     auto untyped = std::move(result.info.untyped_values);
     result.info = info_of(model_);
     result.info.opaque_nodes = opaque_.nodes();
+    name_by_meaning(result.graph, result.info.opaque_nodes);
     result.info.untyped_values = std::move(untyped);
     result.info.foreign_inputs = std::move(foreign_inputs_);
     for (const auto& function : model_.functions()) {
@@ -443,6 +445,45 @@ base::Result<ImportedModel> import_onnx_bytes(std::span<const std::byte> bytes,
   auto result = import_parsed(model, folder, options);
   if (!result.ok()) return result.status().at(name);
   return result;
+}
+
+base::Result<ImportedModel> import_written(const ExportedModel& written,
+                                           const ImportOptions& options) {
+  const auto bytes = std::as_bytes(std::span(written.bytes));
+  if (!written.external_file) return import_onnx_bytes(bytes, "", options);
+  const std::filesystem::path file = written.external_file->temporary_path();
+  if (file.empty()) return base::unsupported("the file of weights is no regular file");
+  const std::string later = std::filesystem::path(written.external_file->path()).filename();
+  onnx::ModelProto model;
+  EGRET_RETURN_IF_ERROR(parse_onnx(bytes, model));
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    for (auto& entry : *tensor.mutable_external_data()) {
+      if (entry.key() == "location" && entry.value() == later) entry.set_value(file.filename());
+    }
+  }
+  return import_parsed(model, file.parent_path().string(), options);
+}
+
+base::Status check_same_nodes(const OnnxModelInfo& a, const OnnxModelInfo& b) {
+  bool calls = false;
+  for (const auto& [key, node] : a.opaque_nodes) {
+    const auto other = b.opaque_nodes.find(key);
+    if (other == b.opaque_nodes.end()) continue;
+    calls = calls || (node.opset == 0 && node.value.empty());
+    const base::Status same = check_same_meaning(node, other->second);
+    if (!same.ok()) return same.at("node '" + key + "'");
+  }
+  if (a.foreign_inputs != b.foreign_inputs)
+    return base::mismatch("the inputs of types that Egret lacks differ");
+  if (!calls) return base::ok();
+  if (a.functions != b.functions) return base::mismatch("the functions of the models differ");
+  for (const auto& [domain, version] : a.opsets) {
+    const auto other = b.opsets.find(domain);
+    if (!domain.empty() && other != b.opsets.end() && other->second != version)
+      return base::mismatch("the domain '" + domain + "' has the versions " +
+                            std::to_string(version) + " and " + std::to_string(other->second));
+  }
+  return base::ok();
 }
 
 base::Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options) {

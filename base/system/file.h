@@ -62,6 +62,10 @@ class AtomicFile {
   // Makes the file appear. Nothing may follow.
   Status commit();
 
+  const std::string& path() const { return path_; }  // where it will appear, links resolved
+  // Where its bytes are between finish() and commit(). Empty: PATH is no regular file.
+  const std::string& temporary_path() const { return temporary_; }
+
  private:
   AtomicFile() = default;
   void discard() noexcept;

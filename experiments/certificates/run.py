@@ -5,6 +5,7 @@ import copy
 import json
 import pathlib
 import random
+import re
 import resource
 import subprocess
 import sys
@@ -13,9 +14,12 @@ from lib import egret, models, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 CHECK = egret.PROGRAM.with_name("egret-check")
-COLUMNS = ["model", "verdict", "operators", "after", "steps", "rules", "rule_steps", "folds", "code_steps", "bytes",
-           "model_bytes", "optimize_s", "plain_s", "check_s", "share", "mutants", "rejected"]
+COLUMNS = ["model", "verdict", "operators", "after", "steps", "rules", "rule_steps", "folds", "code_steps",
+           "size_facts", "bytes", "model_bytes", "optimize_s", "plain_s", "check_s", "share", "mutants", "rejected",
+           "named"]
 REJECTED = 6
+# How egret-check names the first thing that is wrong.
+NAMED = re.compile(r"(step \d+ \(|output '|term \d+|symbol \d+|value '|'.*' of 'obligations')")
 
 
 def processor_seconds():
@@ -40,10 +44,33 @@ def mutated(document, draws):
     kinds = ["output"] + (["side", "drop"] if steps else [])
     if any(step[0] == "rule" and step[5] for step in steps):
         kinds += ["substitution", "rule"]
+    if any(step[0] == "rule" for step in steps) and len(made["rules"]) > 1:
+        kinds.append("other rule")
+    if any(step[0] == "rule" and step[6] for step in steps):
+        kinds.append("condition")
     if any(step[0] == "fold" for step in steps):
         kinds.append("fold")
+    if len({output["before"] for output in made["outputs"]}) > 1:
+        kinds.append("swapped outputs")
+    if made.get("obligations"):
+        kinds.append("fact")
     kind = draws.choice(kinds)
-    if kind == "output":
+    if kind == "fact":
+        del made["obligations"][draws.choice(list(made["obligations"]))]
+    elif kind == "swapped outputs":
+        first = draws.choice(made["outputs"])
+        second = draws.choice([one for one in made["outputs"] if one["before"] != first["before"]])
+        for member in ("before", "after", "step"):
+            first[member], second[member] = second[member], first[member]
+    elif kind == "other rule":
+        step = draws.choice([step for step in steps if step[0] == "rule"])
+        step[1] = (step[1] + draws.randrange(1, len(made["rules"]))) % len(made["rules"])
+    elif kind == "condition":
+        # Other attributes of an operator of the rule's source, with which it need not hold.
+        step = draws.choice([step for step in steps if step[0] == "rule" and step[6]])
+        place = draws.randrange(len(step[6]))
+        step[6][place] = (step[6][place] + draws.randrange(1, len(made["symbols"]))) % len(made["symbols"])
+    elif kind == "output":
         output = draws.choice(made["outputs"])
         output["after"] = (output["after"] + draws.randrange(1, terms)) % terms
     elif kind == "side":
@@ -79,7 +106,7 @@ def mutated(document, draws):
 
 def row_of(path, sizes, folder, config):
     after, certificate = folder / "optimized.onnx", folder / "certificate.json"
-    flags = ["-o", after, "--threads", config["threads"], *models.bind_flags(sizes)]
+    flags = ["-o", after, "--threads", config["threads"], *config["flags"], *models.bind_flags(sizes)]
     egret.call("optimize", path, *flags)  # fills the database of costs
     start = processor_seconds()
     plain = egret.call("optimize", path, *flags)
@@ -96,19 +123,23 @@ def row_of(path, sizes, folder, config):
         return {**row, "verdict": answer}
     document = json.loads(certificate.read_text())
     draws = random.Random(1)
-    rejected = 0
-    for _ in range(config["mutants"]):
+    made = rejected = named = 0
+    start = processor_seconds()
+    while made < config["mutants"] and processor_seconds() - start < config["mutant_seconds"]:
         kind, mutant = mutated(document, draws)
+        made += 1
         (folder / "mutant.json").write_text(json.dumps(mutant))
         code, text, _ = check(path, after, folder / "mutant.json")
         if code == REJECTED:
             rejected += 1
+            named += NAMED.search(text) is not None
         else:
             print(f"{path.name}: a mutant ({kind}) ended with code {code}: {text}", file=sys.stderr)
     return {**row, "verdict": "accepted", **{name: answer[name] for name in
-                                             ("steps", "rules", "rule_steps", "folds", "code_steps")},
+                                             ("steps", "rules", "rule_steps", "folds", "code_steps",
+                                              "size_facts")},
             "bytes": certificate.stat().st_size, "optimize_s": f"{seconds:.2f}", "check_s": f"{checked:.2f}",
-            "share": f"{checked / seconds:.4f}", "mutants": config["mutants"], "rejected": rejected}
+            "share": f"{checked / seconds:.4f}", "mutants": made, "rejected": rejected, "named": named}
 
 
 def main():
@@ -124,7 +155,9 @@ def main():
     return results.judge(HERE / "expected.json", mode, {
         "accepted": len(accepted),
         "not_accepted": len(table.rows) - len(accepted),
-        "mutants_accepted": sum(int(row["mutants"]) - int(row["rejected"]) for row in accepted)})
+        "mutants": sum(int(row["mutants"]) for row in accepted),
+        "mutants_accepted": sum(int(row["mutants"]) - int(row["rejected"]) for row in accepted),
+        "mutants_unnamed": sum(int(row["rejected"]) - int(row["named"]) for row in accepted)})
 
 
 if __name__ == "__main__":

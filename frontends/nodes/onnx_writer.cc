@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "frontends/nodes/form_changes.h"
+#include "frontends/nodes/opaque_identity.h"
 #include "frontends/nodes/split_groups.h"
 #include "frontends/nodes/written_sizes.h"
 #include "frontends/onnx.pb.h"
@@ -326,7 +326,7 @@ base::Status OnnxGraphWriter::write_opaque(const ir::Graph& graph, ir::NodeId id
     return base::internal_error("the model does not have the opaque " + key);
   const OpaqueNode& opaque = found->second;
   if (!opaque.value.empty()) return write_foreign(opaque);
-  if (opaque.opset == 0 || has_same_form(proto.op_type(), opaque.opset, opset_))
+  if (opaque.opset == 0 || reads_alike(proto, opaque.opset, opset_))
     return write_opaque(proto, opaque, operands, made);
   const ir::Graph* const body = ir::body_of(graph, node);
   if (body == nullptr) {

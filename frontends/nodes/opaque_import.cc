@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "frontends/nodes/onnx_writer.h"
+#include "frontends/nodes/opaque_identity.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/wire/onnx_attributes.h"
 #include "ir/core/symbolic_scope.h"
@@ -256,13 +257,7 @@ bool is_written_as(const ir::Graph& body, const onnx::NodeProto& node, int opset
 // A key that equal nodes with operands of equal types share.
 std::string key_of(const onnx::NodeProto& node, const std::map<int, FixedInput>& fixed,
                    const ir::Graph& body) {
-  onnx::NodeProto bare = node;
-  bare.clear_name();
-  bare.clear_doc_string();
-  bare.clear_metadata_props();
-  for (std::string& name : *bare.mutable_input()) name = name.empty() ? "" : "?";
-  for (std::string& name : *bare.mutable_output()) name = name.empty() ? "" : "?";
-  std::string text = bare.SerializeAsString();
+  std::string text = without_names(node).SerializeAsString();
   for (const auto& [input, value] : fixed) {
     text += ";" + std::to_string(input);
     if (const auto* tensor = std::get_if<ir::Tensor>(&value))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/analysis/element_facts.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -25,6 +26,22 @@ std::array<Sign, 3> output_signs(const Denotation& denotation, std::span<const T
     result[static_cast<std::size_t>(sign)] = sign_of(denotation, known);
   }
   return result;
+}
+
+bool same_elements(const Tensor& a, const Tensor& b) {
+  return a.type() == b.type() &&
+         (a.data().data() == b.data().data() || std::ranges::equal(a.data(), b.data()));
+}
+
+OutputFacts output_facts(const Denotation& denotation, std::span<const TensorType> inputs) {
+  OutputFacts facts;
+  if (denotation.value.is_constant()) {
+    facts.splat = denotation.value.constant();
+  } else if (denotation.value.node()->op == ExprOp::kRead) {
+    facts.moves = static_cast<int>(denotation.value.node()->integer);
+  }
+  facts.signs = output_signs(denotation, inputs);
+  return facts;
 }
 
 }  // namespace egret::ir

@@ -85,7 +85,7 @@ std::string_view to_string(AttrKind kind) {
 
 std::string to_string(const AttrValue& value) {
   switch (kind_of(value)) {
-    case AttrKind::kInteger: return std::to_string(std::get<std::int64_t>(value));
+    case AttrKind::kInteger: return to_string(index_of_integer(std::get<std::int64_t>(value)));
     case AttrKind::kReal: return real_text(std::get<double>(value));
     case AttrKind::kText: return quoted(std::get<std::string>(value));
     case AttrKind::kIntegers: break;
@@ -93,7 +93,7 @@ std::string to_string(const AttrValue& value) {
   std::string text = "[";
   for (const std::int64_t element : std::get<Integers>(value)) {
     if (text.size() > 1) text += ", ";
-    text += std::to_string(element);
+    text += to_string(index_of_integer(element));
   }
   return text + "]";
 }

@@ -39,6 +39,7 @@ finally:
         del _os.environ["GOMP_SPINCOUNT"]
 
 from . import rules
+from ._certificates import CertificateCheck, check_certificate
 from ._egraph import EGraph, Extracted, Run
 from ._egret import version as __version__
 from ._errors import (
@@ -71,6 +72,7 @@ from .rules import Rules
 
 __all__ = [
     "BadInput",
+    "CertificateCheck",
     "Comparison",
     "EGraph",
     "EGraphView",
@@ -95,6 +97,7 @@ __all__ = [
     "Unsupported",
     "Usage",
     "__version__",
+    "check_certificate",
     "compare",
     "cost_model",
     "extractor",

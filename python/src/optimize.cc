@@ -4,12 +4,15 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <filesystem>
 #include <optional>
 
+#include "base/formats/json.h"
 #include "base/system/file.h"
+#include "driver/certificate.h"
 #include "driver/kernel_comparison.h"
 #include "driver/models/open_model.h"
 #include "driver/optimize_page.h"
@@ -26,6 +29,7 @@ namespace {
 
 struct OutputOptions {
   std::string external_data;
+  std::string certificate;
   std::string report;
   bool strict = false;
 
@@ -35,6 +39,10 @@ struct OutputOptions {
         "output",
         {{"external-data", &O::external_data,
           "File for the weights of a model above 2 GiB, in the folder that the result is saved to",
+          base::output_file()},
+         {"certificate", &O::certificate,
+          "File for a proof, step by step, that the outputs of the result equal those of the model "
+          "in real arithmetic; check_certificate() and egret-check replay it",
           base::output_file()},
          {"report", &O::report, std::string(driver::kReportHelp), base::output_file()},
          {"strict", &O::strict,
@@ -88,6 +96,7 @@ base::Result<Optimized> optimized(const driver::ModelSource& source, const Argum
                          driver::read_open_model(source, arguments.model, arguments.sizes, given,
                                                  open, how.keeps_rounding()));
   if (arguments.output.strict) EGRET_RETURN_IF_ERROR(driver::check_defined(model.graph));
+  how.explain = !arguments.output.certificate.empty();
   how.written_like = std::make_shared<const frontends::OnnxModelInfo>(model.info);
   if (arguments.model.bind.empty())
     how.model_file = std::make_shared<const driver::ModelSource>(source);
@@ -101,6 +110,15 @@ base::Result<Optimized> optimized(const driver::ModelSource& source, const Argum
                                         .progress = progress};
   EGRET_ASSIGN_OR_RETURN(all.model, driver::checked_model(result, question, EGRET_VERSION,
                                                           arguments.output.external_data));
+  if (how.explain) {
+    EGRET_ASSIGN_OR_RETURN(
+        const std::string certificate,
+        driver::certificate_of(result,
+                               {source, model.info, arguments.model.bind, how.keeps_rounding()},
+                               all.model, open ? &*open : nullptr));
+    EGRET_RETURN_IF_ERROR(base::write_file(arguments.output.certificate, certificate));
+    result.explained.reset();  // the e-graph
+  }
   if (!arguments.output.report.empty())
     result.report.kernels = driver::kernels_of(model.graph, result, how, open ? &*open : nullptr);
   all.name = std::filesystem::path(source.path).filename().string();
@@ -131,8 +149,8 @@ Optimized optimize(const Model& model, const OptionTexts& options, const nb::lis
                    const nb::object& cost, const nb::object& scheduler) {
   Arguments arguments;
   arguments.fill(options);
-  if (!arguments.output.report.empty()) {
-    const base::Status writable = base::check_writable(arguments.output.report);
+  for (const std::string& file : {arguments.output.report, arguments.output.certificate}) {
+    const base::Status writable = file.empty() ? base::ok() : base::check_writable(file);
     if (!writable.ok()) raise(writable);
   }
   driver::OptimizeOptions& how = arguments.optimize;
@@ -146,6 +164,29 @@ Optimized optimize(const Model& model, const OptionTexts& options, const nb::lis
   auto result = call.run([&] { return optimized(source, arguments, call.progress()); });
   result->interrupted = call.interrupted();
   return *std::move(result);
+}
+
+// The report as JSON.
+std::string check_certificate(const Model& before, const Model& after, const std::string& path,
+                              const std::vector<std::string>& rule_files) {
+  Call call;
+  const driver::ModelSource first = before.source();
+  const driver::ModelSource second = after.source();
+  const auto check =
+      call.run([&] { return driver::check_certificate(first, second, path, rule_files); });
+  base::Json sizes = base::Json::object();
+  for (const auto& [name, size] : check->sizes) sizes.set(name, size);
+  base::Json open = base::Json::object();
+  for (const auto& [name, range] : check->open) {
+    base::Json bounds = base::Json::array();
+    open.set(name, bounds.push(range.least).push(range.most));
+  }
+  base::Json made = base::Json::object();
+  made.set("outputs", check->outputs).set("steps", check->report.steps);
+  made.set("rules", check->rules).set("rule_steps", check->report.rule_steps);
+  made.set("folds", check->report.folds).set("code_steps", check->report.code_steps);
+  made.set("size_facts", check->obligations);
+  return made.set("sizes", std::move(sizes)).set("open_sizes", std::move(open)).dump();
 }
 
 }  // namespace
@@ -173,6 +214,8 @@ void bind_optimize(nb::module_& module) {
   module.def("optimize", &optimize, nb::arg("model"), nb::arg("options"), nb::arg("inputs"),
              nb::arg("progress").none(), nb::arg("rules").none(), nb::arg("extractor").none(),
              nb::arg("cost").none(), nb::arg("scheduler").none());
+  module.def("check_certificate", &check_certificate, nb::arg("before"), nb::arg("after"),
+             nb::arg("path"), nb::arg("rule_files"));
   module.def("optimize_options", [] {
     Arguments arguments;
     return describe(arguments.output, arguments.common, arguments.model, arguments.sizes,

@@ -20,7 +20,7 @@ PIPELINE = {"pipeline-stages", "micro-batches", "schedule", "stages-per-rank", "
 
 FUNCTIONS = {
     # verb: options, flags that are parameters of their own or that other functions have
-    "optimize": (_egret.optimize_options, {"in-place", "certificate"}),  # of files
+    "optimize": (_egret.optimize_options, {"in-place"}),  # of files
     "run": (_egret.session_options, {"at", "output-folder", "trace", "check"} | RANKS),
     "compare": (_egret.compare_options, {"at"}),
     "plan": (_egret.plan_options, {"threads", "report"} | CLUSTER),

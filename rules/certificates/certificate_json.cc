@@ -82,6 +82,17 @@ std::string to_json(const Certificate& certificate) {
     one.set("name", output.name).set("before", output.before).set("after", output.after);
     outputs.push(one.set("step", output.step));
   }
+  if (certificate.reals) document.set("reals", true);
+  if (!certificate.open.empty()) {
+    Json open = Json::object();
+    for (const auto& [name, size] : certificate.open) {
+      Json numbers = Json::array();
+      open.set(name, numbers.push(size.range.least).push(size.range.most).push(size.example));
+    }
+    Json obligations = Json::object();
+    for (const auto& [guard, proof] : certificate.obligations) obligations.set(guard, proof);
+    document.set("open", std::move(open)).set("obligations", std::move(obligations));
+  }
   document.set("sizes", std::move(sizes)).set("symbols", std::move(symbols));
   document.set("terms", std::move(terms)).set("rules", std::move(rules));
   document.set("steps", std::move(steps)).set("outputs", std::move(outputs));

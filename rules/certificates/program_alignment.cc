@@ -23,7 +23,7 @@ Result<ProgramAlignment::Way> ProgramAlignment::way_of(const Pair& pair) {
   if (left == right) return Way::kSame;
   const verifier::ReplaySymbol& from = terms_.head(left);
   const verifier::ReplaySymbol& to = terms_.head(right);
-  if (terms_.type(left) == terms_.type(right)) {
+  if (terms_.same_type(left, right)) {
     if (to.kind == ir::NodeKind::kConstant && terms_.facts(left).constant) return Way::kFold;
     if (terms_.symbol_of(left) == terms_.symbol_of(right) &&
         terms_.children(left).size() == terms_.children(right).size())
@@ -107,8 +107,7 @@ Result<StepNumber> ProgramAlignment::fold(const Pair& pair) {
   const ir::Tensor& constant = terms_.head(right).data;
   for (const std::string_view precision : {"f64", "f32"}) {
     EGRET_ASSIGN_OR_RETURN(const ir::Tensor value, folded_.value(left, precision));
-    if (value.type() != constant.type() || !std::ranges::equal(value.data(), constant.data()))
-      continue;
+    if (!ir::same_elements(value, constant)) continue;
     return steps_.add({.kind = Certificate::Step::Kind::kFold,
                        .left = left.index(),
                        .right = right.index(),

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/system/file.h"
+#include "ir/core/symbolic_scope.h"
 #include "rules/language/builtin_rules.h"
 #include "rules/language/rule_parser.h"
 #include "rules/tensors/binding.h"
@@ -71,6 +72,7 @@ class Instance {
         environment_(make_environment(rule)) {}
 
   Result<RuleSides> sides() {
+    ir::SymbolicScope* const scope = ir::SymbolicScope::current();
     EGRET_RETURN_IF_ERROR(bind_variables());
     EGRET_RETURN_IF_ERROR(build_sources());
     EGRET_RETURN_IF_ERROR(check_limit());
@@ -86,9 +88,11 @@ class Instance {
       EGRET_ASSIGN_OR_RETURN(const TermSink::Handle built,
                              build_term(rule_, target.term, environment_, sink_));
       targets.emplace_back(built);
-      if (terms_.type(targets.back()) != terms_.type(tensor(target.tensor)))
+      if (!terms_.same_type(targets.back(), tensor(target.tensor)))
         return base::mismatch("a target has another type than its source");
     }
+    if (scope != nullptr && scope->take_undecided())
+      return base::mismatch("a condition depends on the values of open sizes");
     if (application_.equation >= targets.size())
       return base::mismatch("the rule has no equation " + std::to_string(application_.equation));
     return RuleSides{tensor(rule_.targets[application_.equation].tensor),
@@ -153,17 +157,21 @@ class Instance {
       const ir::TensorType& type = terms_.type(tensor(slot));
       ranks.push_back(type.rank());
       for (const ir::Index& size : type.dims)
-        has_empty = has_empty || (size.same(0) && (limit_.of_empty || !empties_results()));
+        has_empty = has_empty || !((!limit_.of_empty && empties_results(size)) ||
+                                   ir::decided(size >= 1) == std::optional(true));
     }
     return limit_.admits(ranks, has_empty)
                ? base::ok()
-               : base::mismatch("the rule is proven for " + to_string(limit_));
+               : base::mismatch("the rule is proven for " + to_string(limit_) +
+                                (has_empty ? ", and a size is not known to be at least 1" : ""));
   }
 
-  // Results of one type without elements are equal, so a proof need not speak of them.
-  bool empties_results() const {
+  // Whether all results are empty if this size is 0. Results of one type without elements are
+  // equal, so a proof need not speak of them.
+  bool empties_results(const ir::Index& size) const {
     return std::ranges::all_of(rule_.sources, [&](const Binding& source) {
-      return terms_.type(tensor(source.tensor)).elements() == 0;
+      const ir::Dims& dims = terms_.type(tensor(source.tensor)).dims;
+      return std::ranges::any_of(dims, [&](ir::Index one) { return (one == size).is_true(); });
     });
   }
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <variant>
 
-#include "ir/graph/body.h"
 #include "ir/graph/builder.h"
 #include "ir/graph/open_sizes.h"
+#include "ir/graph/requirements.h"
 #include "ir/ops/opaque.h"
 
 namespace egret::rules {
@@ -20,28 +20,15 @@ using base::Status;
 
 Status OpenSizes::require(const ir::Operator& op, const ir::Attrs& attrs,
                           std::span<const ir::TensorType> inputs, Of of) {
-  if (op.is_composite()) {
-    const std::vector<ir::TensorType> types(inputs.begin(), inputs.end());
-    EGRET_ASSIGN_OR_RETURN(const ir::Graph body, ir::body_graph(op, attrs, types));
-    for (const ir::Node& node : body.nodes()) {
-      if (node.kind != ir::NodeKind::kOperator) continue;
-      std::vector<ir::TensorType> operands;
-      for (const ir::NodeId input : node.inputs) operands.push_back(body.node(input).type);
-      EGRET_RETURN_IF_ERROR(require(*node.op, node.attrs, operands, of));
+  return ir::check_requirements(op, attrs, inputs, [&](ir::Guard condition) {
+    const auto known = prover_.holds(condition);
+    if (known == std::optional(false) || (!known && of == Of::kRule)) {
+      undecided_ += known ? 0 : 1;
+      return false;
     }
-    return base::ok();
-  }
-  if (op.is_opaque()) return base::ok();
-  EGRET_ASSIGN_OR_RETURN(const ir::Denotation denotation, ir::denote(op, attrs, inputs));
-  for (const ir::Requirement& requirement : denotation.requirements) {
-    const auto holds = prover_.holds(requirement.condition);
-    if (holds == std::optional(false) || (!holds && of == Of::kRule)) {
-      undecided_ += holds ? 0 : 1;
-      return base::bad_input(op.name() + ": " + requirement.message);
-    }
-    if (!holds) prover_.assume(requirement.condition);
-  }
-  return base::ok();
+    if (!known) prover_.assume(condition);
+    return true;
+  });
 }
 
 bool OpenSizes::same(const ir::TensorType& a, const ir::TensorType& b) {

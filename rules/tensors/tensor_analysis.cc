@@ -68,13 +68,10 @@ const TensorAnalysis::Inferred& TensorAnalysis::infer(OpId op, std::span<const D
     if (!definition.is_composite() && !definition.is_opaque()) {
       const auto denotation = ir::denote(definition, attrs, inputs);
       EGRET_CHECK(denotation.ok(), "a type was inferred from it");
-      const ir::Scalar value = denotation->value;
-      if (value.is_constant()) {
-        result.splat = value.constant();
-      } else if (value.node()->op == ir::ExprOp::kRead) {
-        result.moves = static_cast<int>(value.node()->integer);
-      }
-      result.signs = ir::output_signs(*denotation, inputs);
+      const ir::OutputFacts output = ir::output_facts(*denotation, inputs);
+      result.splat = output.splat;
+      result.moves = output.moves;
+      result.signs = output.signs;
     }
   } else {
     result.status = type.status();

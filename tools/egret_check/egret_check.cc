@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "base/system/file.h"
 #include "frontends/onnx.h"
 #include "rules/replay/rule_library.h"
+#include "verifier/index/proven_sizes.h"
 #include "verifier/replay/certificate.h"
 #include "verifier/replay/plain_program.h"
 #include "verifier/replay/replay.h"
@@ -35,8 +37,8 @@ Options:
   --json       Print the result as one JSON document
   --help       Print this text
 
-Exit codes: 0 accepted, 2 usage error, 3 malformed model, 4 a model with open sizes or with nodes
-that have no definition, 6 rejected; the first wrong step is named. Others as of egret.
+Exit codes: 0 accepted, 2 usage error, 3 malformed model, 4 unsupported model, 6 rejected; the first
+wrong step is named. Others as of egret.
 )";
 
 struct Arguments {
@@ -64,41 +66,50 @@ base::Result<Arguments> parse(int argc, char** argv) {
   return arguments;
 }
 
-base::Result<ir::Graph> read_program(const std::string& path,
-                                     const verifier::Certificate& certificate) {
+base::Result<frontends::ImportedModel> read_model(const std::string& path,
+                                                  const verifier::Certificate& certificate,
+                                                  const verifier::ProvenSizes* sizes) {
   frontends::ImportOptions options;
+  options.keeps_rounding = !certificate.reals;
+  if (sizes != nullptr)
+    options.example_of = [=](std::string_view name, int) { return sizes->example_of(name); };
   options.bind = certificate.sizes;
   options.allow_unknown_bind = true;
   options.opaque_nodes = true;
-  EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
-                         frontends::import_onnx(path, options));
-  auto program = verifier::plain_program(model.graph);
-  return program.ok() ? std::move(program) : program.status().at(path);
+  return frontends::import_onnx(path, options);
 }
 
 void print(const verifier::Certificate& certificate, const verifier::ReplayReport& report,
            double seconds, bool as_json) {
   base::Json sizes = base::Json::object();
   for (const auto& [name, size] : certificate.sizes) sizes.set(name, size);
+  for (const auto& [name, size] : certificate.open)
+    sizes.set(name, std::to_string(size.range.least) + ".." + std::to_string(size.range.most));
   const std::string text = sizes.dump();
   if (!as_json) {
     std::printf(
         "accepted: %zu outputs%s; %zu steps: %zu instances of %zu proven rules, %zu folded "
-        "constants, %zu recomputed by code; %.2f s\n",
-        certificate.outputs.size(), certificate.sizes.empty() ? "" : (" for " + text).c_str(),
+        "constants, %zu recomputed by code; %zu facts about open sizes; %.2f s\n",
+        certificate.outputs.size(), sizes.members().empty() ? "" : (" for " + text).c_str(),
         report.steps, report.rule_steps, certificate.rules.size(), report.folds, report.code_steps,
-        seconds);
+        certificate.obligations.size(), seconds);
     return;
   }
   base::Json made = base::versioned_json();
   made.set("accepted", true).set("outputs", certificate.outputs.size()).set("sizes", sizes);
   made.set("steps", report.steps).set("rules", certificate.rules.size());
   made.set("rule_steps", report.rule_steps).set("folds", report.folds);
-  made.set("code_steps", report.code_steps).set("terms", report.terms).set("seconds", seconds);
+  made.set("code_steps", report.code_steps).set("size_facts", certificate.obligations.size());
+  made.set("terms", report.terms).set("seconds", seconds);
   std::printf("%s\n", made.dump().c_str());
 }
 
-base::Status run(const Arguments& arguments) {
+base::Status run(int argc, char** argv) {
+  EGRET_ASSIGN_OR_RETURN(const Arguments arguments, parse(argc, argv));
+  if (arguments.help) {
+    std::printf("%s", kHelp.data());
+    return base::ok();
+  }
   const auto start = std::chrono::steady_clock::now();
   EGRET_ASSIGN_OR_RETURN(
       const std::string json,
@@ -106,22 +117,23 @@ base::Status run(const Arguments& arguments) {
   auto certificate = verifier::parse_certificate(json);
   if (!certificate.ok())
     return base::mismatch(certificate.status().message()).at(arguments.files[2]);
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph before, read_program(arguments.files[0], *certificate));
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph after, read_program(arguments.files[1], *certificate));
+  std::optional<verifier::ProvenSizes> sizes;
+  if (!certificate->open.empty()) sizes.emplace(certificate->open, certificate->obligations);
+  const auto* const open = sizes ? &*sizes : nullptr;
+  EGRET_ASSIGN_OR_RETURN(const auto before, read_model(arguments.files[0], *certificate, open));
+  const ir::Graph first = verifier::plain_program(before.graph);
+  if (sizes) EGRET_RETURN_IF_ERROR(sizes->close(first));
+  EGRET_ASSIGN_OR_RETURN(const auto after, read_model(arguments.files[1], *certificate, open));
+  EGRET_RETURN_IF_ERROR(frontends::check_same_nodes(before.info, after.info));
   EGRET_ASSIGN_OR_RETURN(
       const rules::RuleLibrary rules,
       rules::RuleLibrary::read({arguments.files.begin() + 3, arguments.files.end()}));
-  EGRET_ASSIGN_OR_RETURN(const verifier::ReplayReport report,
-                         verifier::replay(*certificate, before, after, rules));
+  EGRET_ASSIGN_OR_RETURN(
+      const verifier::ReplayReport report,
+      verifier::replay(*certificate, first, verifier::plain_program(after.graph), rules));
+  if (sizes) EGRET_RETURN_IF_ERROR(sizes->check());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   print(*certificate, report, seconds.count(), arguments.json);
-  return base::ok();
-}
-
-base::Status main_status(int argc, char** argv) {
-  EGRET_ASSIGN_OR_RETURN(const Arguments arguments, parse(argc, argv));
-  if (!arguments.help) return run(arguments);
-  std::printf("%s", std::string(kHelp).c_str());
   return base::ok();
 }
 
@@ -130,7 +142,7 @@ base::Status main_status(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    const egret::base::Status status = egret::tools::main_status(argc, argv);
+    const egret::base::Status status = egret::tools::run(argc, argv);
     if (!status.ok()) std::fprintf(stderr, "egret-check: error: %s\n", status.message().c_str());
     return exit_code(status.code());
   } catch (const egret::base::CheckFailure& failure) {

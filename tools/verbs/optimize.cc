@@ -121,7 +121,10 @@ class Optimize final : public Command {
       console.note("the opset is raised for " + exported.raised_for);
     std::string certificate;
     if (options_.explain) {
-      EGRET_ASSIGN_OR_RETURN(certificate, driver::certificate_of(result, exported, model_.bind));
+      EGRET_ASSIGN_OR_RETURN(
+          certificate, driver::certificate_of(
+                           result, {source, model.info, model_.bind, options_.keeps_rounding()},
+                           exported, open ? &*open : nullptr));
     }
     EGRET_RETURN_IF_ERROR(write_model(console, output_.output, exported));
     if (options_.explain) EGRET_RETURN_IF_ERROR(base::write_file(output_.certificate, certificate));

@@ -5,57 +5,18 @@
 #include <utility>
 
 #include "base/formats/json.h"
+#include "base/formats/json_reader.h"
 
 namespace egret::verifier {
 
 using base::Json;
+using Reader = base::JsonReader;
 using base::Result;
 using base::Status;
 using Step = Certificate::Step;
 using Symbol = Certificate::Symbol;
 
 namespace {
-
-// Reads the items of one array or object. The first error sticks; it names the entry.
-class Reader {
- public:
-  Reader(std::string place, Status& status) : place_(std::move(place)), status_(status) {}
-
-  void fail(std::string_view what) {
-    if (status_.ok()) status_ = base::bad_input(place_ + ": " + std::string(what));
-  }
-  const std::vector<Json>& items(const Json& json, std::size_t least) {
-    static const std::vector<Json> kNone;
-    if (json.is_array() && json.items().size() >= least) return json.items();
-    fail("not a list of " + std::to_string(least) + " items or more");
-    return kNone;
-  }
-  // A number from `low` to below `end`.
-  std::int64_t number(const Json& json, std::int64_t low, std::size_t end) {
-    const auto value = json.as_integer();
-    if (value.ok() && *value >= low && *value < static_cast<std::int64_t>(end)) return *value;
-    fail(json.scalar_text() + " is no number from " + std::to_string(low) + " to " +
-         std::to_string(end) + ", exclusive");
-    return low;
-  }
-  std::uint32_t index(const Json& json, std::size_t end) {
-    return static_cast<std::uint32_t>(number(json, 0, end));
-  }
-  std::vector<std::uint32_t> indices(const Json& json, std::size_t end) {
-    std::vector<std::uint32_t> all;
-    for (const Json& item : items(json, 0)) all.push_back(index(item, end));
-    return all;
-  }
-  std::string text(const Json* json) {
-    if (json != nullptr && json->is_string()) return *json->as_string();
-    fail("a text is missing");
-    return {};
-  }
-
- private:
-  std::string place_;
-  Status& status_;
-};
 
 class Parser {
  public:
@@ -67,11 +28,8 @@ class Parser {
     if (format == nullptr || format->scalar_text() != Certificate::kFormat)
       return base::bad_input("not a certificate: the format is not '" +
                              std::string(Certificate::kFormat) + "'");
-    if (const Json* sizes = document_.find("sizes"); sizes != nullptr && sizes->is_object()) {
-      for (const auto& [name, size] : sizes->members())
-        made_.sizes[name] =
-            Reader("size '" + name + "'", status_).number(size, 0, std::size_t{1} << 40);
-    }
+    if (const Json* reals = document_.find("reals")) made_.reals = reals->scalar_text() == "true";
+    read_sizes();
     each("symbols", [&](const Json& item, Reader& reader) { add_symbol(item, reader); });
     each("terms", [&](const Json& item, Reader& reader) { add_term(item, reader); });
     each("rules", [&](const Json& item, Reader& reader) {
@@ -84,6 +42,31 @@ class Parser {
   }
 
  private:
+  // What is known and unknown of sizes; none of it need be there.
+  void read_sizes() {
+    const auto members = [&](std::string_view table, const auto& visit) {
+      const Json* found = document_.find(table);
+      if (found == nullptr || !found->is_object()) return;
+      for (const auto& [name, item] : found->members()) {
+        Reader reader("'" + name + "' of '" + std::string(table) + "'", status_);
+        visit(name, item, reader);
+      }
+    };
+    constexpr std::size_t kEnd = std::size_t{1} << 40;
+    members("sizes", [&](const std::string& name, const Json& item, Reader& reader) {
+      made_.sizes[name] = reader.number(item, 0, kEnd);
+    });
+    members("open", [&](const std::string& name, const Json& item, Reader& reader) {
+      const std::vector<Json>& numbers = reader.items(item, 3);
+      if (numbers.empty()) return;
+      made_.open[name] = {{reader.number(numbers[0], 1, kEnd), reader.number(numbers[1], 1, kEnd)},
+                          reader.number(numbers[2], 1, kEnd)};
+    });
+    members("obligations", [&](const std::string& guard, const Json& item, Reader& reader) {
+      made_.obligations[guard] = reader.text(&item);
+    });
+  }
+
   template <typename Visit>
   void each(std::string_view table, Visit visit) {
     const Json* found = document_.find(table);

@@ -2,6 +2,8 @@
 // A certificate: a proof, as data, that the outputs of two programs are equal.
 //
 //   {"schema_version": 1, "format": "egret-certificate", "sizes": {"batch": 1},
+//    "open": {"time": [1, 2147483648, 512]},             least, most, an example
+//    "obligations": {"4*time <= 3": "0:1;2:4"},         never true, by this proof
 //    "symbols": [{"input": "x"}, {"operator": "relu"},
 //                {"operator": "concat", "attributes": {"axis": "1"}},
 //                {"constant": "<content hash>"},
@@ -24,6 +26,9 @@
 //   ["code", name, left, right]                 a step that the checker recomputes
 //                                               (verifier/replay/computed_steps.h)
 //
+// Open sizes are symbols, and sizes among attributes may be expressions over them. An obligation is
+// a guard that no sizes meet, with its proof (verifier/index/size_facts.h).
+//
 // A constant without a value is one of the two programs', found by its hash; with it, it has rank
 // 0. Sides are terms by number.
 #pragma once
@@ -36,6 +41,7 @@
 
 #include "base/status.h"
 #include "ir/core/attributes.h"
+#include "verifier/index/proven_sizes.h"
 
 namespace egret::verifier {
 
@@ -95,6 +101,9 @@ struct Certificate {
     std::int64_t step = kReflexive;
   };
 
+  bool reals = false;  // nodes that count on rounding are taken apart, too
+  std::map<std::string, OpenSize> open;
+  SizeProofs obligations;
   std::map<std::string, std::int64_t> sizes;  // to which open sizes were fixed
   std::vector<Symbol> symbols;
   std::vector<Term> terms;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/analysis/elementwise.h"
+#include "ir/core/symbolic_scope.h"
 #include "ir/graph/body.h"
 
 namespace egret::verifier {
@@ -34,8 +35,12 @@ bool CodeSteps::has(std::string_view name) { return find(name) != nullptr; }
 Status CodeSteps::check(std::string_view name, TermRef left, TermRef right) {
   const Row* row = find(name);
   if (row == nullptr) return base::mismatch("there is no step called '" + std::string(name) + "'");
-  if (terms_.type(left) != terms_.type(right)) return base::mismatch("the sides differ in type");
-  return (this->*row->check)(left, right);
+  if (!terms_.same_type(left, right)) return base::mismatch("the sides differ in type");
+  EGRET_RETURN_IF_ERROR((this->*row->check)(left, right));
+  ir::SymbolicScope* const scope = ir::SymbolicScope::current();
+  return scope != nullptr && scope->take_undecided()
+             ? base::mismatch("the step depends on open sizes")
+             : base::ok();
 }
 
 Result<TermRef> CodeSteps::expanded(TermRef composite) {
@@ -92,10 +97,12 @@ Result<TermRef> CodeSteps::apply(std::string_view op, const ir::Attrs& attrs, Te
 // An operand of an elementwise operator whose result is permuted. One of lower rank is broadcast:
 // it first gets axes of size 1. One with a single element has no place.
 Result<TermRef> CodeSteps::permuted(TermRef x, const ir::Integers& perm) {
+  const auto rank = static_cast<std::size_t>(terms_.type(x).rank());
+  if (rank == 0) return x;
+  if (rank == perm.size()) return apply("transpose", {{"perm", perm}}, x);
+  if (rank > perm.size()) return base::mismatch("an operand has more axes than the result");
+  if (!terms_.type(x).is_concrete()) return base::mismatch("an operand gets axes of open sizes");
   const ir::Shape shape = terms_.type(x).shape();
-  if (shape.empty()) return x;
-  if (shape.size() == perm.size()) return apply("transpose", {{"perm", perm}}, x);
-  if (shape.size() > perm.size()) return base::mismatch("an operand has more axes than the result");
   if (terms_.type(x).elements() == 1) return apply("reshape", {{"shape", ir::Integers{}}}, x);
   ir::Integers padded(perm.size() - shape.size(), 1);
   padded.insert(padded.end(), shape.begin(), shape.end());

@@ -7,8 +7,11 @@
 #include <string>
 #include <variant>
 
+#include "ir/core/symbolic_scope.h"
 #include "ir/evaluate/interpreter.h"
 #include "ir/graph/graph_text.h"
+#include "ir/graph/open_text.h"
+#include "ir/ops/any_operator.h"
 
 namespace egret::verifier {
 
@@ -20,7 +23,8 @@ using Symbol = Certificate::Symbol;
 Result<ir::Tensor> FoldedTerms::value(TermRef term, std::string_view precision) {
   if (precision != "f64" && precision != "f32")
     return base::bad_input("there is no precision '" + std::string(precision) + "'");
-  if (!terms_.facts(term).constant) return base::bad_input("the left side reads an input");
+  if (!terms_.facts(term).constant || !terms_.type(term).is_concrete())
+    return base::bad_input("the left side reads an input or has an open size");
   const bool is_wide = precision == "f64";
   auto& values = values_[is_wide ? 0 : 1];
   const ir::InterpretOptions options{.precision =
@@ -67,8 +71,10 @@ class Replay {
         folded_(terms_) {}
 
   Result<ReplayReport> run() {
-    if (signature(before_) != signature(after_))
-      return base::mismatch("the programs are " + signature(before_) + " and " + signature(after_));
+    if (auto* const scope = ir::SymbolicScope::current()) scope->take_undecided();
+    const std::string interface = ir::interface_text(before_);
+    if (const std::string other = ir::interface_text(after_); interface != other)
+      return base::mismatch("the programs are " + interface + " and " + other);
     if (before_.outputs().size() != certificate_.outputs.size())
       return base::mismatch("the certificate has another number of outputs");
     EGRET_ASSIGN_OR_RETURN(const auto before, terms_.add(before_));
@@ -103,16 +109,6 @@ class Replay {
     return base::mismatch(reason.message()).at(place);
   }
 
-  // "(x: f32[1,3]) -> (y)".
-  static std::string signature(const ir::Graph& graph) {
-    std::string text = "(";
-    for (const ir::NodeId input : graph.inputs())
-      text += graph.node(input).name + ": " + to_string(graph.node(input).type) + ", ";
-    text += ") -> (";
-    for (const ir::Graph::Output& output : graph.outputs()) text += output.name + ", ";
-    return text + ")";
-  }
-
   Status read_symbols() {
     for (std::size_t s = 0; s < terms_.symbol_count(); ++s) {
       const ReplaySymbol& symbol = terms_.symbol(SymbolRef(s));
@@ -139,11 +135,11 @@ class Replay {
   }
 
   Result<SymbolRef> read_operator(const Symbol& given) {
-    const ir::Operator* op = ir::find_operator(given.name);
+    const ir::Operator* op = ir::find_any_operator(given.name);
     if (op == nullptr) return base::mismatch("there is no operator '" + given.name + "'");
     ir::Attrs attrs;
     for (const auto& [name, text] : given.attributes) {
-      EGRET_ASSIGN_OR_RETURN(ir::AttrValue value, ir::parse_attr_value(text));
+      EGRET_ASSIGN_OR_RETURN(ir::AttrValue value, ir::parse_open_attr(text));
       attrs.set(name, std::move(value));
     }
     EGRET_ASSIGN_OR_RETURN(const ir::Attrs canonical, ir::canonical_attrs(op->attrs(), attrs));
@@ -189,8 +185,7 @@ class Replay {
         if (constant.kind != ir::NodeKind::kConstant)
           return base::mismatch("the right side is no constant");
         EGRET_ASSIGN_OR_RETURN(const ir::Tensor value, folded_.value(stated.left, step.name));
-        if (value.type() != constant.data.type() ||
-            !std::ranges::equal(value.data(), constant.data.data()))
+        if (!ir::same_elements(value, constant.data))
           return base::mismatch("the constant is not the value of the left side");
         return stated;
       }

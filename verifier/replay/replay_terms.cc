@@ -3,25 +3,20 @@
 
 #include <algorithm>
 
-#include "ir/analysis/element_facts.h"
+#include "ir/core/symbolic_scope.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/requirements.h"
 
 namespace egret::verifier {
 
 using base::Result;
+using ir::SymbolicScope;
 
 namespace {
 
-bool same_data(const ir::Tensor& a, const ir::Tensor& b) {
-  if (a.type() != b.type()) return false;
-  const auto x = a.data();
-  const auto y = b.data();
-  return x.data() == y.data() || std::ranges::equal(x, y);
-}
-
 bool same_symbol(const ReplaySymbol& a, const ReplaySymbol& b) {
   return a.kind == b.kind && a.op == b.op && a.attrs == b.attrs && a.name == b.name &&
-         a.type == b.type && same_data(a.data, b.data);
+         a.type == b.type && ir::same_elements(a.data, b.data);
 }
 
 }  // namespace
@@ -72,23 +67,23 @@ const ReplayTerms::Inferred& ReplayTerms::infer(SymbolRef symbol,
   const ir::Attrs& attrs = symbols_[symbol.index()].attrs;
   Inferred result;
   result.status = ir::check_arity(op, children.size());
+  SymbolicScope* const scope = SymbolicScope::current();
+  if (result.status.ok() && scope != nullptr)
+    result.status = ir::check_requirements(op, attrs, types, [](ir::Guard condition) {
+      return ir::decided(condition) == std::optional(true);
+    });
   if (result.status.ok()) {
     const auto inferred = ir::infer_type(op, attrs, types);
     result.status = inferred.status();
-    if (inferred.ok() && !inferred->is_concrete())
-      result.status = base::unsupported(op.name() + " has an open size");
     if (result.status.ok()) result.type = type_number(*inferred);
   }
   if (result.status.ok() && !op.is_composite() && !op.is_opaque()) {
     const auto denotation = ir::denote(op, attrs, types);
     EGRET_CHECK(denotation.ok(), "a type was inferred from it");
-    if (denotation->value.is_constant()) {
-      result.splat = denotation->value.constant();
-    } else if (denotation->value.node()->op == ir::ExprOp::kRead) {
-      result.moves = static_cast<int>(denotation->value.node()->integer);
-    }
-    result.signs = ir::output_signs(*denotation, types);
+    result.output = ir::output_facts(*denotation, types);
   }
+  if (scope != nullptr && scope->take_undecided() && result.status.ok())
+    result.status = base::unsupported(op.name() + " needs a number where a size is open");
   return inferred_.emplace_back(std::move(result));
 }
 
@@ -97,11 +92,12 @@ std::optional<double> ReplayTerms::single_number(SymbolRef symbol,
                                                  std::span<const TermRef> children,
                                                  const ir::TensorType& type) const {
   constexpr std::int64_t kMaxElements = 64;
-  if (type.elements() != 1) return std::nullopt;
+  if (!type.is_concrete() || type.elements() != 1) return std::nullopt;
   std::vector<ir::Tensor> inputs;
   for (const TermRef child : children) {
     const ReplayFacts& known = facts(child);
-    if (!known.splat || known.type.elements() > kMaxElements) return std::nullopt;
+    if (!known.splat || !known.type.is_concrete() || known.type.elements() > kMaxElements)
+      return std::nullopt;
     inputs.push_back(ir::Tensor::filled(known.type, *known.splat));
   }
   const ReplaySymbol& head = symbols_[symbol.index()];
@@ -117,20 +113,19 @@ Result<TermRef> ReplayTerms::make(SymbolRef symbol, std::span<const TermRef> chi
   Term term{.symbol = symbol};
   ReplayFacts& made = term.facts;
   if (head.kind == ir::NodeKind::kOperator) {
-    if (head.op->is_opaque())
-      return base::unsupported("node '" + head.attrs.text("node") + "' has no definition");
     const Inferred& inferred = infer(symbol, children);
     EGRET_RETURN_IF_ERROR(inferred.status);
     made.type = types_[inferred.type];
-    made.constant =
-        std::ranges::all_of(children, [&](TermRef child) { return facts(child).constant; });
-    made.splat = inferred.splat;
-    if (inferred.moves >= 0)
-      made.splat = facts(children[static_cast<std::size_t>(inferred.moves)]).splat;
+    made.constant = !head.op->is_opaque() && std::ranges::all_of(children, [&](TermRef child) {
+      return facts(child).constant;
+    });
+    made.splat = inferred.output.splat;
+    if (inferred.output.moves >= 0)
+      made.splat = facts(children[static_cast<std::size_t>(inferred.output.moves)]).splat;
     if (made.constant && !made.splat) made.splat = single_number(symbol, children, made.type);
     ir::Sign least = ir::Sign::kPositive;
     for (const TermRef child : children) least = std::min(least, facts(child).sign);
-    made.sign = inferred.signs[static_cast<std::size_t>(least)];
+    made.sign = inferred.output.signs[static_cast<std::size_t>(least)];
   } else if (!children.empty()) {
     return base::bad_input("an input or a constant has no operands");
   } else if (head.kind == ir::NodeKind::kConstant) {
@@ -138,7 +133,7 @@ Result<TermRef> ReplayTerms::make(SymbolRef symbol, std::span<const TermRef> chi
   } else {
     made = {head.type, false, std::nullopt, ir::sign_of(head.type.dtype)};
   }
-  if (!made.type.is_concrete())
+  if (!made.type.is_concrete() && SymbolicScope::current() == nullptr)
     return base::unsupported("the type " + to_string(made.type) + " has an open size");
   if (made.splat) made.sign = std::max(made.sign, ir::sign_of(*made.splat));
   term.type = type_number(made.type);
@@ -167,6 +162,13 @@ Result<std::vector<TermRef>> ReplayTerms::add(const ir::Graph& graph,
     terms.push_back(*term);
   }
   return terms;
+}
+
+bool ReplayTerms::same_type(TermRef a, TermRef b) const {
+  return type(a).dtype == type(b).dtype &&
+         std::ranges::equal(type(a).dims, type(b).dims, [](ir::Index x, ir::Index y) {
+           return ir::decided(x == y) == std::optional(true);
+         });
 }
 
 bool ReplayTerms::is(TermRef term, std::string_view op) const {

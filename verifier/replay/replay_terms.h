@@ -2,10 +2,10 @@
 // Ground terms of tensor programs, each once, with the facts that conditions of rules read.
 //
 // All facts are recomputed from the operators' definitions. Nothing is taken from a certificate.
-// Sizes are numbers.
+// Sizes are numbers, or within a SymbolicScope for all values (ir/core/symbolic_scope.h)
+// expressions; what definitions ask of them must hold for all values.
 #pragma once
 
-#include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <deque>
@@ -19,6 +19,7 @@
 #include "base/id.h"
 #include "base/small_vector.h"
 #include "base/status.h"
+#include "ir/analysis/element_facts.h"
 #include "ir/analysis/sign.h"
 #include "ir/core/attributes.h"
 #include "ir/core/tensor.h"
@@ -75,6 +76,7 @@ class ReplayTerms {
   // The reference remains valid.
   const ReplayFacts& facts(TermRef term) const { return terms_[term.index()].facts; }
   const ir::TensorType& type(TermRef term) const { return facts(term).type; }
+  bool same_type(TermRef a, TermRef b) const;  // for all values of open sizes
   // Whether the term applies the operator of that name.
   bool is(TermRef term, std::string_view op) const;
   // "transpose{perm=[1, 0]} of f32[4,2]", for messages.
@@ -92,9 +94,7 @@ class ReplayTerms {
   struct Inferred {
     base::Status status;
     std::uint32_t type = 0;
-    int moves = -1;  // every output element is an element of this child; -1: no such
-    std::optional<double> splat{};
-    std::array<ir::Sign, 3> signs{};
+    ir::OutputFacts output{};
   };
   using Key = base::SmallVector<std::uint32_t, 6>;
   struct KeyHash {
