@@ -21,10 +21,11 @@ std::string called(const ir::Graph& graph, NodeId id) {
   return "node " + std::to_string(id.index());
 }
 
-std::string place_of(const ir::Graph& graph, NodeId id) {
-  const ir::Node& node = graph.node(id);
+std::string place_of(const RankProgram& program, NodeId id) {
+  const ir::Node& node = program.graph.node(id);
+  if (program.collectives.contains(id)) return "exchange " + called(program.graph, id);
   return (node.kind == ir::NodeKind::kOperator ? node.op->name() + " " : std::string()) +
-         called(graph, id);
+         called(program.graph, id);
 }
 
 std::string listed(std::span<const std::int64_t> ranks) {
@@ -35,6 +36,16 @@ std::string listed(std::span<const std::int64_t> ranks) {
 
 std::string text_of(const ir::Operator& op, const ir::Attrs& attrs) {
   return op.name() + ir::to_string(attrs);
+}
+
+constexpr std::int64_t kMostUniform = 1 << 24;  // elements that are compared
+
+bool is_uniform(const ir::Tensor& tensor) {
+  if (tensor.elements() < 1 || tensor.elements() > kMostUniform) return false;
+  for (std::int64_t i = 1; i < tensor.elements(); ++i) {
+    if (tensor.f64_at(i) != tensor.f64_at(0)) return false;
+  }
+  return true;
 }
 
 class Inference {
@@ -54,7 +65,7 @@ class Inference {
     EGRET_RETURN_IF_ERROR(same_structure());
     numbers_.resize(first_.size());
     for (const NodeId id : ir::live_nodes(first_)) {
-      EGRET_RETURN_IF_ERROR(add(id).at(place_of(first_, id)));
+      EGRET_RETURN_IF_ERROR(add(id).at(place_of(ranks_.front(), id)));
       numbers_[id.index()] = placed_.nodes.size() - 1;
     }
     for (const auto& output : first_.outputs()) {
@@ -86,9 +97,10 @@ class Inference {
         const bool same = a.kind == b.kind && a.op == b.op && a.inputs == b.inputs &&
                           a.type == b.type && same_step(rank, id);
         if (same) continue;
-        return base::bad_input(place_of(other, id) + " of type " + ir::to_string(b.type) +
-                               " stands where rank 0 has " + place_of(first_, id) + " of type " +
-                               ir::to_string(a.type) + ", or reads or does something else")
+        return base::bad_input(place_of(ranks_[rank], id) + " of type " + ir::to_string(b.type) +
+                               " stands where rank 0 has " + place_of(ranks_.front(), id) +
+                               " of type " + ir::to_string(a.type) +
+                               ", or reads or does something else")
             .at(place);
       }
       if (first_.size() != other.size() || !same_outputs(other)) {
@@ -198,7 +210,8 @@ class Inference {
   base::Status add_constant(NodeId id) {
     const ir::Node& node = first_.node(id);
     const auto named = leaves_.find(node.name);
-    const bool is_weight = named != leaves_.end() && named->second->kind == ir::NodeKind::kConstant;
+    const bool is_weight = !node.name.empty() && named != leaves_.end() &&
+                           named->second->kind == ir::NodeKind::kConstant;
     if (is_weight) {
       const ir::Tensor& whole = named->second->data;
       if (const auto placement = placement_of(id, whole))
@@ -207,48 +220,88 @@ class Inference {
     const bool copies = std::ranges::all_of(ranks_, [&](const RankProgram& rank) {
       return rank.graph.node(id).data.content_hash() == node.data.content_hash();
     });
-    const bool is_part = is_weight && named->second->type != node.type;
+    // Names of constants that export made up may be those of others.
+    const bool is_part = is_weight && named->second->type != node.type &&
+                         !fitting(named->second->type, node.type).empty();
     if (copies && !is_part)
       return add_leaf(Kind::kConstant, node, node.type, Placement(mesh_.axis_count()), node.data);
     for (const ir::Node* weight : weights_) {
       if (const auto placement = placement_of(id, weight->data))
         return add_leaf(Kind::kConstant, node, weight->type, *placement, weight->data);
     }
-    return base::bad_input(is_weight ? "what the ranks hold are not the blocks of this weight"
-                                     : "it differs from rank to rank, and what the ranks hold are "
-                                       "not the blocks of any weight of the model");
+    return base::bad_input(is_part ? "what the ranks hold are not the blocks of this weight"
+                                   : "it differs from rank to rank, and what the ranks hold are "
+                                     "not the blocks of any weight of the model");
   }
 
-  base::Status add_operator(const ir::Node& node) {
+  // The operator on wholes, if laws lead to it from what its operands are.
+  std::optional<WholeOperator> whole_of(const ir::Node& node,
+                                        std::span<const std::size_t> operands) {
     std::vector<ir::TensorType> wholes;
     std::vector<Placement> placements;
-    std::vector<std::size_t> inputs;
-    std::string held;
-    for (const NodeId input : node.inputs) {
-      inputs.push_back(numbers_[input.index()]);
-      const PlacedNode& operand = placed_.nodes[inputs.back()];
-      wholes.push_back(operand.whole);
-      placements.push_back(operand.placement);
-      held += (held.empty() ? "" : "; ") + ir::to_string(operand.whole) + " under " +
-              to_string(operand.placement, mesh_);
+    for (const std::size_t operand : operands) {
+      wholes.push_back(placed_.nodes[operand].whole);
+      placements.push_back(placed_.nodes[operand].placement);
     }
     const std::vector<WholeOperator> found =
         whole_operators(*node.op, node.attrs, wholes, placements, node.type, mesh_, laws_);
-    if (found.empty()) {
+    if (found.empty()) return std::nullopt;
+    // One that the sequential program has, if several fit.
+    const auto known = std::ranges::find_if(found, [&](const WholeOperator& one) {
+      return known_.contains(text_of(*node.op, one.attrs));
+    });
+    return known != found.end() ? *known : found.front();
+  }
+
+  // Elements that are all equal are a block of any tensor of such elements. The operator with such
+  // an operand in place of this one; the operand is added to the program.
+  std::optional<WholeOperator> with_larger(const ir::Node& node, std::vector<std::size_t>& operands,
+                                           std::size_t which) {
+    const PlacedNode held = placed_.nodes[operands[which]];
+    if (held.kind != Kind::kConstant || !held.placement.is_copy() || !is_uniform(held.data))
+      return std::nullopt;
+    const std::size_t number = placed_.nodes.size();
+    for (int axis = 0; axis < mesh_.axis_count(); ++axis) {
+      for (int dim = 0; dim < held.type.rank(); ++dim) {
+        PlacedNode larger = held;
+        larger.whole.dims[static_cast<std::size_t>(dim)] =
+            held.type.shape()[static_cast<std::size_t>(dim)] * mesh_.size(axis);
+        larger.placement = held.placement.with(axis, AxisPlacement::split(dim));
+        larger.data = ir::Tensor::filled(larger.whole, held.data.f64_at(0));
+        placed_.nodes.push_back(std::move(larger));
+        operands[which] = number;
+        if (auto found = whole_of(node, operands)) return found;
+        placed_.nodes.pop_back();
+      }
+    }
+    return std::nullopt;
+  }
+
+  base::Status add_operator(const ir::Node& node) {
+    std::vector<std::size_t> operands;
+    std::string held;
+    for (const NodeId input : node.inputs) {
+      operands.push_back(numbers_[input.index()]);
+      const PlacedNode& operand = placed_.nodes[operands.back()];
+      held += (held.empty() ? "" : "; ") + ir::to_string(operand.whole) + " under " +
+              to_string(operand.placement, mesh_);
+    }
+    std::optional<WholeOperator> whole = whole_of(node, operands);
+    for (std::size_t i = 0; i < operands.size() && !whole; ++i) {
+      std::vector<std::size_t> others = operands;
+      whole = with_larger(node, others, i);
+      if (whole) operands = std::move(others);
+    }
+    if (!whole) {
       return base::bad_input("no law makes this a part of a value of the whole program; it reads " +
                              held);
     }
-    // One that the sequential program has, if several fit.
-    auto whole = std::ranges::find_if(found, [&](const WholeOperator& one) {
-      return known_.contains(text_of(*node.op, one.attrs));
-    });
-    if (whole == found.end()) whole = found.begin();
     placed_.nodes.push_back({.kind = Kind::kOperator,
                              .name = node.name,
                              .op = node.op,
                              .attrs = whole->attrs,
                              .part_attrs = node.attrs,
-                             .inputs = std::move(inputs),
+                             .inputs = std::move(operands),
                              .whole = whole->type,
                              .type = node.type,
                              .placement = whole->placement});

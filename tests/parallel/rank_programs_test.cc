@@ -267,7 +267,7 @@ TEST_F(WrongRanks, DoDifferentThings) {
     program.collectives.at(exchange_).kind = Kind::kReduceScatter;
   };
   change(2);
-  EXPECT_THAT(error(), HasSubstr("rank 2: opaque_output"));
+  EXPECT_THAT(error(), HasSubstr("rank 2: exchange"));
   ranks_.pop_back();
   EXPECT_EQ(error(), "3 programs for the 4 ranks of x=4");
 }
@@ -296,6 +296,25 @@ TEST(RankPrograms, AskForPlacementsThatSizesDoNotShow) {
   const auto named = place(ranks, mesh, graph, {{"x", *Placement::parse("b:S(0)", mesh)}});
   ASSERT_TRUE(named.ok()) << named.status().message();
   EXPECT_EQ(to_string(named->nodes.back().placement, mesh), "a:R,b:S(0)");
+}
+
+// Elements that are all equal are a block of any tensor of such elements, and others are not.
+TEST(RankPrograms, HaveBlocksOfUniformConstants) {
+  const Mesh mesh = Mesh::parse("x=2").value();
+  const auto error = [&](double last) {
+    Model m;
+    const Value twos = m.constant(ir::Tensor::filled({ir::DType::kF32, {8, 4}}, 2));
+    const ir::Graph graph = m.finish(m("mul", {m.input("x", {8, 4}), twos}));
+    Model part;
+    ir::Tensor block = ir::Tensor::filled({ir::DType::kF32, {4, 4}}, 2);
+    block.set_f64(15, last);
+    const Value held = part.constant(block);
+    const std::vector<RankProgram> ranks(
+        1, {part.finish(part("mul", {part.input("x", {4, 4}), held})), {}});
+    return error_of(ranks, mesh, graph);
+  };
+  EXPECT_EQ(error(2), "");
+  EXPECT_THAT(error(3), HasSubstr("no law"));
 }
 
 // A mean of each rank's rows, and a softmax of each rank's columns, are no parts of the whole's.

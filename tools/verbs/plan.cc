@@ -36,7 +36,7 @@ struct PlanArguments {
         "plan-machine",
         {{"output", &P::output, "File for the result; - is standard output", base::output_file(),
           'o'},
-         {"mesh", &P::mesh, "Mesh of devices as NAME=SIZE,... (default: the mesh of the machine)"},
+         {"mesh", &P::mesh, kMeshHelp},
          {"machine", &P::machine,
           "Machine: a TOML file, a preset such as local, dgx-h100, gh200 or tpu-v4, or measured "
           "for "

@@ -12,6 +12,7 @@
 #include "parallel/ranks/rank_programs.h"
 #include "runtime/loaded_plan.h"
 #include "tools/arguments/model_file.h"
+#include "tools/arguments/plan_arguments.h"
 #include "tools/arguments/proof_arguments.h"
 #include "tools/frame/verb.h"
 
@@ -26,9 +27,7 @@ struct VerifyPlanArguments {
     using V = VerifyPlanArguments;
     static const base::OptionTable<V> rows{
         "verify-plan",
-        {{"mesh", &V::mesh,
-          "Mesh of devices as NAME=SIZE,... (default: the mesh that the models name, or one axis "
-          "for all files of a folder)"},
+        {{"mesh", &V::mesh, kMeshHelp},
          {"placement", &V::placement,
           "Placement of an input or weight of ranks' models, as NAME=AXIS:S(0),...; may be "
           "repeated"}}};
