@@ -154,8 +154,9 @@ void KernelSearch::begin_with(KernelStart start, std::vector<std::uint32_t> numb
 
 base::Status KernelSearch::look_up() {
   for (std::size_t i = 0; i < pieces_.all.size(); ++i) {
-    EGRET_ASSIGN_OR_RETURN(const std::size_t work,
-                           egraph_.times.work_of(pieces_.all[i], forms_.form[i], has_layouts()));
+    EGRET_ASSIGN_OR_RETURN(
+        const std::size_t work,
+        egraph_.times.work_of(pieces_.all[i], forms_.form[i], is_laid_out(pieces_.all[i])));
     work_of_.push_back(work);
   }
   prices_.resize(pieces_.all.size());

@@ -72,8 +72,8 @@ class KernelSearch {
   virtual bool joins_kernels() const { return true; }
   // By class: whether its values are there in several layouts; empty: the backend decides on them.
   virtual std::vector<bool> formed_classes() const { return {}; }
-  // Whether pieces are in the layouts that they say.
-  virtual bool has_layouts() const { return false; }
+  // Whether a piece is in the layouts that it says; false: they are the backend's own.
+  virtual bool is_laid_out(const extract::Piece& /*piece*/) const { return false; }
   // Whether there is a search besides the given programs.
   virtual bool divides() const { return !options_.keep_division; }
   // Once all candidates are known.

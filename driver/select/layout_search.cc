@@ -68,22 +68,26 @@ std::vector<bool> LayoutSearch::formed_classes() const {
   return formed;
 }
 
+// Others are the same in all layouts.
+bool LayoutSearch::is_laid_out(const Piece& piece) const {
+  return std::ranges::any_of(piece.nodes, [&](NodeIndex node) {
+    return formed_[egraph_.view.node_class[node]] ||
+           std::ranges::any_of(egraph_.view.children_of(node),
+                               [&](ClassIndex child) { return formed_[child]; });
+  });
+}
+
 PieceForms LayoutSearch::add_forms() {
   const backends::LayoutForms& forms = *backends::layout_forms_of(*options_.backend);
-  const std::vector<bool> formed = formed_classes();
+  formed_ = formed_classes();
   const std::vector<Piece> known = pieces_.all;
   std::set<std::uint32_t> possible;
   for (const std::uint32_t number : add_pieces(egraph_.view, start_, pieces_))
     possible.insert(number);
   for (std::uint32_t i = 0; i < known.size(); ++i) {
     const Piece& piece = known[i];
-    const bool has_forms = std::ranges::any_of(piece.nodes, [&](NodeIndex node) {
-      return formed[egraph_.view.node_class[node]] ||
-             std::ranges::any_of(egraph_.view.children_of(node),
-                                 [&](ClassIndex child) { return formed[child]; });
-    });
     const auto graph = graph_of(egraph_.tensors, egraph_.view, piece);
-    if (!has_forms || !graph.ok()) {
+    if (!is_laid_out(piece) || !graph.ok()) {
       possible.insert(i);
       continue;
     }

@@ -24,7 +24,7 @@ class LayoutSearch : public KernelSearch {
  protected:
   PieceForms add_forms() override;
   std::vector<bool> formed_classes() const override;
-  bool has_layouts() const override { return true; }
+  bool is_laid_out(const extract::Piece& piece) const override;
   bool divides() const override { return true; }
   base::Status look_up_others() override;
   void price_unmeasured() override;
@@ -35,6 +35,7 @@ class LayoutSearch : public KernelSearch {
   base::Status begin() override;
 
  private:
+  std::vector<bool> formed_;               // formed_classes()
   std::vector<extract::Piece> start_;      // the kernels of the start, in the backend's layouts
   std::vector<bool> has_layouts_;          // by piece: whether the backend has it in its layouts
   std::vector<std::size_t> plain_work_;    // by piece: the work in the backend's own layouts

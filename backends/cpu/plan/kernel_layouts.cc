@@ -34,8 +34,8 @@ bool is_convolution(std::string_view op) { return op == "conv" || op == "fused_c
 
 // Kernels that store in the layout that they read.
 bool keeps_layout(const ir::Graph& piece, ir::NodeId id) {
-  constexpr std::array<std::string_view, 5> kKeeping = {"max_pool", "avg_pool", "concat", "lrn",
-                                                        "resize"};
+  constexpr std::array<std::string_view, 6> kKeeping = {"max_pool", "avg_pool",   "concat",
+                                                        "lrn",      "batch_norm", "resize"};
   return is_pointwise(piece, id) || std::ranges::count(kKeeping, piece.node(id).op->name()) > 0;
 }
 
