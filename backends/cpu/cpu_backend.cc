@@ -18,10 +18,13 @@
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/loops/pointwise_program.h"
 #include "backends/cpu/plan/group_order.h"
+#include "backends/cpu/plan/kernel_layouts.h"
+#include "backends/cpu/plan/layout_forms.h"
 #include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/plan/plan_builder.h"
 #include "backends/division.h"
 #include "backends/joint_kernels.h"
+#include "backends/layout_forms.h"
 #include "backends/moves.h"
 #include "backends/prepare.h"
 
@@ -124,6 +127,20 @@ void build_group(PlanBuilder& builder, const Group& group, const StoredByRoot& s
   }
 }
 
+// In the layouts that are asked for, if there are any. `layouts`: gets those of the group's part.
+void build_part(PlanBuilder& builder, const Group& group, const StoredByRoot& stored,
+                std::span<const ir::NodeId> origin, std::vector<KernelLayouts>& layouts) {
+  LaidOut laid_out;
+  if (group.layouts) laid_out.lay_out_inputs(builder, group, origin);
+  build_group(builder, group, stored);
+  const auto part = static_cast<std::size_t>(group.part);
+  if (group.part >= 0 && part < layouts.size()) layouts[part] = observed_layouts(builder, group);
+  if (!group.layouts) return;
+  const auto found = stored.find(group.root());
+  laid_out.lay_out_values(builder, group,
+                          found != stored.end() ? found->second : std::vector<ir::NodeId>());
+}
+
 // The preferred layout of the graph. Blocked channels suit Winograd kernels. Channels-last suits
 // groups narrower than a block and, where its kernels are fast, dilated windows. The layout with
 // more arithmetic wins, which keeps reorders few.
@@ -192,13 +209,19 @@ base::Result<std::vector<Group>> groups_of(const ir::Graph& original, const Prep
           [&](PreparedGraph part) { return nodes_of(own_groups(part, options, thrift)); },
           is_joint_region));
   if (parts.empty()) return own_groups(prepared, options, thrift);
+  // Kernels with operands in less precision have layouts of their own.
+  const bool in_f32 =
+      options.blocked && options.precision == Precision::kF32 && prepared.lowerings.empty();
   std::vector<Group> groups;
   for (PreparedPart& part : parts) {
     const bool emitted =
         part.nodes.size() > 1 && !std::ranges::all_of(part.nodes, [&](ir::NodeId id) {
           return has_kernel(prepared.graph, id);
         });
-    groups.push_back({.nodes = std::move(part.nodes), .emitted = emitted, .part = part.part});
+    groups.push_back({.nodes = std::move(part.nodes),
+                      .emitted = emitted,
+                      .part = part.part,
+                      .layouts = in_f32 ? part.layouts : std::nullopt});
     if (!part.stored.empty()) stored[groups.back().root()] = std::move(part.stored);
   }
   return groups;
@@ -216,6 +239,7 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
                          groups_of(original, prepared, options, thrift, stored));
   if (thrift != Thrift::kNone) groups = in_frugal_order(prepared.graph, std::move(groups), stored);
   std::unique_ptr<ExecutablePlan> plan;
+  std::vector<KernelLayouts> layouts(options.division.size());
   EGRET_RETURN_IF_ERROR(guarded([&] {
     builder.prefers_channels_last = prefers_channels_last(prepared.graph);
     builder.least_scratch = thrift >= Thrift::kOrderAndScratch;
@@ -223,8 +247,10 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
     if (options.precision == Precision::kBF16 || !prepared.lowerings.empty())
       builder.written_as = written_forms(builder, groups);
     builder.count_reads(groups);
-    for (const Group& group : groups) build_group(builder, group, stored);
+    for (const Group& group : groups) build_part(builder, group, stored, prepared.origin, layouts);
+    if (!options.layouts.empty()) lay_out_outputs(builder, prepared.origin);
     compile_emitted(builder);
+    builder.layouts = std::move(layouts);
     auto finished = builder.finish(original, prepared.origin, prepared.folded_nodes);
     if (!finished.ok()) return finished.status();
     plan = *std::move(finished);
@@ -267,7 +293,7 @@ base::Result<PreparedGraph> prepared_graph(const Backend& backend, const ir::Gra
   return prepared;
 }
 
-class CpuBackend final : public Backend, public JointKernels {
+class CpuBackend final : public Backend, public JointKernels, public LayoutForms {
  public:
   std::string_view name() const override { return "cpu"; }
   std::string_view doc() const override {
@@ -294,6 +320,11 @@ class CpuBackend final : public Backend, public JointKernels {
 
   bool stores_together(const ir::Graph& graph, const CompileOptions& options) const override {
     return options.fuse && is_joint_region(graph);
+  }
+  std::vector<KernelLayouts> layouts_of(const ir::Graph& piece,
+                                        const CompileOptions& options) const override {
+    const bool in_f32 = options.blocked && options.precision == Precision::kF32;
+    return in_f32 ? kernel_layouts(piece) : std::vector<KernelLayouts>(1);
   }
   base::Result<Division> divide(const ir::Graph& graph,
                                 const CompileOptions& options) const override {

@@ -47,6 +47,10 @@ class OptimizeOptions(TypedDict, total=False):
     # Who divides the graph into kernels: the backend, after the graph is chosen; the
     # extraction, together with the graph (egraph), or after it (graph)
     kernels_from: Literal["backend", "graph", "egraph"]
+    # Who chooses the layouts of values between kernels (row-major, channels-last, blocked): the
+    # backend, or the extraction, which prices copies between layouts like kernels (egraph).
+    # With --kernels-from backend, the kernels stay those of the backend
+    layouts: Literal["backend", "egraph"]
     # Precision of products and convolutions of f32; sums stay in f32. --backend cuda takes
     # every precision, --backend cpu takes f32 and bf16
     precision: Literal["f32", "tf32", "bf16", "f16"]
