@@ -73,9 +73,30 @@ TakesComposite taken_with(Emission emission, Precision precision) {
   };
 }
 
+// Whether one kernel computes all operators of the graph and stores its outputs.
+bool is_joint(const ir::Graph& graph) {
+  std::vector<ir::NodeId> nodes, stored;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (graph.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator) nodes.emplace_back(i);
+  }
+  if (nodes.empty() || graph.outputs().empty()) return false;
+  for (const auto& output : graph.outputs()) {
+    if (graph.node(output.node).kind != ir::NodeKind::kOperator) return false;
+    if (output.node != nodes.back()) stored.push_back(output.node);
+  }
+  return is_joint_region(graph, nodes, stored) || is_joint_reduction(graph, nodes, stored);
+}
+
+base::Status make_joint(PlanBuilder& builder, const Group& group,
+                        std::span<const ir::NodeId> stored) {
+  return is_joint_region(builder.graph(), group.nodes, stored)
+             ? make_joint_kernel(builder, group, stored)
+             : make_joint_reduction(builder, group, stored);
+}
+
 base::Status try_group(PlanBuilder& builder, const Group& group, const StoredByRoot& stored) {
   if (const auto found = stored.find(group.root()); found != stored.end())
-    return guarded([&] { return make_joint_kernel(builder, group, found->second); });
+    return guarded([&] { return make_joint(builder, group, found->second); });
   if (is_attention(builder.graph(), group))
     return guarded([&] { return make_attention_kernel(builder, group); });
   if (is_reduced_region(builder.graph(), group.nodes))
@@ -190,7 +211,7 @@ base::Result<std::vector<Group>> groups_of(const ir::Graph& original, const Prep
       parts_for(
           original, prepared, options, "cpu",
           [&](PreparedGraph part) { return nodes_of(own_groups(part, options, thrift)); },
-          is_joint_region));
+          is_joint));
   if (parts.empty()) return own_groups(prepared, options, thrift);
   std::vector<Group> groups;
   for (PreparedPart& part : parts) {
@@ -293,7 +314,7 @@ class CpuBackend final : public Backend, public JointKernels {
   }
 
   bool stores_together(const ir::Graph& graph, const CompileOptions& options) const override {
-    return options.fuse && is_joint_region(graph);
+    return options.fuse && is_joint(graph);
   }
   base::Result<Division> divide(const ir::Graph& graph,
                                 const CompileOptions& options) const override {
