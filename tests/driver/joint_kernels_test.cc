@@ -276,6 +276,29 @@ TEST(JointKernels, StoreReductionsBesideWhatTheyReduce) {
   EXPECT_LT(joint.difference, 1e-4);
 }
 
+// silu(x W1) * (x W2): no other kernel has two products.
+TEST(JointKernels, AreGatedLayersOfTwoProducts) {
+  ir::GraphBuilder b;
+  base::Random random(3);
+  const Value x = b.input("x", {DType::kF32, {4, 96}});
+  const auto weights = [&] {
+    return b.constant(ir::Tensor::random({DType::kF32, {96, 160}}, random));
+  };
+  const Value gate = b.add("matmul", {x, weights()});
+  const Value silu = b.add("mul", {gate, b.add("sigmoid", {gate})});
+  b.output("y", b.add("mul", {silu, b.add("matmul", {x, weights()})}));
+  const ir::Graph graph = *b.finish();
+  RandomPrices model(2);
+  const Program program = program_of(graph, model);
+  KernelChoiceOptions options = options_of("auto");
+  options.seconds = 0;
+  const KernelChoice chosen = kernels_of(program, model, program.given, options);
+  EXPECT_EQ(chosen.program.division.size(), 1U);
+  const Comparison joint = compare(chosen.program, *options.backend);
+  EXPECT_EQ(joint.kernels, 1U);
+  EXPECT_LT(joint.difference, 1e-3);
+}
+
 // The CPU backend, which cannot divide some graphs.
 class Picky final : public backends::Backend {
  public:

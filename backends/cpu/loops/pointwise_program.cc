@@ -296,7 +296,7 @@ PointwiseProgram Compiler::finish(std::span<const ir::NodeId> stored,
   std::vector<int> results, kept;
   for (const ir::NodeId id : read) kept.push_back(value_of(id));
   for (const ir::NodeId id : stored) {
-    int result = values_.at(id);
+    int result = value_of(id);
     const bool is_computed = infos_[static_cast<std::size_t>(result)].kind == Kind::kComputed;
     // A copy of what is not computed, or is another result.
     if (!is_computed || std::ranges::count(results, result) > 0)

@@ -86,8 +86,8 @@ base::Result<PointwiseProgram> compile_pointwise(const ir::Graph& graph,
                                                  std::span<const ir::NodeId> nodes,
                                                  std::span<const ir::NodeId> stored = {});
 
-// The program of any pointwise nodes, ascending, of which these are stored, in their order. `read`:
-// nodes inside or outside.
+// The program of any pointwise nodes, ascending, that stores these values, in their order, and with
+// `read`. Both may be nodes outside.
 base::Result<PointwiseProgram> compile_values(const ir::Graph& graph,
                                               std::span<const ir::NodeId> nodes,
                                               std::span<const ir::NodeId> stored,
