@@ -22,13 +22,13 @@ bool PieceTimes::is_kernel(const extract::Piece& piece) {
   if (is_new) {
     const auto graph = graph_of(tensors_, view_, piece);
     if (!graph.ok()) return false;
-    if (piece.is_joint()) {
-      const backends::JointKernels* const joint = backends::joint_kernels_of(backend_);
-      entry->second = joint != nullptr && joint->stores_together(*graph, plan_);
-    } else {
+    if (!piece.is_joint()) {
       const auto division = backend_.divide(*graph, plan_);
       entry->second = division.ok() && division->size() == 1;
     }
+    // Also of one value, which the backend's own division may make by several kernels.
+    const backends::JointKernels* const joint = backends::joint_kernels_of(backend_);
+    if (!entry->second && joint != nullptr) entry->second = joint->stores_together(*graph, plan_);
   }
   return entry->second;
 }

@@ -326,6 +326,38 @@ TEST(JointPieces, KeepToTheirLimits) {
   EXPECT_EQ(joint({.is_shared = nothing}).all.size(), singles.all.size());
 }
 
+// v = f(x) is read by two others, and a root: one kernel may store all three.
+TEST(JointPieces, OfReadersStoreValuesInsideThem) {
+  EGraphView graph;
+  const auto add = [&](std::vector<ClassIndex> children) {
+    graph.node_class.push_back(static_cast<ClassIndex>(graph.class_count()));
+    graph.node_op.emplace_back(0);
+    graph.children.insert(graph.children.end(), children.begin(), children.end());
+    graph.child_begin.push_back(static_cast<ClassIndex>(graph.children.size()));
+    graph.class_begin.push_back(static_cast<ClassIndex>(graph.node_op.size()));
+    graph.class_id.emplace_back(graph.class_id.size());
+  };
+  add({2});  // g
+  add({2});  // h
+  add({3});  // f
+  add({});   // x
+  graph.roots = {0, 1, 2};
+  const std::vector<bool> leaves{false, false, false, true};
+  const std::vector<double> costs{5, 5, 5, 0};
+  PieceOptions options;
+  options.is_kernel = [](const Piece&) { return true; };
+  options.price = [](const Piece&) { return 5.0; };
+  Pieces pieces = find_pieces({graph, costs}, leaves, options);
+  add_joint_pieces(graph, leaves, options, {}, pieces);
+  EXPECT_TRUE(std::ranges::any_of(pieces.all, [](const Piece& piece) {
+    return piece.nodes.size() == 3 && piece.stored.size() == 2;
+  }));
+  const KernelGraph kernels = kernel_graph(graph, leaves, pieces);
+  const std::vector<double> prices(pieces.all.size(), 5);
+  const std::vector<double> kernel_costs = kernels.costs(prices);
+  EXPECT_EQ(find_extractor("auto")->extract({kernels.graph, kernel_costs}, {})->dag_cost, 5);
+}
+
 // x -> f -> g, f also to h: f is computed twice where that is cheaper than to store it.
 TEST(KernelGraph, ComputesAValueTwiceWhereThatIsCheaper) {
   EGraphView graph;
