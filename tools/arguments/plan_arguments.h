@@ -25,6 +25,9 @@ inline constexpr const char* kMeshHelp =
 inline constexpr const char* kCheckHelp =
     "Compare the results with a reference run in one process; exit 6 if they differ";
 
+inline constexpr const char* kExchangeHelp =
+    "Plans on GPUs: library that exchanges values between ranks; auto takes nccl if each rank has "
+    "its own GPU, otherwise mpi";
 inline constexpr const char* kLimitExchangeHelp =
     "Runs on ranks: time that a rank waits for other ranks before it ends the run";
 
