@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/layouts.h"
 #include "backends/precision.h"
 #include "base/status.h"
 #include "ir/core/tensor.h"
@@ -61,6 +62,8 @@ struct CompileOptions {
   bool checked_indices = false;
   // The division into kernels, in the place of the backend's own; empty: its own.
   Division division{};
+  // The layouts between the kernels of the division, where the backend has layout_forms_of().
+  DivisionLayouts layouts{};
   // For tests of kernels, on the CPU: each value has memory of its own between inaccessible pages.
   // A run that writes beyond a value fails, a run that reads far beyond one ends the program.
   bool guarded_memory = false;
@@ -84,8 +87,8 @@ struct PlanReport {
     // Only with CompileOptions::profile: operators, implementation, types and layouts. Kernels of
     // equal signatures do equal work. Empty where a backend does not report it.
     std::string signature{};
-    int part = -1;            // of CompileOptions::division, that the kernel belongs to; -1: none
-    double seconds = 0;       // mean of a run, over all slices
+    int part = -1;       // of CompileOptions::division and ::layouts, that it belongs to; -1: none
+    double seconds = 0;  // mean of a run, over all slices
     double last_start_s = 0;  // start in the last run's last slice, from the first kernel
     double last_s = 0;        // its duration there
   };
@@ -95,6 +98,9 @@ struct PlanReport {
     std::string reason;
   };
   std::vector<Kernel> kernels;
+  // By part of CompileOptions::division: the layouts in which it read and stored values. Empty
+  // where a backend does not tell.
+  std::vector<KernelLayouts> layouts{};
   std::int64_t slices = 1;  // each run repeats all kernels: CompileOptions::slices
   std::vector<Fallback> fallbacks;
   // What the machine lacks for a plan with fewer fallbacks, and the remedy; may be empty.

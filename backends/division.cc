@@ -324,31 +324,75 @@ void adopt_unnamed(const ir::Graph& graph, const std::vector<std::string>& names
   }
 }
 
+void set_layouts(const DivisionLayouts& layouts, std::span<PreparedPart> parts) {
+  for (PreparedPart& part : parts) {
+    const auto number = static_cast<std::size_t>(part.part);
+    if (part.part >= 0 && number < layouts.kernels.size()) part.layouts = layouts.kernels[number];
+  }
+}
+
 }  // namespace
 
-void store_division(ir::Graph& graph, const Division& division, std::string_view backend) {
+void store_division(ir::Graph& graph, const Division& division, std::string_view backend,
+                    const DivisionLayouts& layouts) {
   std::set<std::string> taken;
   for (const ir::Node& node : graph.nodes()) taken.insert(node.name);
   for (const auto& output : graph.outputs()) taken.insert(output.name);
   std::vector<std::string> names = names_of(graph);
-  base::Json kernels = base::Json::array();
-  for (const std::vector<ir::NodeId>& kernel : division) {
-    if (kernel.size() < 2) continue;
-    base::Json members = base::Json::array();
-    for (const ir::NodeId id : kernel) {
-      std::string& name = names[id.index()];
-      for (int number = 0; name.empty(); ++number) {
-        const std::string free = graph.node(id).op->name() + "_" + std::to_string(id.index()) +
-                                 (number > 0 ? "_" + std::to_string(number) : "");
-        if (taken.insert(free).second) name = free;
-      }
-      if (graph.node(id).name.empty()) graph.rename(id, name);
-      members.push(name);
+  const auto name_of = [&](ir::NodeId id) -> const std::string& {
+    std::string& name = names[id.index()];
+    for (int number = 0; name.empty(); ++number) {
+      const std::string free = graph.node(id).op->name() + "_" + std::to_string(id.index()) +
+                               (number > 0 ? "_" + std::to_string(number) : "");
+      if (taken.insert(free).second) name = free;
     }
+    if (graph.node(id).name.empty()) graph.rename(id, name);
+    return name;
+  };
+  base::Json kernels = base::Json::array(), forms = base::Json::array();
+  for (std::size_t part = 0; part < division.size(); ++part) {
+    if (!layouts.empty() && layouts.kernels[part] != KernelLayouts()) {
+      forms.push(base::Json::array()
+                     .push(name_of(division[part].back()))
+                     .push(to_string(layouts.kernels[part].reads))
+                     .push(to_string(layouts.kernels[part].writes)));
+    }
+    if (division[part].size() < 2) continue;
+    base::Json members = base::Json::array();
+    for (const ir::NodeId id : division[part]) members.push(name_of(id));
     kernels.push(std::move(members));
   }
-  graph.metadata[std::string(kKernelsKey)] =
-      base::Json::object().set("backend", backend).set("kernels", std::move(kernels)).dump();
+  base::Json stored =
+      base::Json::object().set("backend", backend).set("kernels", std::move(kernels));
+  if (!layouts.empty()) stored.set("layouts", std::move(forms));
+  graph.metadata[std::string(kKernelsKey)] = stored.dump();
+}
+
+DivisionLayouts stored_layouts(const ir::Graph& graph, const Division& division,
+                               std::string_view backend) {
+  DivisionLayouts layouts;
+  const auto text = graph.metadata.find(std::string(kKernelsKey));
+  if (text == graph.metadata.end()) return layouts;
+  const auto parsed = base::Json::parse(text->second);
+  if (!parsed.ok()) return layouts;
+  const base::Json* const named = parsed->find("backend");
+  const base::Json* const list = parsed->find("layouts");
+  if (named == nullptr || named->scalar_text() != backend || list == nullptr || !list->is_array())
+    return layouts;
+  std::map<std::string, KernelLayouts> by_name;
+  for (const base::Json& kernel : list->items()) {
+    if (!kernel.is_array() || kernel.items().size() != 3) return layouts;
+    const auto reads = layout_form_named(kernel.items()[1].scalar_text());
+    const auto writes = layout_form_named(kernel.items()[2].scalar_text());
+    if (!reads || !writes) return layouts;
+    by_name[kernel.items()[0].scalar_text()] = {*reads, *writes};
+  }
+  const std::vector<std::string> names = names_of(graph);
+  for (const std::vector<ir::NodeId>& kernel : division) {
+    const auto found = by_name.find(names[kernel.back().index()]);
+    layouts.kernels.push_back(found != by_name.end() ? found->second : KernelLayouts());
+  }
+  return layouts;
 }
 
 Division stored_division(const ir::Graph& graph, std::string_view backend) {
@@ -423,6 +467,7 @@ base::Result<std::vector<PreparedPart>> parts_for(
     std::string_view backend, const DividePrepared& own, const StoresTogether& together) {
   if (!options.division.empty()) {
     EGRET_ASSIGN_OR_RETURN(auto parts, prepared_parts(prepared, options.division, together));
+    set_layouts(options.layouts, parts);
     return with_own_kernels(prepared, std::move(parts), own);
   }
   if (!options.fuse) return std::vector<PreparedPart>();
@@ -430,7 +475,10 @@ base::Result<std::vector<PreparedPart>> parts_for(
   if (division.empty()) return std::vector<PreparedPart>();
   auto parts = prepared_parts(prepared, division, together);
   // A model's metadata may be about what the model once was.
-  if (parts.ok()) parts = with_own_kernels(prepared, *std::move(parts), own);
+  if (parts.ok()) {
+    set_layouts(stored_layouts(graph, division, backend), *parts);
+    parts = with_own_kernels(prepared, *std::move(parts), own);
+  }
   return parts.ok() ? *std::move(parts) : std::vector<PreparedPart>();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ struct PreparedPart {
   std::vector<ir::NodeId> nodes;     // of the prepared graph, ascending
   int part = -1;                     // of the division; -1: an operator that it leaves out
   std::vector<ir::NodeId> stored{};  // besides the last node: values that others read, ascending
+  std::optional<KernelLayouts> layouts{};  // that were asked for, or are kept with the graph
 };
 
 // Whether one kernel stores all outputs of a graph (JointKernels::stores_together()), for prepared
@@ -54,11 +56,18 @@ Division given_division(const PreparedGraph& prepared, const Division& kernels);
 // read by one kernel alone: a model file may join operators of one kernel to one node, and what is
 // read then has operators without names.
 //
+// Layouts, if there are any, are those of kernels by the name of their last value; what a kernel
+// reads in another form than it is stored in is copied.
+//
 // A division is that of one backend; others divide the graph by themselves.
 inline constexpr std::string_view kKernelsKey = "egret.kernels";
-void store_division(ir::Graph& graph, const Division& division, std::string_view backend);
+void store_division(ir::Graph& graph, const Division& division, std::string_view backend,
+                    const DivisionLayouts& layouts = {});
 // Empty where the graph has none for this backend, or one of another graph or program.
 Division stored_division(const ir::Graph& graph, std::string_view backend);
+// Of the kernels of stored_division(); empty where the graph says nothing of layouts.
+DivisionLayouts stored_layouts(const ir::Graph& graph, const Division& division,
+                               std::string_view backend);
 
 // The kernels that a backend makes of a prepared graph by itself: all of its operators, each once.
 using DividePrepared = std::function<Division(PreparedGraph)>;

@@ -51,7 +51,7 @@ void take(Candidate& candidate, const backends::Backend& backend, Decision& deci
   decision.graph = std::move(candidate.graph);
   // Whoever reads the result compiles the kernels that were chosen.
   if (!candidate.division.empty())
-    backends::store_division(decision.graph, candidate.division, backend.name());
+    backends::store_division(decision.graph, candidate.division, backend.name(), candidate.layouts);
   decision.plan = std::move(candidate.plan);
 }
 

@@ -41,8 +41,9 @@ struct OptimizeOptions {
   std::string oracle = "auto";            // an engine, "none", or "auto" (driver/oracle.h)
   // Who divides the result into kernels: "backend", "graph" or "egraph".
   std::string kernels_from = "backend";
-  std::string precision = "f32";  // of plans that are measured and checked (backends/precision.h)
-  double error_budget = 0;        // relative, of the outputs; 0: none is allowed
+  std::string layouts = "backend";  // who chooses those between kernels: "backend" or "egraph"
+  std::string precision = "f32";    // of plans that are measured and checked (backends/precision.h)
+  double error_budget = 0;          // relative, of the outputs; 0: none is allowed
   std::string forms_from = "extraction";  // FormsFrom
   std::int64_t threads = 0;  // of backend and search, 0: all; a common option, so not in the table
   std::int64_t seed = 1;
@@ -94,9 +95,14 @@ struct OptimizeOptions {
   bool keeps_rounding() const { return fp == "rounding"; }
 };
 
-// Whether kernels are chosen, and not left to the backend.
+// Whether kernels or their layouts are chosen, and not left to the backend.
 inline bool chooses_kernels(const OptimizeOptions& options) {
-  return options.kernels_from != "backend";
+  return options.kernels_from != "backend" || options.layouts != "backend";
+}
+// The option that says so, where one does.
+inline std::string option_of_kernels(const OptimizeOptions& options) {
+  return options.kernels_from != "backend" ? "--kernels-from " + options.kernels_from
+                                           : "--layouts " + options.layouts;
 }
 
 // What --quick sets: nothing is measured, costs are estimated, and limits that have their defaults

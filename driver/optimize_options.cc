@@ -51,6 +51,13 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
         "Who divides the graph into kernels: the backend, after the graph is chosen; the "
         "extraction, together with the graph (egraph), or after it (graph)",
         base::one_of({"backend", "graph", "egraph"})},
+       {"layouts", &O::layouts,
+        "Who chooses the layouts of values between kernels (row-major, channels-last, blocked): "
+        "the "
+        "backend, or the extraction, which prices copies between layouts like kernels (egraph). "
+        "With "
+        "--kernels-from backend, the kernels stay those of the backend",
+        base::one_of({"backend", "egraph"})},
        {"precision", &O::precision, backends::kPrecisionHelp,
         base::one_of(backends::precision_names())},
        {"error-budget", &O::error_budget,

@@ -93,7 +93,7 @@ base::Result<bool> learn_from(const ir::Graph& graph, const Setup& setup,
 ChooseOptions::KernelsFrom kernels_from(const OptimizeOptions& options) {
   using enum ChooseOptions::KernelsFrom;
   if (options.kernels_from == "graph") return kGraph;
-  return chooses_kernels(options) ? kEGraph : kBackend;
+  return options.kernels_from == "egraph" ? kEGraph : kBackend;
 }
 
 // With an error budget each kernel has several forms, and errors are measured too.
@@ -133,6 +133,7 @@ ChooseOptions choose_options(const Setup& setup, const OptimizeOptions& options,
           .second_profiler = &second,
           .learn = std::move(learn),
           .kernels_from = kernels_from(options),
+          .lays_out = options.layouts == "egraph",
           .kept = kept_times(setup),
           .kernel_seconds = setup.costs.profiled != nullptr
                                 ? (budget != nullptr ? kFormsFactor : 1) * options.profile_time
@@ -174,10 +175,10 @@ base::Result<std::vector<Candidate>> search(const ir::Graph& graph, const Setup&
 }
 
 // Errors: usage_error for nodes without operators, or whose operators no rule may see.
-base::Result<ir::Graph> taken_apart(const ir::Graph& program) {
+base::Result<ir::Graph> taken_apart(const ir::Graph& program, const OptimizeOptions& options) {
   const auto is_sealed = [](const auto& named) { return named.second.sealed; };
   if (ir::has_undefined(program) || std::ranges::any_of(program.bodies, is_sealed))
-    return base::usage_error("--kernels-from needs operators that Egret defines");
+    return base::usage_error(option_of_kernels(options) + " needs operators that Egret defines");
   ir::Graph operators = ir::expand_bodies(program);
   if (ir::has_opaque(operators)) return base::internal_error("a node was not taken apart");
   return operators;
@@ -199,12 +200,12 @@ base::Result<OptimizeResult> optimize(const ir::Graph& program, const OptimizeOp
   }
   if (chooses_kernels(options) && open != nullptr) {
     const std::string option =
-        options.error_budget > 0 ? "--error-budget" : "--kernels-from " + options.kernels_from;
+        options.error_budget > 0 ? "--error-budget" : option_of_kernels(options);
     return base::usage_error(option + " needs known sizes (--bind)");
   }
   if (chooses_kernels(options) && ir::has_opaque(program)) {
     // Kernels compute operators, so nodes that consist of several are taken apart.
-    EGRET_ASSIGN_OR_RETURN(const ir::Graph operators, taken_apart(program));
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph operators, taken_apart(program, options));
     return optimize(operators, given, progress, open);
   }
   if (options.explain) {

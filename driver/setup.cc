@@ -33,8 +33,7 @@ base::Result<Method> method_of(const OptimizeOptions& options) {
   if (!options.forbid.empty())
     return base::usage_error("--forbid cannot be combined with " + search);
   if (chooses_kernels(options))
-    return base::usage_error("--kernels-from " + options.kernels_from +
-                             " cannot be combined with " + search);
+    return base::usage_error(option_of_kernels(options) + " cannot be combined with " + search);
   return method;
 }
 
@@ -90,8 +89,7 @@ base::Result<std::shared_ptr<const Engine>> engine_of(const OptimizeOptions& opt
   if (options.precision != OptimizeOptions().precision)
     return base::usage_error("--precision cannot be combined with --engine");
   if (chooses_kernels(options))
-    return base::usage_error("--kernels-from " + options.kernels_from +
-                             " cannot be combined with --engine");
+    return base::usage_error(option_of_kernels(options) + " cannot be combined with --engine");
   EGRET_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
                          Engine::start(options.engine, {.python = options.engine_python}));
   if (options.written_like != nullptr) engine->write_like(*options.written_like);
@@ -124,6 +122,8 @@ base::Status check_budget(const OptimizeOptions& options) {
     return base::usage_error("--error-budget cannot be combined with --engine");
   if (options.precision != defaults.precision)
     return base::usage_error("--error-budget cannot be combined with --precision");
+  if (options.layouts != defaults.layouts)
+    return base::usage_error("--error-budget cannot be combined with --layouts egraph");
   if (options.quick || options.profile_time == 0)
     return base::usage_error("--error-budget needs measurements of kernels");
   return base::ok();
@@ -142,8 +142,7 @@ base::Result<Setup> prepare(const OptimizeOptions& options) {
   EGRET_ASSIGN_OR_RETURN(const backends::Backend* backend, backend_of(options, precision));
   EGRET_ASSIGN_OR_RETURN(auto engine, engine_of(options));
   if (chooses_kernels(options) && options.limit_arena > 0)
-    return base::usage_error("--limit-arena cannot be combined with --kernels-from " +
-                             options.kernels_from);
+    return base::usage_error("--limit-arena cannot be combined with " + option_of_kernels(options));
   const int threads = static_cast<int>(options.threads);
   const Execution execution{options.backend, threads, precision};
   std::string machine = machine_fingerprint(execution);

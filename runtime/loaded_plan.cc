@@ -50,8 +50,8 @@ base::Result<frontends::ImportedModel> import_model(const std::string& file,
 // The model that the plan was made for, and no other.
 base::Result<frontends::ImportedModel> model_of(const std::string& path,
                                                 const parallel::PlanOrigin& origin,
-                                                const ReadFile& read) {
-  const std::string file = find_model(origin.model, path);
+                                                const ReadFile& read, const std::string& given) {
+  const std::string file = given.empty() ? find_model(origin.model, path) : given;
   auto model = import_model(file, origin.bind, read);
   if (!model.ok()) return model.status().at("the model of plan " + path);
   if (!ir::open_sizes(model->graph).empty()) {
@@ -77,40 +77,51 @@ base::Result<std::optional<ir::TrainingGraph>> training_of(const std::string& pa
   return std::optional(std::move(step));
 }
 
-// The plan names weights by the hash of their content; the data come from the model.
-base::Result<parallel::PlacedGraph> program_of(const std::string& path, const base::Json& plan,
-                                               const ir::Graph& model) {
-  std::map<std::string, const ir::Tensor*> weights;
-  for (const ir::Node& node : model.nodes()) {
-    if (node.kind == ir::NodeKind::kConstant)
-      weights[node.data.content_hash().to_hex()] = &node.data;
-  }
-  auto placed = parallel::read_program(plan, [&](const std::string& hash) -> const ir::Tensor* {
-    const auto found = weights.find(hash);
-    return found == weights.end() ? nullptr : found->second;
-  });
-  if (!placed.ok()) return placed.status().at(path);
-  return placed;
-}
-
 }  // namespace
 
-base::Result<LoadedPlan> load_plan(const std::string& path, const ReadFile& given) {
+base::Result<PlanFile> read_plan_file(const std::string& path, const ReadFile& given,
+                                      const std::string& model_path) {
   const ReadFile read = given ? given : [](const std::string& file, std::int64_t limit) {
     return base::read_file(file, limit);
   };
   EGRET_ASSIGN_OR_RETURN(const std::string text, read(path, kMostPlanBytes));
-  const auto json = base::Json::parse(text);
+  auto json = base::Json::parse(text);
   if (!json.ok()) return json.status().at(path);
   const auto origin = parallel::read_origin(*json);
   if (!origin.ok()) return origin.status().at(path);
-  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, model_of(path, *origin, read));
+  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, model_of(path, *origin, read, model_path));
+  PlanFile plan;
+  plan.json = *std::move(json);
+  plan.notes = std::move(model.notes);
+  EGRET_ASSIGN_OR_RETURN(plan.training, training_of(path, *origin, model.graph));
+  EGRET_ASSIGN_OR_RETURN(plan.model,
+                         rules::fold_constants(plan.training ? plan.training->graph : model.graph));
+  return plan;
+}
+
+// The plan names weights by the hash of their content; the data come from the model.
+base::Result<parallel::PlacedGraph> program_of(const PlanFile& plan, const std::string& path) {
+  std::map<std::string, const ir::Tensor*> weights;
+  for (const ir::Node& node : plan.model.nodes()) {
+    if (node.kind == ir::NodeKind::kConstant)
+      weights[node.data.content_hash().to_hex()] = &node.data;
+  }
+  auto placed =
+      parallel::read_program(plan.json, [&](const std::string& hash) -> const ir::Tensor* {
+        const auto found = weights.find(hash);
+        return found == weights.end() ? nullptr : found->second;
+      });
+  if (!placed.ok()) return placed.status().at(path);
+  return placed;
+}
+
+base::Result<LoadedPlan> load_plan(const std::string& path, const ReadFile& read) {
+  EGRET_ASSIGN_OR_RETURN(PlanFile plan, read_plan_file(path, read));
   LoadedPlan loaded;
-  loaded.notes = std::move(model.notes);
-  EGRET_ASSIGN_OR_RETURN(loaded.training, training_of(path, *origin, model.graph));
-  EGRET_ASSIGN_OR_RETURN(
-      loaded.model, rules::fold_constants(loaded.training ? loaded.training->graph : model.graph));
-  EGRET_ASSIGN_OR_RETURN(loaded.placed, program_of(path, *json, loaded.model));
+  EGRET_ASSIGN_OR_RETURN(loaded.placed, program_of(plan, path));
+  loaded.model = std::move(plan.model);
+  loaded.training = std::move(plan.training);
+  loaded.notes = std::move(plan.notes);
   return loaded;
 }
 

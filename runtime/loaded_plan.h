@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/formats/json.h"
 #include "base/status.h"
 #include "ir/autodiff/training_graph.h"
 #include "ir/graph/graph.h"
@@ -25,6 +26,21 @@ struct LoadedPlan {
 // Reads a file of at most `limit_bytes`.
 using ReadFile =
     std::function<base::Result<std::string>(const std::string& path, std::int64_t limit_bytes)>;
+
+// A plan file whose program was not read yet.
+struct PlanFile {
+  base::Json json;
+  ir::Graph model;  // as in LoadedPlan
+  std::optional<ir::TrainingGraph> training;
+  std::vector<std::string> notes;
+};
+
+// The first half of load_plan(): errors are not about the program of the plan. `model`: its path,
+// if it is not searched.
+base::Result<PlanFile> read_plan_file(const std::string& path, const ReadFile& read = {},
+                                      const std::string& model = {});
+// The second half: bad_input for a program that is malformed, or against the laws of placements.
+base::Result<parallel::PlacedGraph> program_of(const PlanFile& plan, const std::string& path);
 
 // Reads the plan and its model. The model is searched relative to the plan's folder, then under its
 // path as given, then beside the plan. A model called "-" is read through `read`, which by default

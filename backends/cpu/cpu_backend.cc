@@ -18,10 +18,13 @@
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/loops/pointwise_program.h"
 #include "backends/cpu/plan/group_order.h"
+#include "backends/cpu/plan/kernel_layouts.h"
+#include "backends/cpu/plan/layout_forms.h"
 #include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/plan/plan_builder.h"
 #include "backends/division.h"
 #include "backends/joint_kernels.h"
+#include "backends/layout_forms.h"
 #include "backends/moves.h"
 #include "backends/prepare.h"
 
@@ -73,9 +76,68 @@ TakesComposite taken_with(Emission emission, Precision precision) {
   };
 }
 
+// Whether an own kernel of products takes all of this. Operands of the chain may still refuse it.
+bool is_joint_product(const ir::Graph& graph, std::span<const ir::NodeId> nodes,
+                      std::span<const ir::NodeId> stored, Precision precision) {
+  const auto group = product_group(graph, nodes, stored);
+  if (!group) return false;
+  const auto all = [&](const auto& is) { return std::ranges::all_of(group->products, is); };
+  const auto is_constant = [&](ir::NodeId id) {
+    return graph.node(graph.node(id).inputs[1]).kind == ir::NodeKind::kConstant;
+  };
+  return all(is_constant) &&
+         (all([&](ir::NodeId id) { return is_row_product(graph, id); }) ||
+          all([&](ir::NodeId id) { return may_be_block_product(graph, id, precision); }));
+}
+
+base::Status make_joint_product(PlanBuilder& builder, const Group& group,
+                                std::span<const ir::NodeId> stored) {
+  const auto products = product_group(builder.graph(), group.nodes, stored);
+  if (!products) return base::unsupported("no products of one operand");
+  if (make_row_product(builder, *products).ok()) return base::ok();
+  return make_block_product(builder, *products);
+}
+
+// Whether one kernel computes all operators of the graph and stores its outputs.
+bool is_joint(const ir::Graph& graph, Precision precision) {
+  std::vector<ir::NodeId> nodes, stored;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (graph.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator) nodes.emplace_back(i);
+  }
+  if (nodes.empty() || graph.outputs().empty()) return false;
+  for (const auto& output : graph.outputs()) {
+    if (graph.node(output.node).kind != ir::NodeKind::kOperator) return false;
+    if (output.node != nodes.back()) stored.push_back(output.node);
+  }
+  return is_joint_region(graph, nodes, stored) || is_joint_reduction(graph, nodes, stored) ||
+         is_joint_product(graph, nodes, stored, precision);
+}
+
+base::Status make_joint(PlanBuilder& builder, const Group& group,
+                        std::span<const ir::NodeId> stored) {
+  const ir::Graph& graph = builder.graph();
+  if (is_joint_region(graph, group.nodes, stored)) return make_joint_kernel(builder, group, stored);
+  return is_joint_reduction(graph, group.nodes, stored)
+             ? make_joint_reduction(builder, group, stored)
+             : make_joint_product(builder, group, stored);
+}
+
+// Of several products, or of one behind other operators.
+bool is_joint_product_of_one_value(const PlanBuilder& builder, const Group& group) {
+  const ir::Graph& graph = builder.graph();
+  const auto is_product = [&](ir::NodeId id) {
+    return graph.node(id).op->name() == "matmul" || graph.node(id).op->name() == "conv";
+  };
+  const auto products = std::ranges::count_if(group.nodes, is_product);
+  return (products > 1 || (products == 1 && !is_product(group.anchor()))) &&
+         is_joint_product(graph, group.nodes, {}, builder.options().precision);
+}
+
 base::Status try_group(PlanBuilder& builder, const Group& group, const StoredByRoot& stored) {
   if (const auto found = stored.find(group.root()); found != stored.end())
-    return guarded([&] { return make_joint_kernel(builder, group, found->second); });
+    return guarded([&] { return make_joint(builder, group, found->second); });
+  if (is_joint_product_of_one_value(builder, group))
+    return guarded([&] { return make_joint_product(builder, group, {}); });
   if (is_attention(builder.graph(), group))
     return guarded([&] { return make_attention_kernel(builder, group); });
   if (is_reduced_region(builder.graph(), group.nodes))
@@ -122,6 +184,20 @@ void build_group(PlanBuilder& builder, const Group& group, const StoredByRoot& s
     part.part = group.part;
     build_group(builder, part, {});
   }
+}
+
+// In the layouts that are asked for, if there are any. `layouts`: gets those of the group's part.
+void build_part(PlanBuilder& builder, const Group& group, const StoredByRoot& stored,
+                std::span<const ir::NodeId> origin, std::vector<KernelLayouts>& layouts) {
+  LaidOut laid_out;
+  if (group.layouts) laid_out.lay_out_inputs(builder, group, origin);
+  build_group(builder, group, stored);
+  const auto part = static_cast<std::size_t>(group.part);
+  if (group.part >= 0 && part < layouts.size()) layouts[part] = observed_layouts(builder, group);
+  if (!group.layouts) return;
+  const auto found = stored.find(group.root());
+  laid_out.lay_out_values(builder, group,
+                          found != stored.end() ? found->second : std::vector<ir::NodeId>());
 }
 
 // The preferred layout of the graph. Blocked channels suit Winograd kernels. Channels-last suits
@@ -190,15 +266,21 @@ base::Result<std::vector<Group>> groups_of(const ir::Graph& original, const Prep
       parts_for(
           original, prepared, options, "cpu",
           [&](PreparedGraph part) { return nodes_of(own_groups(part, options, thrift)); },
-          is_joint_region));
+          [&](const ir::Graph& part) { return is_joint(part, options.precision); }));
   if (parts.empty()) return own_groups(prepared, options, thrift);
+  // Kernels with operands in less precision have layouts of their own.
+  const bool in_f32 =
+      options.blocked && options.precision == Precision::kF32 && prepared.lowerings.empty();
   std::vector<Group> groups;
   for (PreparedPart& part : parts) {
     const bool emitted =
         part.nodes.size() > 1 && !std::ranges::all_of(part.nodes, [&](ir::NodeId id) {
           return has_kernel(prepared.graph, id);
         });
-    groups.push_back({.nodes = std::move(part.nodes), .emitted = emitted, .part = part.part});
+    groups.push_back({.nodes = std::move(part.nodes),
+                      .emitted = emitted,
+                      .part = part.part,
+                      .layouts = in_f32 ? part.layouts : std::nullopt});
     if (!part.stored.empty()) stored[groups.back().root()] = std::move(part.stored);
   }
   return groups;
@@ -216,6 +298,7 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
                          groups_of(original, prepared, options, thrift, stored));
   if (thrift != Thrift::kNone) groups = in_frugal_order(prepared.graph, std::move(groups), stored);
   std::unique_ptr<ExecutablePlan> plan;
+  std::vector<KernelLayouts> layouts(options.division.size());
   EGRET_RETURN_IF_ERROR(guarded([&] {
     builder.prefers_channels_last = prefers_channels_last(prepared.graph);
     builder.least_scratch = thrift >= Thrift::kOrderAndScratch;
@@ -223,8 +306,10 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
     if (options.precision == Precision::kBF16 || !prepared.lowerings.empty())
       builder.written_as = written_forms(builder, groups);
     builder.count_reads(groups);
-    for (const Group& group : groups) build_group(builder, group, stored);
+    for (const Group& group : groups) build_part(builder, group, stored, prepared.origin, layouts);
+    if (!options.layouts.empty()) lay_out_outputs(builder, prepared.origin);
     compile_emitted(builder);
+    builder.layouts = std::move(layouts);
     auto finished = builder.finish(original, prepared.origin, prepared.folded_nodes);
     if (!finished.ok()) return finished.status();
     plan = *std::move(finished);
@@ -267,7 +352,7 @@ base::Result<PreparedGraph> prepared_graph(const Backend& backend, const ir::Gra
   return prepared;
 }
 
-class CpuBackend final : public Backend, public JointKernels {
+class CpuBackend final : public Backend, public JointKernels, public LayoutForms {
  public:
   std::string_view name() const override { return "cpu"; }
   std::string_view doc() const override {
@@ -293,7 +378,12 @@ class CpuBackend final : public Backend, public JointKernels {
   }
 
   bool stores_together(const ir::Graph& graph, const CompileOptions& options) const override {
-    return options.fuse && is_joint_region(graph);
+    return options.fuse && is_joint(graph, options.precision);
+  }
+  std::vector<KernelLayouts> layouts_of(const ir::Graph& piece,
+                                        const CompileOptions& options) const override {
+    const bool in_f32 = options.blocked && options.precision == Precision::kF32;
+    return in_f32 ? kernel_layouts(piece) : std::vector<KernelLayouts>(1);
   }
   base::Result<Division> divide(const ir::Graph& graph,
                                 const CompileOptions& options) const override {

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "backends/layout_forms.h"
 #include "base/hash.h"
 #include "base/stop.h"
 #include "driver/measure/race.h"
@@ -63,15 +64,29 @@ std::string identity_of(const backends::Division& division) {
   return text;
 }
 
+std::string identity_of(const backends::DivisionLayouts& layouts) {
+  if (layouts.empty()) return "";
+  std::string text = " laid out";
+  for (const backends::KernelLayouts& kernel : layouts.kernels) text += " " + to_string(kernel);
+  for (const backends::Reorder& reorder : layouts.reorders) {
+    text += ", " + std::to_string(reorder.value.index()) + " " +
+            to_string(backends::KernelLayouts{reorder.from, reorder.to});
+  }
+  return text;
+}
+
 base::Result<std::optional<KnownPartTimes>> kept_part_times(const backends::Backend& backend,
                                                             const ir::Graph& graph,
                                                             const backends::CompileOptions& options,
                                                             const KeptTimes& kept, bool measures) {
   std::string key;
   if (kept.database != nullptr) {
-    key = "parts of graph " +
-          base::content_hash(identity_of(graph) + identity_of(options.division)).to_hex();
-    EGRET_ASSIGN_OR_RETURN(auto known, recall(kept, key, options.division.size()));
+    key =
+        "parts of graph " + base::content_hash(identity_of(graph) + identity_of(options.division) +
+                                               identity_of(options.layouts))
+                                .to_hex();
+    EGRET_ASSIGN_OR_RETURN(
+        auto known, recall(kept, key, options.division.size() + options.layouts.reorders.size()));
     if (known) return std::optional(KnownPartTimes{*std::move(known), true});
   }
   if (!measures) return std::optional<KnownPartTimes>();

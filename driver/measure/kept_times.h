@@ -24,15 +24,18 @@ struct KeptTimes {
 
 // Names a division in the database, beside its graph: " divided 0 1,2 3".
 std::string identity_of(const backends::Division& division);
+// The same of its layouts: empty where the backend decides.
+std::string identity_of(const backends::DivisionLayouts& layouts);
 
 struct KnownPartTimes {
   PartTimes times{};
   bool remembered = false;  // by the database; false: measured now
 };
 
-// What the database knows of a program divided by CompileOptions::division; else time_parts(),
-// which it then keeps. `measures` false: nothing but what is known. O(nodes and weights) besides
-// the runs. Errors: those of time_parts() and of the database.
+// What the database knows of a program divided by CompileOptions::division, in
+// CompileOptions::layouts; else time_parts(), which it then keeps. `measures` false: nothing but
+// what is known. O(nodes and weights) besides the runs. Errors: those of time_parts() and of the
+// database.
 base::Result<std::optional<KnownPartTimes>> kept_part_times(const backends::Backend& backend,
                                                             const ir::Graph& graph,
                                                             const backends::CompileOptions& options,

@@ -53,7 +53,7 @@ base::Result<PartTimes> time_parts(const backends::Backend& backend, const ir::G
   EGRET_ASSIGN_OR_RETURN(const auto plan, compile_batch(backend, graph, options));
   const std::vector<ir::Tensor> inputs = backends::random_inputs(*plan, base::Random(1));
   std::vector<ir::Tensor> outputs = plan->make_outputs();
-  const std::size_t count = options.division.size();
+  const std::size_t count = options.division.size() + options.layouts.reorders.size();
   std::vector<std::vector<double>> samples(count + 1);  // the last: of the rest
   // In a race, others run between two runs of a plan.
   const backends::PlanReport report = plan->report();

@@ -28,9 +28,10 @@ base::Result<std::vector<KernelTime>> time_kernels(const backends::Backend& back
                                                    backends::CompileOptions options,
                                                    const ir::GivenInputs& given);
 
-// The times of the parts of CompileOptions::division (empty: all is the rest): medians over runs of
-// the whole graph, as a race runs it, for at least `least_seconds` and ten times, or two seconds.
-// `rest` is the rest of a run: copies of outputs, and what passes between kernels.
+// The times of the parts of CompileOptions::division (empty: all is the rest) and then of the
+// reorders of CompileOptions::layouts: medians over runs of the whole graph, as a race runs it, for
+// at least `least_seconds` and ten times, or two seconds. `rest` is the rest of a run: copies of
+// outputs, and what passes between kernels.
 struct PartTimes {
   std::vector<double> parts{};
   double rest = 0;

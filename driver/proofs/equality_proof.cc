@@ -16,6 +16,7 @@
 #include "driver/measure/near_values.h"
 #include "driver/measure/output_errors.h"
 #include "driver/proofs/folded_constants.h"
+#include "driver/proofs/same_operators.h"
 #include "ir/evaluate/input_draws.h"
 #include "ir/evaluate/interpreter.h"
 #include "ir/graph/graph_text.h"
@@ -265,6 +266,16 @@ class Prover {
   EqualityProof proof_;
 };
 
+// The proof that needs no run of the models, which may be too large for one.
+std::optional<EqualityProof> same_operators(const ir::Graph& a, const ir::Graph& b) {
+  if (!SameOperators::of(a, b).outputs_agree(a, b)) return std::nullopt;
+  EqualityProof proof;
+  proof.verdict = EqualityProof::Verdict::kProven;
+  proof.values = static_cast<std::int64_t>(b.operator_count());
+  proof.same = proof.values;
+  return proof;
+}
+
 }  // namespace
 
 base::Result<EqualityProof> prove_equal(const ir::Graph& a, const ir::Graph& b,
@@ -273,6 +284,10 @@ base::Result<EqualityProof> prove_equal(const ir::Graph& a, const ir::Graph& b,
   EGRET_RETURN_IF_ERROR(same_interface(a, b));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph first, as_operators(a));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph second, as_operators(b));
+  if (const auto proof = same_operators(first, second)) return *proof;
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph bodies_a, ir::expand_composites(first));
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph bodies_b, ir::expand_composites(second));
+  if (const auto proof = same_operators(bodies_a, bodies_b)) return *proof;
   return Prover(first, second, rules, options).run();
 }
 

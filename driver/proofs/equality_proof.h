@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proofs that two given graphs are equal, whoever made the second from the first.
 //
-// Both graphs run on random inputs first. Values of the second graph that equal one of the first
+// Graphs of the same operators, composites as their bodies, are equal at once. Others run on random
+// inputs first. Values of the second graph that equal one of the first
 // there are candidates. In topological order, each is proven equal or not: the two terms above the
 // pairs that are proven already become one small e-graph, which is saturated from both sides with
 // proven rules. Proven pairs cut the graphs, so that no term is large (Kuehlmann and Krohm,

@@ -247,7 +247,8 @@ PictureNode picture_of_operator(const ir::Graph& graph, ir::NodeId id,
 }
 
 Picture picture_of_graph(const ir::Graph& graph, std::size_t most_operators, bool constants,
-                         std::size_t& hidden, const backends::Division& kernels) {
+                         std::size_t& hidden, const backends::Division& kernels,
+                         const backends::DivisionLayouts& layouts) {
   Picture picture;
   std::map<ir::NodeId, int> kernel_of;
   for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
@@ -270,7 +271,11 @@ Picture picture_of_graph(const ir::Graph& graph, std::size_t most_operators, boo
     PictureNode shown = picture_of_operator(graph, id, weights);
     if (const auto kernel = kernel_of.find(id); kernel != kernel_of.end()) {
       shown.kernel = kernel->second;
-      shown.lines.push_back("kernel " + std::to_string(kernel->second));
+      std::string& line = shown.lines.emplace_back("kernel " + std::to_string(kernel->second));
+      const auto number = static_cast<std::size_t>(kernel->second);
+      if (!layouts.empty() && id == kernels[number].back() &&
+          layouts.kernels[number].writes != backends::LayoutForm::kRowMajor)
+        line += ", " + std::string(to_string(layouts.kernels[number].writes));
     }
     for (const ir::NodeId input : node.inputs) {
       if (const auto at = place.find(input); at != place.end()) shown.inputs.push_back(at->second);

@@ -50,8 +50,9 @@ PictureNode picture_of_operator(const ir::Graph& graph, ir::NodeId id,
 
 // The nearest operators to the inputs, at most so many, and what they read. `hidden`: how many
 // operators are not drawn. With `kernels`, operators have the number of the first that computes
-// them.
+// them, and its layout where it stores their values in another one than row-major.
 Picture picture_of_graph(const ir::Graph& graph, std::size_t most_operators, bool constants,
-                         std::size_t& hidden, const backends::Division& kernels = {});
+                         std::size_t& hidden, const backends::Division& kernels = {},
+                         const backends::DivisionLayouts& layouts = {});
 
 }  // namespace egret::driver

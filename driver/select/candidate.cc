@@ -76,7 +76,8 @@ base::Status CandidatePool::predict_again() {
 base::Status CandidatePool::add_divided(Candidate candidate) {
   EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
   candidate.graph.metadata.erase(std::string(backends::kKernelsKey));
-  candidate.identity = identity_of(candidate.graph) + identity_of(candidate.division);
+  candidate.identity = identity_of(candidate.graph) + identity_of(candidate.division) +
+                       identity_of(candidate.layouts);
   // It goes first: of all candidates, it alone was chosen by what runs.
   candidates_.insert(candidates_.begin(), std::move(candidate));
   return base::ok();
@@ -87,6 +88,7 @@ base::Status compile(Candidate& candidate, const backends::Backend& backend,
   if (candidate.plan != nullptr) return base::ok();
   backends::CompileOptions divided = options;
   divided.division = candidate.division;
+  divided.layouts = candidate.layouts;
   EGRET_ASSIGN_OR_RETURN(candidate.plan, compile_batch(backend, candidate.graph, divided));
   return base::ok();
 }

@@ -32,8 +32,9 @@ struct Candidate {
   ir::Graph written{};  // empty if it is the same
   // Of the e-graph, before constants were folded; null for a graph that is not extracted from it.
   std::shared_ptr<const ir::Graph> extracted{};
-  std::string identity{};         // of the graph; see identity_of()
-  backends::Division division{};  // of `graph` into kernels; empty: the backend's own
+  std::string identity{};               // of the graph; see identity_of()
+  backends::Division division{};        // of `graph` into kernels; empty: the backend's own
+  backends::DivisionLayouts layouts{};  // of these kernels; empty: the backend's own
   std::unique_ptr<backends::ExecutablePlan> plan{};  // null until it is compiled
   Prediction prediction{};
   KernelPrediction kernels{};              // where alternatives were asked for

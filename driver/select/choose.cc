@@ -76,7 +76,7 @@ class Chooser {
   rules::TensorEGraph& tensors() const { return *saturated_.tensors; }
 
   bool chooses_kernels() const {
-    return options_.kernels_from != ChooseOptions::KernelsFrom::kBackend;
+    return options_.kernels_from != ChooseOptions::KernelsFrom::kBackend || options_.lays_out;
   }
 
   base::Status add_cheapest(std::string name) {
@@ -248,11 +248,19 @@ class Chooser {
                                  .error_budget = options_.error_budget};
     choosing.extraction.seed = options_.seed;
     choosing.only_graph = options_.kernels_from == ChooseOptions::KernelsFrom::kGraph;
+    choosing.keep_division = options_.kernels_from == ChooseOptions::KernelsFrom::kBackend;
+    choosing.lays_out = options_.lays_out;
     EGRET_ASSIGN_OR_RETURN(const std::vector<GivenProgram> given, given_programs());
     auto choice =
         choose_kernels(tensors(), view_, *costs_.model, given, choosing, options_.progress);
     // The other candidates are an answer, too.
     if (!choice.ok() && base::stop_requested()) return base::ok();
+    // Where nothing but layouts was asked for, a backend may have none to choose from.
+    if (choosing.keep_division && choice.status().code() == base::StatusCode::kUnsupported) {
+      pool_.candidates().front().solution.notes.push_back("no layouts were chosen: " +
+                                                          choice.status().message());
+      return base::ok();
+    }
     EGRET_RETURN_IF_ERROR(choice.status());
     KernelChoice& chosen = *choice;
     chosen.solution.notes.insert(chosen.solution.notes.end(), notes_.begin(), notes_.end());
@@ -284,6 +292,7 @@ class Chooser {
     mark(candidate, chosen.program.origins, nodes);
     candidate.graph = std::move(chosen.program.graph);
     candidate.division = std::move(chosen.program.division);
+    candidate.layouts = std::move(chosen.program.layouts);
     candidate.prediction = prediction_of(std::move(chosen.times));
     candidate.solution = std::move(chosen.solution);
     candidate.estimated = candidate.prediction.estimated;

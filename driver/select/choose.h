@@ -47,6 +47,9 @@ struct ChooseOptions {
   // together with its graph, or for the cheapest graph. kBackend: none.
   enum class KernelsFrom : std::uint8_t { kBackend, kGraph, kEGraph };
   KernelsFrom kernels_from = KernelsFrom::kBackend;
+  // The layouts between kernels are chosen, too; with kBackend those of the cheapest graph, divided
+  // by the backend.
+  bool lays_out = false;
   KeptTimes kept{};                     // of kernels
   double kernel_seconds = 20;           // of measuring kernels
   ErrorBudget* error_budget = nullptr;  // KernelChoiceOptions::error_budget

@@ -3,10 +3,13 @@
 
 #include <utility>
 
+#include "backends/layout_forms.h"
+
 namespace egret::driver {
 
 KernelTimes kernel_times(const ir::Graph& graph, const backends::Division& division,
-                         std::span<const double> seconds) {
+                         std::span<const double> seconds,
+                         const backends::DivisionLayouts& layouts) {
   KernelTimes times;
   for (std::size_t k = 0; k < division.size(); ++k) {
     times.seconds += seconds[k];
@@ -16,12 +19,20 @@ KernelTimes kernel_times(const ir::Graph& graph, const backends::Division& divis
     for (const ir::NodeId id : division[k]) kernel.nodes.push_back(backends::node_label(graph, id));
     kernel.seconds = seconds[k];
   }
+  for (std::size_t k = 0; k < layouts.reorders.size(); ++k) {
+    const backends::Reorder& reorder = layouts.reorders[k];
+    times.kernels.push_back(
+        {.name = "reorder",
+         .implementation = to_string(backends::KernelLayouts{reorder.from, reorder.to}),
+         .seconds = seconds[division.size() + k]});
+    times.seconds += times.kernels.back().seconds;
+  }
   return times;
 }
 
 KernelTimes kernel_times(const ir::Graph& graph, const backends::Division& division,
-                         const PartTimes& times) {
-  KernelTimes result = kernel_times(graph, division, std::span<const double>(times.parts));
+                         const PartTimes& times, const backends::DivisionLayouts& layouts) {
+  KernelTimes result = kernel_times(graph, division, std::span<const double>(times.parts), layouts);
   result.seconds += times.rest;
   result.measured = true;
   return result;

@@ -20,12 +20,13 @@ struct KernelTimes {
   bool measured = false;  // in a run of this program
 };
 
-// Of a divided graph, whose kernels take these seconds.
+// Of a divided graph, whose kernels and reorders take these seconds.
 KernelTimes kernel_times(const ir::Graph& graph, const backends::Division& division,
-                         std::span<const double> seconds);
+                         std::span<const double> seconds,
+                         const backends::DivisionLayouts& layouts = {});
 // The same, measured.
 KernelTimes kernel_times(const ir::Graph& graph, const backends::Division& division,
-                         const PartTimes& times);
+                         const PartTimes& times, const backends::DivisionLayouts& layouts = {});
 // The same as a prediction.
 Prediction prediction_of(KernelTimes times);
 // Of a program as the backend divides it, measured now or before. Errors: unsupported where the

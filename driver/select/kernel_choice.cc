@@ -7,8 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "backends/layout_forms.h"
 #include "base/stop.h"
 #include "driver/select/kernel_search.h"
+#include "driver/select/layout_search.h"
 #include "driver/select/precision_search.h"
 #include "rules/tensors/tensor_egraph.h"
 
@@ -17,6 +19,8 @@ namespace {
 
 // Of the time, for the kernels of single graphs, in equal parts.
 constexpr double kShareOfGraphs = 0.6;
+// Of the time, for kernels in the backend's own layouts, where layouts are chosen afterwards.
+constexpr double kShareOfDivision = 0.6;
 
 // Infinite for all nodes but those of the program.
 std::vector<double> factors_of(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
@@ -47,6 +51,19 @@ std::optional<KernelChoice> best_of(std::span<const KernelStart> starts,
   return choice;
 }
 
+// From the answer in the backend's own layouts. One that was interrupted is that answer.
+base::Result<KernelChoice> laid_out(SearchedEGraph& searched, const KernelChoiceOptions& options,
+                                    std::vector<double> factors, KernelStart start,
+                                    base::ProgressSink* sink) {
+  KernelChoice before = start.choice;
+  LayoutSearch search(searched, options, options.seconds, std::move(factors), sink);
+  auto choice = search.run_from(std::move(start));
+  if (choice.ok()) return choice;
+  if (!base::stop_requested())
+    before.solution.notes.push_back("no layouts were chosen: " + choice.status().message());
+  return before;
+}
+
 }  // namespace
 
 base::Result<KernelChoice> choose_kernels(const rules::TensorEGraph& tensors,
@@ -69,10 +86,14 @@ base::Result<KernelChoice> choose_kernels(const rules::TensorEGraph& tensors,
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i].is_start) started.push_back(i);
   }
-  if (options.only_graph && !given.empty()) {
-    KernelSearch search(searched, options, options.seconds,
-                        factors_of(tensors, view, given.front()), sink);
-    return search.run(given.first(1));
+  const bool lays_out = options.lays_out && backends::layout_forms_of(*options.backend) != nullptr;
+  const double divided_s = (lays_out ? kShareOfDivision : 1) * options.seconds;
+  if ((options.only_graph || options.keep_division) && !given.empty()) {
+    const std::vector<double> factors = factors_of(tensors, view, given.front());
+    KernelSearch search(searched, options, divided_s, factors, sink);
+    auto choice = search.run(given.first(1));
+    if (!choice.ok() || !lays_out) return choice;
+    return laid_out(searched, options, factors, search.answer(), sink);
   }
   std::vector<KernelStart> starts;
   std::vector<std::size_t> places, skipped;
@@ -81,7 +102,7 @@ base::Result<KernelChoice> choose_kernels(const rules::TensorEGraph& tensors,
     const std::size_t place = started[i];
     const double share =
         kShareOfGraphs * static_cast<double>(i + 1) / static_cast<double>(started.size());
-    KernelSearch search(searched, options, share * options.seconds,
+    KernelSearch search(searched, options, share * divided_s,
                         factors_of(tensors, view, given[place]), sink);
     const base::Status ran = search.run(given.subspan(place, 1)).status();
     if (ran.ok()) {
@@ -96,12 +117,15 @@ base::Result<KernelChoice> choose_kernels(const rules::TensorEGraph& tensors,
   std::optional<KernelChoice> best = best_of(starts, places, given.size());
   // A program that failed is not run again.
   places.insert(places.end(), skipped.begin(), skipped.end());
-  KernelSearch whole(searched, options, options.seconds, options.factors, sink);
+  KernelSearch whole(searched, options, divided_s, options.factors, sink);
   base::Result<KernelChoice> choice = whole.run(given, std::move(starts), places);
   if (!choice.ok()) {
     if (!best || base::stop_requested()) return choice;
     notes.push_back("no kernels were chosen from the whole e-graph: " + choice.status().message());
     choice = *std::move(best);
+  } else if (lays_out) {
+    choice = laid_out(searched, options, options.factors, whole.answer(), sink);
+    if (!choice.ok()) return choice;
   }
   choice->solution.notes.insert(choice->solution.notes.end(), notes.begin(), notes.end());
   return choice;

@@ -38,6 +38,10 @@ struct KernelChoiceOptions {
   extract::Options extraction{};
   std::vector<double> factors{};  // on the cost of each node of the view; empty: none
   bool only_graph = false;        // kernels of the first given program alone
+  bool keep_division = false;     // into those that the backend makes of it, layouts at most
+  // Whether layouts between kernels are chosen with them, where the backend has several
+  // (driver/select/layout_search.h). Not with an error budget.
+  bool lays_out = false;
   const backends::Backend* backend = nullptr;
   backends::CompileOptions plan{};
   KeptTimes kept{};          // where times of kernels and programs are kept

@@ -32,17 +32,18 @@ class Terms {
   using Place = std::uint32_t;
 
   Terms(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
-        const std::vector<bool>& leaves)
+        const std::vector<bool>& leaves, const extract::KernelGraph& kernels)
       : tensors_(tensors),
         view_(view),
         leaves_(leaves),
+        kernels_(kernels),
         of_leaves_(terms_of_leaves(view, leaves)) {}
 
-  // The value of a class in memory. Leaves are added when they are first read. As deep as a term of
-  // weights.
+  // The value of a class of the e-graph of kernels. Leaves are added when they are first read. As
+  // deep as a term of weights.
   base::Result<Place> stored(ClassIndex c) {
     if (const auto found = stored_.find(c); found != stored_.end()) return found->second;
-    if (!leaves_[c] || of_leaves_[c] == extract::kNoNode)
+    if (c >= leaves_.size() || !leaves_[c] || of_leaves_[c] == extract::kNoNode)
       return base::internal_error("no kernel makes class " + std::to_string(c));
     std::vector<Place> operands;
     for (const ClassIndex child : view_.children_of(of_leaves_[c])) {
@@ -63,7 +64,7 @@ class Terms {
           operands.push_back(found->second);
           continue;
         }
-        EGRET_ASSIGN_OR_RETURN(const Place operand, stored(child));
+        EGRET_ASSIGN_OR_RETURN(const Place operand, stored(kernels_.class_of(child, piece.reads)));
         operands.push_back(operand);
       }
       places.push_back(add(node, std::move(operands)));
@@ -86,6 +87,7 @@ class Terms {
   const rules::TensorEGraph& tensors_;
   const egraph::EGraphView& view_;
   const std::vector<bool>& leaves_;
+  const extract::KernelGraph& kernels_;
   const std::vector<NodeIndex> of_leaves_;
   std::vector<rules::TensorEGraph::Term> terms_;
   std::map<ClassIndex, Place> stored_;
@@ -217,13 +219,22 @@ std::vector<std::uint32_t> PieceShapes::shape(const extract::Piece& piece) const
   return shape;
 }
 
+backends::LayoutForm layout_form(std::uint32_t form) {
+  return static_cast<backends::LayoutForm>(form);
+}
+
+backends::KernelLayouts layouts_of(const extract::Piece& piece) {
+  return {layout_form(piece.reads), layout_form(piece.writes)};
+}
+
 base::Result<DividedGraph> divided_graph(const rules::TensorEGraph& tensors,
                                          const egraph::EGraphView& view,
                                          const std::vector<bool>& leaves,
                                          const extract::Pieces& pieces,
                                          const extract::KernelGraph& kernels,
                                          std::span<const NodeIndex> choice) {
-  Terms terms(tensors, view, leaves);
+  Terms terms(tensors, view, leaves, kernels);
+  std::vector<Terms::Place> copied;
   std::vector<std::vector<Terms::Place>> kernel_terms;
   DividedGraph divided;
   // Depth first: a kernel is added after those that make what it reads.
@@ -248,18 +259,26 @@ base::Result<DividedGraph> divided_graph(const rules::TensorEGraph& tensors,
     }
     stack.pop_back();
     marks[c] = Mark::kDone;
+    if (kernels.piece[choice[c]] == extract::KernelGraph::kCopied) {
+      EGRET_ASSIGN_OR_RETURN(const Terms::Place place,
+                             terms.stored(kernels.graph.children_of(choice[c])[0]));
+      terms.store(c, place);
+      copied.push_back(place);
+      divided.copies.push_back(kernels.copy[choice[c]]);
+      continue;
+    }
     if (!kernels.is_piece(choice[c])) {  // stored by a joint kernel
       const ClassIndex maker = kernels.graph.children_of(choice[c])[0];
       const std::vector<NodeIndex>& nodes = pieces.all[kernels.piece[choice[maker]]].nodes;
-      const auto node =
-          std::ranges::find(nodes, c, [&](NodeIndex n) { return view.node_class[n]; });
+      const auto node = std::ranges::find(nodes, kernels.value[c],
+                                          [&](NodeIndex n) { return view.node_class[n]; });
       terms.store(c,
                   kernel_terms[kernel_of[maker]][static_cast<std::size_t>(node - nodes.begin())]);
       continue;
     }
     const std::uint32_t number = kernels.piece[choice[c]];
     EGRET_ASSIGN_OR_RETURN(auto places, terms.add_kernel(pieces.all[number]));
-    if (c < view.class_count()) terms.store(c, places.back());
+    if (kernels.value[c] != extract::KernelGraph::kNoValue) terms.store(c, places.back());
     kernel_of[c] = kernel_terms.size();
     kernel_terms.push_back(std::move(places));
     divided.pieces.push_back(number);
@@ -282,6 +301,15 @@ base::Result<DividedGraph> divided_graph(const rules::TensorEGraph& tensors,
     std::vector<ir::NodeId>& nodes = divided.division.emplace_back();
     for (const Terms::Place place : kernel) nodes.push_back(places[place]);
     std::ranges::sort(nodes);
+  }
+  if (kernels.has_forms) {
+    for (const std::uint32_t number : divided.pieces)
+      divided.layouts.kernels.push_back(layouts_of(pieces.all[number]));
+    for (std::size_t i = 0; i < copied.size(); ++i) {
+      const extract::KernelGraph::Copy& copy = kernels.copies[divided.copies[i]];
+      divided.layouts.reorders.push_back(
+          {places[copied[i]], layout_form(copy.from), layout_form(copy.to)});
+    }
   }
   return divided;
 }
@@ -316,7 +344,8 @@ std::vector<std::uint32_t> add_pieces(const egraph::EGraphView& view,
     const ClassIndex root = view.node_class[piece.root()];
     const auto is_same = [&](std::size_t number) {
       const extract::Piece& one = pieces.all[number];
-      return one.stored == piece.stored && std::ranges::is_permutation(one.nodes, piece.nodes);
+      return one.stored == piece.stored && one.reads == piece.reads && one.writes == piece.writes &&
+             std::ranges::is_permutation(one.nodes, piece.nodes);
     };
     std::optional<std::uint32_t> same;
     if (piece.is_joint()) {
@@ -354,6 +383,16 @@ DividedGraph carried_over(const DividedGraph& divided, ir::Graph folded) {
       if (target[id.index()].valid()) nodes.push_back(target[id.index()]);
     }
     std::ranges::sort(nodes);
+  }
+  carried.layouts.kernels = divided.layouts.kernels;
+  for (std::size_t i = 0; i < folded.inputs().size(); ++i)
+    target[divided.graph.inputs()[i].index()] = folded.inputs()[i];
+  for (std::size_t i = 0; i < divided.copies.size(); ++i) {
+    backends::Reorder reorder = divided.layouts.reorders[i];
+    reorder.value = target[reorder.value.index()];
+    if (!reorder.value.valid()) continue;
+    carried.layouts.reorders.push_back(reorder);
+    carried.copies.push_back(divided.copies[i]);
   }
   carried.graph = std::move(folded);
   return carried;

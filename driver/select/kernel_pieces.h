@@ -51,12 +51,20 @@ class PieceShapes {
   std::vector<std::uint32_t> kinds_;  // by class: its type, and whether it depends on weights alone
 };
 
+// The forms of pieces and copies are those of layouts.
+backends::LayoutForm layout_form(std::uint32_t form);
+backends::KernelLayouts layouts_of(const extract::Piece& piece);
+
 // A program that was divided into kernels.
 struct DividedGraph {
   ir::Graph graph{};
   std::vector<egraph::NodeId> origins{};  // by node; invalid for inputs
   backends::Division division{};
   std::vector<std::uint32_t> pieces{};  // the number of each kernel's piece
+  // Where layouts were chosen: those of the kernels, and the copies between them with their numbers
+  // in KernelGraph::copies.
+  backends::DivisionLayouts layouts{};
+  std::vector<std::uint32_t> copies{};
 };
 
 // The program of a choice of nodes of the e-graph of kernels. Errors: internal_error for a choice

@@ -41,7 +41,7 @@ base::Result<KernelChoice> KernelSearch::run(std::span<const GivenProgram> given
                                              std::vector<KernelStart> starts,
                                              std::span<const std::size_t> started) {
   find_pieces();
-  const auto left_out = started.subspan(starts.size());
+  const auto left_out = started.subspan(std::min(starts.size(), started.size()));
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (std::ranges::find(left_out, i) == left_out.end())
       EGRET_RETURN_IF_ERROR(add_given(given[i], i));
@@ -50,16 +50,22 @@ base::Result<KernelChoice> KernelSearch::run(std::span<const GivenProgram> given
   for (const KernelStart& start : starts)
     of_starts.push_back(add_pieces(egraph_.view, start.pieces, pieces_));
   forms_ = add_forms();
-  kernels_ = extract::kernel_graph(egraph_.view, egraph_.leaves, pieces_);
+  kernels_ = extract::kernel_graph(egraph_.view, egraph_.leaves, pieces_, formed_classes());
   EGRET_RETURN_IF_ERROR(look_up());
   std::vector<KernelTimes> times_of_given(given.size());
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    times_of_given[started[i]] = starts[i].choice.times_of_given.front();
-    begin_with(std::move(starts[i]), std::move(of_starts[i]), started[i]);
+    std::optional<std::size_t> place = starts[i].choice.given;
+    if (!started.empty()) {
+      place = started[i];
+      times_of_given[started[i]] = starts[i].choice.times_of_given.front();
+    }
+    begin_with(std::move(starts[i]), std::move(of_starts[i]), place);
   }
   std::erase_if(given_, [&](const Given& one) { return std::ranges::count(started, one.place); });
   base::Status searched = try_given(times_of_given);
-  if (searched.ok()) searched = search();
+  if (searched.ok() && divides()) searched = search();
+  if (searched.ok() && !best_)
+    searched = base::unsupported("the backend's division of the graph is not one of the e-graph");
   // What was interrupted has an answer if it has a program.
   if (!searched.ok() && !(base::stop_requested() && best_)) return searched;
   best_->times_of_given = std::move(times_of_given);
@@ -99,6 +105,10 @@ double KernelSearch::estimate(const Piece& piece) const {
 }
 
 void KernelSearch::find_pieces() {
+  if (options_.keep_division) {
+    pieces_.of_class.resize(egraph_.view.class_count());
+    return;
+  }
   extract::PieceOptions finding;
   finding.price = [&](const Piece& piece) { return estimate(piece); };
   finding.is_kernel = [&](const Piece& piece) { return egraph_.times.is_kernel(piece); };
@@ -144,12 +154,14 @@ void KernelSearch::begin_with(KernelStart start, std::vector<std::uint32_t> numb
 
 base::Status KernelSearch::look_up() {
   for (std::size_t i = 0; i < pieces_.all.size(); ++i) {
-    EGRET_ASSIGN_OR_RETURN(const std::size_t work,
-                           egraph_.times.work_of(pieces_.all[i], forms_.form[i]));
+    EGRET_ASSIGN_OR_RETURN(
+        const std::size_t work,
+        egraph_.times.work_of(pieces_.all[i], forms_.form[i], is_laid_out(pieces_.all[i])));
     work_of_.push_back(work);
   }
   prices_.resize(pieces_.all.size());
   is_measured_.resize(pieces_.all.size());
+  EGRET_RETURN_IF_ERROR(look_up_others());
   update_prices();
   return base::ok();
 }
@@ -163,7 +175,7 @@ void KernelSearch::update_prices() {
     for (const std::uint32_t part : pieces_.parts[i])
       prices_[i] = std::max(prices_[i], prices_[part]);
   }
-  price_forms(forms_, is_measured_, prices_);
+  price_unmeasured();
 }
 
 cost::Database* KernelSearch::answers() const {
@@ -302,15 +314,20 @@ base::Result<bool> KernelSearch::try_choice(const extract::Solution& solution,
   if (known) {
     std::vector<std::size_t> works;
     for (const std::uint32_t piece : program.pieces) works.push_back(work_of_[piece]);
+    for (const std::uint32_t copy : program.copies) works.push_back(works_of_copies()[copy]);
     EGRET_ASSIGN_OR_RETURN(const std::int64_t measured, egraph_.times.learn(works, *known));
     update_prices();
     learned = learned || measured > 0;
     newly_measured_ += measured;
-    choice.times = kernel_times(program.graph, program.division, known->times);
+    choice.times = kernel_times(program.graph, program.division, known->times, program.layouts);
   } else {
+    const std::vector<double> costs = costs_of_kernels();
     std::vector<double> prices;
-    for (const std::uint32_t piece : program.pieces) prices.push_back(prices_[piece]);
-    choice.times = kernel_times(program.graph, program.division, prices);
+    for (const std::uint32_t piece : program.pieces)
+      prices.push_back(costs[kernels_.node_of[piece]]);
+    for (const std::uint32_t copy : program.copies)
+      prices.push_back(costs[kernels_.copies[copy].node]);
+    choice.times = kernel_times(program.graph, program.division, prices, program.layouts);
   }
   last_times_ = choice.times;
   if (is_better(choice)) best_ = std::move(choice);
@@ -323,6 +340,7 @@ base::Result<std::optional<KnownPartTimes>> KernelSearch::times_of(
   if (options_.seconds <= 0) return std::optional<KnownPartTimes>();
   backends::CompileOptions plan = options_.plan;
   plan.division = program.division;
+  plan.layouts = program.layouts;
   auto times =
       kept_part_times(*options_.backend, program.graph, plan, options_.kept, may_measure());
   if (!times.ok() && base::stop_requested()) return std::optional<KnownPartTimes>();

@@ -57,8 +57,8 @@ class KernelSearch {
   KernelSearch& operator=(const KernelSearch&) = delete;
 
   // The answer is as fast as the fastest start, or faster. A given program that is the program of a
-  // start is not run again; `started`: its place, by start. Programs at places beyond those of the
-  // starts are left out.
+  // start is not run again; `started`: its place, by start, or none where starts are no given
+  // programs. Programs at places beyond those of the starts are left out.
   base::Result<KernelChoice> run(std::span<const GivenProgram> given,
                                  std::vector<KernelStart> starts = {},
                                  std::span<const std::size_t> started = {});
@@ -70,6 +70,18 @@ class KernelSearch {
   virtual PieceForms add_forms() { return plain_forms(pieces_); }
   // Whether kernels that store several values are candidates.
   virtual bool joins_kernels() const { return true; }
+  // By class: whether its values are there in several layouts; empty: the backend decides on them.
+  virtual std::vector<bool> formed_classes() const { return {}; }
+  // Whether a piece is in the layouts that it says; false: they are the backend's own.
+  virtual bool is_laid_out(const extract::Piece& /*piece*/) const { return false; }
+  // Whether there is a search besides the given programs.
+  virtual bool divides() const { return !options_.keep_division; }
+  // Once all candidates are known.
+  virtual base::Status look_up_others() { return base::ok(); }
+  // Prices of what is not measured, from what is.
+  virtual void price_unmeasured() { price_forms(forms_, is_measured_, prices_); }
+  // By copy (KernelGraph::copies), in egraph_.times.
+  virtual std::span<const std::size_t> works_of_copies() const { return {}; }
   virtual std::vector<double> costs_of_kernels() const { return kernels_.costs(prices_); }
   virtual base::Result<extract::Solution> extract(const extract::Problem& problem) const;
   // Whether a program may be worth a run.

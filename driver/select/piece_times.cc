@@ -2,6 +2,7 @@
 #include "driver/select/piece_times.h"
 
 #include "backends/joint_kernels.h"
+#include "backends/layout_forms.h"
 #include "backends/timing/measure.h"
 
 namespace egret::driver {
@@ -21,28 +22,43 @@ bool PieceTimes::is_kernel(const extract::Piece& piece) {
   if (is_new) {
     const auto graph = graph_of(tensors_, view_, piece);
     if (!graph.ok()) return false;
-    if (piece.is_joint()) {
-      const backends::JointKernels* const joint = backends::joint_kernels_of(backend_);
-      entry->second = joint != nullptr && joint->stores_together(*graph, plan_);
-    } else {
+    if (!piece.is_joint()) {
       const auto division = backend_.divide(*graph, plan_);
       entry->second = division.ok() && division->size() == 1;
     }
+    // Also of one value, which the backend's own division may make by several kernels.
+    const backends::JointKernels* const joint = backends::joint_kernels_of(backend_);
+    if (!entry->second && joint != nullptr) entry->second = joint->stores_together(*graph, plan_);
   }
   return entry->second;
 }
 
 // Pieces of one shape and form do the same work, and so do those of one text.
 base::Result<std::size_t> PieceTimes::work_of(const extract::Piece& piece,
-                                              backends::OperandForm form) {
-  const auto [entry, is_new] = by_shape_.try_emplace({shapes_.shape(piece), form});
+                                              backends::OperandForm form, bool in_layouts) {
+  Shape shape = shapes_.shape(piece);
+  if (in_layouts) shape.insert(shape.end(), {3, piece.reads, piece.writes});
+  const auto [entry, is_new] = by_shape_.try_emplace({std::move(shape), form});
   if (!is_new) return entry->second;
   const auto graph = graph_of(tensors_, view_, piece);
   std::string text = "piece " + (graph.ok() ? text_of(*graph) : "?");
   if (form != backends::OperandForm::kF32) text += " in " + std::string(backends::to_string(form));
-  entry->second = by_text_.emplace(text, known_.size()).first->second;
-  if (entry->second < known_.size()) return entry->second;
-  Known& known = known_.emplace_back(Known{.key = std::move(text), .measured = {}});
+  if (in_layouts) text += " " + to_string(layouts_of(piece));
+  EGRET_ASSIGN_OR_RETURN(entry->second, work_named(text));
+  return entry->second;
+}
+
+base::Result<std::size_t> PieceTimes::work_of_copy(const ir::TensorType& type,
+                                                   backends::LayoutForm from,
+                                                   backends::LayoutForm to) {
+  return work_named("reorder of " + ir::to_string(type) + " " +
+                    backends::to_string(backends::KernelLayouts{from, to}));
+}
+
+base::Result<std::size_t> PieceTimes::work_named(const std::string& text) {
+  const auto [entry, is_new] = by_text_.try_emplace(text, known_.size());
+  if (!is_new) return entry->second;
+  Known& known = known_.emplace_back(Known{.key = text, .measured = {}});
   if (kept_.database != nullptr) {
     EGRET_ASSIGN_OR_RETURN(const auto stored, kept_.database->find(kept_.machine, known.key));
     if (stored) known.measured.push_back(stored->median_s);

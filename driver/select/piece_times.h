@@ -30,9 +30,14 @@ class PieceTimes {
 
   // Whether the backend computes the piece by one kernel. It is asked once for equal pieces.
   bool is_kernel(const extract::Piece& piece);
-  // The number of the work that a piece does with operands in this form. Times of it that the
+  // The number of the work that a piece does with operands in this form, in its layouts or
+  // (`in_layouts` false) as the backend lays out what it reads and stores. Times of it that the
   // database keeps are known from then on. Errors: the database's.
-  base::Result<std::size_t> work_of(const extract::Piece& piece, backends::OperandForm form);
+  base::Result<std::size_t> work_of(const extract::Piece& piece, backends::OperandForm form,
+                                    bool in_layouts = false);
+  // The same of a copy of a value of this type to another layout.
+  base::Result<std::size_t> work_of_copy(const ir::TensorType& type, backends::LayoutForm from,
+                                         backends::LayoutForm to);
 
   // A text that names the work in the database.
   const std::string& key(std::size_t work) const { return known_[work].key; }
@@ -50,6 +55,8 @@ class PieceTimes {
     std::vector<double> measured;  // one time for each program that ran it
   };
   using Shape = std::vector<std::uint32_t>;
+
+  base::Result<std::size_t> work_named(const std::string& text);
 
   const rules::TensorEGraph& tensors_;
   const egraph::EGraphView& view_;

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import lzma
+import pathlib
 
 from lib import egret
 
@@ -110,6 +111,27 @@ def mlperf():
                       "train-precision": "fp8", "overlap-tensor": pp > 1, "vpp": 8 if pp > 1 else 1})
         chip = row["config"].split("_")[1]
         cases.append(Case(CHIPS[chip], setup, float(row["median_step_s"]), str(len(cases))))
+    return cases
+
+
+# Qwen3-235B-A22B as NVIDIA runs it in Megatron-Core (Megatron-MoE-ModelZoo, best_practice/qwen3/readme.md and
+# model_configs/benchmarking, January 2026): bf16, 256 GPUs, DeepEP or HybridEP. The step of the last row follows from
+# its 750 TFLOPS a GPU.
+QWEN3 = {"model-layers": 94, "hidden": 4096, "heads": 64, "kv-heads": 4, "head-size": 128, "sequence-length": 4096,
+         "vocabulary": 151936, "gated": True, "untied": True, "no-dropout": True, "flash-attention": True,
+         "experts": 128, "top-k": 8, "expert-ffn": 1536, "expert-tp": 1, "expert-exchange": "once",
+         "train-precision": "bf16", "overlap-gradients": True}
+
+
+def experts():
+    cases = []
+    for row in read(pathlib.Path(__file__).with_name("experts_published.csv")):
+        setup = dict(QWEN3)
+        for column in ("tp", "ep", "pp", "vpp", "dp", "micro_batch", "global_batch", "zero"):
+            setup[column.replace("_", "-")] = int(row[column])
+        setup.update({"recompute": row["recompute"], "stage-layers": row["stage_layers"],
+                      "sequence-parallel": row["tp"] != "1", "overlap-experts": row["overlap"] == "1"})
+        cases.append(Case(row["system"], setup, float(row["step_s"]), row["system"]))
     return cases
 
 

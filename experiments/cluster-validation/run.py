@@ -27,6 +27,13 @@ def steps(table, data, cases):
     add(table, data, "alpha-beta", cases, estimates.alpha_beta(cases, documents))
 
 
+def experts(table):
+    cases = clusters.experts()
+    documents = estimates.simulated(cases)
+    add(table, "experts", "egret", cases, [d["seconds"] for d in documents])
+    add(table, "experts", "constant efficiency", cases, estimates.constant_efficiency(cases, documents))
+
+
 def memory(table):
     cases = clusters.megatron_memory()
     whole = [clusters.Case(c.machine, dict(c.line, recompute="none", **{"sequence-parallel": False}), 0, "")
@@ -79,6 +86,7 @@ def main():
     table.rows = []
     for data, cases in STEPS.items():
         steps(table, data, cases())
+    experts(table)
     memory(table)
     for name in clusters.NODES:
         allreduce(table, name)

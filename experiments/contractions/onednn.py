@@ -43,7 +43,7 @@ def line_of(contraction):
         numbers = [*left, right[0], *right[2:], *attributes.get("strides", (1, 1)), *pads,
                    *attributes.get("dilations", (1, 1)), attributes.get("group", 1), bias]
         return "conv " + " ".join(map(str, numbers))
-    if kind == "Gemm" and attributes.get("transA", 0):
+    if len(left) < 2 or len(right) < 2 or (kind == "Gemm" and attributes.get("transA", 0)):
         return None
     depth, columns = right[-2:] if not attributes.get("transB", 0) else right[:-3:-1]
     batch = 1

@@ -61,7 +61,8 @@ def contractions_of(path, sizes):
         if node.op_type not in ("Conv", "MatMul", "Gemm"):
             continue
         operands = tuple((tuple(shapes.get(name, (0,))), name in weights) for name in node.input if name)
-        if any(extent <= 0 for shape, _ in operands for extent in shape):
+        # A value whose rank inference does not find has no extents. All operators here need one at least.
+        if any(not shape or min(shape) <= 0 for shape, _ in operands):
             continue
         attributes = tuple(sorted((name, plain(value)) for name, value in onnx_graph.attributes_of(node).items()))
         key = (node.op_type, operands, attributes)

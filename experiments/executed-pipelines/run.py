@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines and replicas that train on several hosts, beside the simulator's prediction.
+"""Pipelines, replicas and plans that train on several hosts, beside the simulator's prediction.
 
 The hosts are network namespaces with links of a known rate and delay (scripts/virtual_hosts.sh). Each plan trains for
-some steps; the program times its passes and messages first and predicts the step from them. Errors, the order of
+some steps; the program times its passes and messages first and predicts the step from them. Plans of `egret plan` are
+made for links measured by `egret costs profile --collectives`, and predicted by `egret simulate`. Errors, the order of
 plans, and the cost of the plan that the predictions choose are what counts.
 """
 import pathlib
@@ -17,8 +18,31 @@ KEY = ["model", "plan", "hosts", "rate", "delay"]
 COLUMNS = [*KEY, "predicted_s", "measured_s", "loss_error", "left_error"]
 
 
+def measured_machine(folder, hosts):
+    """A machine file of the hosts that are up, by `egret costs profile --collectives`."""
+    machine = folder / "machine.toml"
+    virtual_hosts.script("run", hosts, egret.PROGRAM, "costs", "profile", "--collectives", "--ranks-per-host", 1,
+                         "--largest", "4MiB", "-o", machine, "--cost-db", folder / "costs.sqlite",
+                         "--progress=never", timeout=300)
+    return machine
+
+
+def solve_planned(table, folder, config, key, machine):
+    """A plan of `egret plan` for the measured links; its exchanges run one after another."""
+    form = config["model"][key["model"]]
+    plan = folder / "plan.json"
+    egret.run("plan", folder / f"{key['model']}.onnx", "--train", "--loss", "mse", "--optimizer", form["optimizer"],
+              "--machine", machine, *config["plan"][key["plan"]]["planned"], "-o", plan)
+    predicted = egret.call("simulate", plan, "--plan-machine", machine)["sequential_seconds"]
+    said = virtual_hosts.script("run", key["hosts"], egret.PROGRAM, "train-step", plan, "--lr", "0.001", "--steps",
+                                config["steps"], "--check", "--json", "--progress=never", timeout=300)
+    run = virtual_hosts.document(said)
+    table.add(**key, predicted_s=predicted, measured_s=statistics.median(run["step_seconds"]),
+              loss_error=run["loss_error"], left_error=run["left_error"])
+
+
 def solve(table, folder, config, key):
-    """On hosts that are up."""
+    """A pipeline, on hosts that are up."""
     form = config["model"][key["model"]]
     said = virtual_hosts.script(
         "run", key["hosts"], egret.PROGRAM, "train-step", folder / f"{key['model']}.onnx", "--loss", "mse",
@@ -47,8 +71,13 @@ def solve_all(table, config, form):
             left = [key for key in keys if not table.has(**key)]
             if left:
                 with virtual_hosts.hosts(left[0]["hosts"], left[0]["rate"], left[0]["delay"]):
+                    planned = [key for key in left if "planned" in config["plan"][key["plan"]]]
+                    machine = measured_machine(folder, left[0]["hosts"]) if planned else None
                     for key in left:
-                        solve(table, folder, config, key)
+                        if key in planned:
+                            solve_planned(table, folder, config, key, machine)
+                        else:
+                            solve(table, folder, config, key)
     return not cases_left.left
 
 

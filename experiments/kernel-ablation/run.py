@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Algebra and kernels chosen alone, one after the other, and together: predicted times from one database of costs, and
-what the race measures."""
+"""Algebra, kernels and layouts chosen alone, one after the other, and together: predicted times from one database of
+costs, and what the race measures."""
 import pathlib
 import sys
 
@@ -11,8 +11,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 WAYS = {
     "algebra": ["--kernels-from", "backend"],
     "fusion": ["--kernels-from", "egraph", "--limit-iterations", 0],
+    "layout": ["--layouts", "egraph", "--limit-iterations", 0],
     "sequential": ["--kernels-from", "graph"],
     "joint": ["--kernels-from", "egraph"],
+    "all": ["--kernels-from", "egraph", "--layouts", "egraph"],
 }
 COLUMNS = ["model", "original_ms", *(f"{way}_ms" for way in WAYS), "original_measured_ms",
            *(f"{way}_measured_ms" for way in WAYS), "joint_rules", "joint_gap", "seconds"]
@@ -44,8 +46,8 @@ def row_of(path, sizes, folder, config):
 
 
 def over_best(row):
-    """The predicted time of the joint choice relative to the best of the others."""
-    others = ("original_ms", *(f"{way}_ms" for way in WAYS if way != "joint"))
+    """The predicted time of the joint choice relative to the best of the others in the backend's layouts."""
+    others = ("original_ms", *(f"{way}_ms" for way in WAYS if way not in ("joint", "layout", "all")))
     return float(row["joint_ms"]) / min(float(row[name]) for name in others)
 
 

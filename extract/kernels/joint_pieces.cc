@@ -20,7 +20,13 @@ class Joiner {
   void run() {
     const std::vector<bool> read = read_classes();
     for (ClassIndex c = 0; c < graph_.class_count(); ++c) add_with_values_inside(c, read);
-    for (const auto& [value, readers] : readers_of_values()) add_siblings(readers);
+    for (const auto& [value, readers] : readers_of_values()) {
+      const std::size_t first = pieces_.all.size();
+      add_siblings(readers);
+      Limits limits;
+      for (std::size_t number = first, end = pieces_.all.size(); number < end; ++number)
+        store_values_inside(static_cast<std::uint32_t>(number), read, limits);
+    }
   }
 
  private:
@@ -48,16 +54,25 @@ class Joiner {
   void add_with_values_inside(ClassIndex c, const std::vector<bool>& read) {
     Limits limits;
     const std::vector<std::uint32_t> numbers = pieces_.of_class[c];
-    for (const std::uint32_t number : numbers) {
-      const Piece piece = pieces_.all[number];
-      std::vector<NodeIndex> inside;
-      for (const NodeIndex node : piece.nodes) {
-        if (node != piece.root() && read[graph_.node_class[node]]) inside.push_back(node);
-      }
-      if (inside.size() > 1) offer(piece.nodes, piece.root(), inside, {number}, limits);
-      for (const NodeIndex node : inside)
-        offer(piece.nodes, piece.root(), {node}, {number}, limits);
+    for (const std::uint32_t number : numbers) store_values_inside(number, read, limits);
+  }
+
+  // All of them, and each.
+  void store_values_inside(std::uint32_t number, const std::vector<bool>& read, Limits& limits) {
+    const Piece piece = pieces_.all[number];
+    std::vector<NodeIndex> inside;
+    for (const NodeIndex node : piece.nodes) {
+      if (node != piece.root() && read[graph_.node_class[node]] &&
+          !std::ranges::binary_search(piece.stored, node))
+        inside.push_back(node);
     }
+    const auto offer_with = [&](std::span<const NodeIndex> values) {
+      std::vector<NodeIndex> stored = piece.stored;
+      stored.insert(stored.end(), values.begin(), values.end());
+      offer(piece.nodes, piece.root(), std::move(stored), {number}, limits);
+    };
+    if (inside.size() > 1) offer_with(inside);
+    for (const NodeIndex& node : inside) offer_with({&node, 1});
   }
 
   // By value, the pieces that read it from memory, leaves included: the first few of each class.

@@ -29,6 +29,8 @@ struct Piece {
   std::vector<NodeIndex> nodes{};
   std::vector<ClassIndex> inputs{};  // that kernels make, ascending, each once
   std::vector<NodeIndex> stored{};   // whose values are stored besides the root's, ascending
+  // The forms (kernel_graph.h) of all values that it reads and have some, and of what it stores.
+  std::uint32_t reads = 0, writes = 0;
 
   NodeIndex root() const { return nodes.back(); }
   bool is_joint() const { return !stored.empty(); }

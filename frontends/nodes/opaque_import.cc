@@ -100,6 +100,12 @@ void OpaqueImport::sharpen(ir::TensorType& declared, const ResultType& following
   }
 }
 
+// Sizes that need no example.
+bool OpaqueImport::are_numbers(const ResultType& type) {
+  return std::ranges::all_of(
+      type.sizes, [](const ResultSize& size) { return size.known && size.known->is_constant(); });
+}
+
 base::Result<ir::Integers> OpaqueImport::shape_of(const ir::TensorType& type) {
   ir::Integers shape;
   for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
@@ -174,7 +180,8 @@ base::Result<std::vector<ir::Value>> OpaqueImport::import(const OnnxImportContex
       if (i < following.size() && following[i]) sharpen(*declared, *following[i]);
       dtype = declared->dtype;
       EGRET_ASSIGN_OR_RETURN(shape, shape_of(*declared));
-    } else if (example_of_ && i < following.size() && following[i]) {
+    } else if (i < following.size() && following[i] &&
+               (example_of_ || are_numbers(*following[i]))) {
       dtype = following[i]->dtype;
       EGRET_ASSIGN_OR_RETURN(shape, shape_of(*following[i], name));
     } else {

@@ -80,6 +80,7 @@ class OpaqueImport {
                                     const std::vector<ir::Value>& values,
                                     const std::vector<ir::Value>& made);
   std::optional<ir::TensorType> declared_type(const std::string& value) const;
+  static bool are_numbers(const ResultType& type);
   static void sharpen(ir::TensorType& declared, const ResultType& following);
   void declare(std::string_view name, int axis);
   // The same with symbols of their own for the sizes that the type leaves open.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "frontends/nodes/collective_nodes.h"
 #include "frontends/onnx.pb.h"
 #include "ir/core/symbolic_scope.h"
 
@@ -300,6 +301,37 @@ ResultTypes skipping_norm(const NodeView& node) {
   return types;
 }
 
+// ---- Exchanges between ranks (frontends/nodes/collective_nodes.h)
+
+// The input with its size along the axis of this attribute times the ranks, or divided by them.
+bool change_size(const NodeView& node, std::string_view axis, bool enlarge, ResultTypes& types) {
+  const std::int64_t ranks = node.integer("group_size", 0);
+  Sizes& sizes = types.front()->sizes;
+  std::int64_t dim = node.integer(axis, 0);
+  if (dim < 0) dim += static_cast<std::int64_t>(sizes.size());
+  if (ranks < 1 || dim < 0 || dim >= static_cast<std::int64_t>(sizes.size())) return false;
+  ir::Index& size = *sizes[static_cast<std::size_t>(dim)].known;
+  size = enlarge ? size * ranks : ir::div(size, ranks);
+  return true;
+}
+
+ResultTypes all_gathered(const NodeView& node) {
+  ResultTypes types = as_input(node);
+  return !types.empty() && change_size(node, "axis", true, types) ? types : ResultTypes();
+}
+
+ResultTypes sharded(const NodeView& node) {
+  ResultTypes types = as_input(node);
+  return !types.empty() && change_size(node, "axis", false, types) ? types : ResultTypes();
+}
+
+ResultTypes sent_to_all(const NodeView& node) {
+  ResultTypes types = as_input(node);
+  const bool known = !types.empty() && change_size(node, "split_axis", false, types) &&
+                     change_size(node, "concat_axis", true, types);
+  return known ? types : ResultTypes();
+}
+
 // ---- Control flow
 
 // A type that a body declares of its result, with the sizes that are numbers.
@@ -429,7 +461,9 @@ constexpr Row kRows[] = {{"Attention", attended},
                          {"Unique", unique},
                          {"Upsample", resampled}};
 
-constexpr Row kMicrosoftRows[] = {{"BiasAdd", as_input},
+constexpr Row kMicrosoftRows[] = {{"AllGather", all_gathered},
+                                  {"AllReduce", as_input},
+                                  {"BiasAdd", as_input},
                                   {"BiasGelu", as_input},
                                   {"DynamicQuantizeMatMul", scaled_product},
                                   {"FastGelu", as_input},
@@ -446,6 +480,18 @@ constexpr Row kMicrosoftRows[] = {{"BiasAdd", as_input},
                                   {"RotaryEmbedding", as_input},
                                   {"SkipLayerNormalization", skipping_norm},
                                   {"SkipSimplifiedLayerNormalization", skipping_norm}};
+
+constexpr Row kCollectiveRows[] = {{"AllGather", all_gathered},
+                                   {"AllReduce", as_input},
+                                   {"AllToAll", sent_to_all},
+                                   {"ReduceScatter", sharded},
+                                   {"Shard", sharded}};
+
+std::span<const Row> rows_of(std::string_view domain) {
+  if (domain.empty()) return kRows;
+  if (domain == "com.microsoft") return kMicrosoftRows;
+  return domain == kCollectiveDomain ? kCollectiveRows : std::span<const Row>();
+}
 
 // ---- Operators that need numbers
 
@@ -513,13 +559,12 @@ ResultTypes result_types(const OnnxImportContext& context, const OnnxProgramNode
                          const std::vector<ir::Value>& values,
                          const std::set<ir::NodeId>& untyped) {
   const std::string domain = canonical_domain(node.proto->domain());
-  const bool standard = domain.empty();
-  if (!standard && domain != "com.microsoft") return {};
+  const std::span<const Row> rows = rows_of(domain);
+  if (rows.empty()) return {};
   const NodeView view(context, node, values, untyped);
-  const std::span<const Row> rows = standard ? std::span<const Row>(kRows) : kMicrosoftRows;
   const auto row = std::ranges::find(rows, std::string_view(node.proto->op_type()), &Row::op_type);
   if (row != rows.end()) return row->types(view);
-  return standard ? at_examples(view) : ResultTypes();
+  return domain.empty() ? at_examples(view) : ResultTypes();
 }
 
 }  // namespace egret::frontends

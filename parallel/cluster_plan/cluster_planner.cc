@@ -320,6 +320,8 @@ base::Status check(const ClusterTask& task, const ClusterPlanOptions& options) {
     return base::usage_error("the plan chooses --stage-layers, --full-layers, --selective-layers");
   if (task.fixed.schedule == PipelineKind::kDualPipe)
     return base::usage_error("--schedule dualpipe is not planned; egret simulate knows it");
+  if (model.experts > 0)
+    return base::usage_error("--experts are not planned; egret simulate knows them");
   EGRET_RETURN_IF_ERROR(model.check());
   StepOptions step = task.step;
   step.zero = 0;

@@ -60,35 +60,46 @@ class Terms {
     // Sends that a rank's passes of one micro-batch wait for.
     const double forward_sends = blocking_ ? send_s_ * (v_ - (last ? 1 : 0)) : 0;
     const double backward_sends = blocking_ ? send_s_ * (v_ - (first ? 1 : 0)) : 0;
+    // Exchanges that the passes making gradients of weights wait for, of all layers but the last.
+    const double waits = price_ == PartitionPrice::kBound ? blocking_exchanges_s(rank) : 0;
     const double f = rank.forward.device_s + forward_sends;
-    const double b = rank.backward.device_s + backward_sends;
+    const double b = rank.backward.device_s + backward_sends + waits;
     PartitionTerms terms;
     if (price_ == PartitionPrice::kAlpa) {
       const double pass = (rank.forward + rank.backward).seconds();
       terms = {pass, (m_ - 1) * pass};
     } else if (frame_.virtual_stages > 1) {
       terms = interleaved(rank, r, f, forward_sends, backward_sends, last);
+      terms.bottleneck += (m_ - 1) * waits;
     } else if (frame_.schedule == PipelineKind::kZbH1) {
       const double inputs = rank.inputs.device_s + backward_sends;
       terms.sum = f + inputs;
-      terms.bottleneck = (m_ - 1) * inputs + positive(m_ - 1 - r) * rank.weights.device_s +
+      // The first rank's last pass.
+      if (first) terms.sum += rank.weights.device_s + waits;
+      terms.bottleneck = (m_ - 1) * inputs +
+                         positive(m_ - 1 - r) * (rank.weights.device_s + waits) +
                          positive(m_ - p_ + r) * f;
     } else {
       terms.sum = f + b;
       // The forward passes of GPipe all come before.
       const double later =
           frame_.schedule == PipelineKind::kGpipe && !last ? 0 : positive(m_ - p_ + r);
-      terms.bottleneck = (m_ - 1) * b + later * std::max(f, arrivals_s(rank, index));
-      // The last rank computes backward what it has just sent to the host.
+      // The rank before the last keeps its first and its last micro-batch.
+      const double staying = index + 2 == frame_.pipeline ? std::min(2.0, later) : 0;
+      terms.bottleneck =
+          (m_ - 1) * b + staying * f + (later - staying) * std::max(f, arrivals_s(rank, index));
+      // The last rank's layers leave before the first of them returns.
       if (last && frame_.schedule == PipelineKind::k1F1B)
-        terms.bottleneck += 2 * (m_ - 1) * copies_s(rank, index);
+        terms.bottleneck = std::max(terms.bottleneck, 2 * (m_ - 1) * copies_s(rank, index));
     }
     if (price_ == PartitionPrice::kBound) {
       // What the device must send beside its passes after the first backward pass, which slows them
       // down: gradients and weights, or copies of activations.
       const double each =
           std::max(frame_.zero >= 2 ? exchange_s(rank, index) : 0, copies_s(rank, index));
-      terms.bottleneck += positive(m_ - 2) * slowdown_ * each;
+      terms.bottleneck +=
+          positive(m_ - 2) * slowdown_ *
+          std::max(frame_.zero >= 2 ? exchange_s(rank, index) - waits : 0, copies_s(rank, index));
       terms.bottleneck = std::max(terms.bottleneck, positive(m_ - 2) * each);
       // Where sends block, the host is at most one pass ahead.
       if (blocking_ || frame_.pipeline == 1) {
@@ -153,17 +164,35 @@ class Terms {
     const bool gathers = frame_.zero == 3 && prices_.options().prefetch <= 1;
     const double weights =
         static_cast<double>(rank.layers.all()) * (gathers ? exchanges_.layer_weights_s : 0);
-    return std::max(weights, copies_s(rank, index));
+    const bool layers_travel =
+        index + 1 == frame_.pipeline && v_ == 1 && frame_.schedule != PipelineKind::kGpipe;
+    return std::max(weights, layers_travel ? 0 : copies_s(rank, index));
   }
 
-  // Of the activations of one micro-batch, to the host or from it.
+  double blocking_exchanges_s(const RankPrice& rank) const {
+    if (!prices_.exchanges_block(frame_)) return 0;
+    return static_cast<double>(rank.layers.all() - 1) * exchanges_.layer_gradients_s;
+  }
+
+  // Of the activations of one micro-batch, to the host or from it. Of the last stage, whose
+  // backward pass follows at once, the last two layers stay.
   double copies_s(const RankPrice& rank, std::int64_t index) const {
     if (frame_.offload != Offload::kActivations) return 0;
+    const bool gpipe = frame_.schedule == PipelineKind::kGpipe;
+    if (gpipe && m_ <= 2) return 0;  // all backward passes follow at once
+    const bool stays = index + 1 == frame_.pipeline && !gpipe;
+    const auto layers = static_cast<double>(rank.layers.all());
+    const double leaving = stays && v_ > 1 ? positive(1 - static_cast<double>(most_) / layers) : 1;
     const BlockPrices& block = prices_.blocks(frame_, index);
     const double bytes = static_cast<double>(rank.layers.kept) * block.layer[0].kept_bytes +
                          static_cast<double>(rank.layers.selective) * block.layer[1].kept_bytes +
                          static_cast<double>(rank.layers.full) * block.layer[2].kept_bytes;
-    return bytes / prices_.options().host_bandwidth;
+    const double largest = block.layer[rank.layers.kept > 0        ? 0
+                                       : rank.layers.selective > 0 ? 1
+                                                                   : 2]
+                               .kept_bytes;
+    return leaving * positive(bytes - (stays && v_ == 1 ? 2 * largest : 0)) /
+           prices_.options().host_bandwidth;
   }
 
   const StagePrices& prices_;

@@ -2,6 +2,7 @@
 #include "parallel/cluster_plan/stage_prices.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "parallel/transformer/stage_work.h"
@@ -170,8 +171,11 @@ double StagePrices::end_of_step_s(const PlanFrame& frame, double parameters, std
   const auto gradient = static_cast<double>(model_.gradient_bytes);
   const auto copies = static_cast<double>(frame.copies());
   if (copies > 1) {
-    const bool early = model_.overlap_gradients || frame.zero >= 2;
-    if (early) {
+    if (exchanges_block(frame)) {
+      // The backward passes include all other layers' exchanges.
+      const ExchangePrices each = exchanges(frame);
+      seconds += each.layer_gradients_s + each.embedding_gradients_s;
+    } else if (model_.overlap_gradients || frame.zero >= 2) {
       const ExchangePrices each = exchanges(frame);
       const double first = each.layer_gradients_s + each.embedding_gradients_s;
       const double all = first + each.layer_gradients_s * static_cast<double>(layers - 1);
@@ -252,6 +256,27 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
   double in_flight = micro_batches_in_flight(frame, rank, micro_batches);
   // One is computed while another one is copied.
   if (frame.offload == Offload::kActivations) in_flight = std::min(in_flight, 2.0);
+  // The last rank computes backward what it has just made: its layers leave while later ones are
+  // computed, all but the last two.
+  const bool layers_leave = frame.offload == Offload::kActivations && rank + 1 == frame.pipeline &&
+                            frame.virtual_stages == 1 && frame.schedule != PipelineKind::kGpipe;
+  if (layers_leave) {
+    const auto all = static_cast<double>(layers.all());
+    // Until the last layer begins. Layers that are recomputed in full come first.
+    double left_s = block.layer[0].forward.seconds() * std::max(0.0, all - 2) *
+                    (1 + system_.accelerator.overlap_slowdown);
+    double leaving = std::max(0.0, all - 2);
+    for (std::size_t i = counts.size(); i-- > 0;) {
+      const double bytes = block.layer[i].kept_bytes;
+      const double each_s = bytes / options_.host_bandwidth;
+      const double gone = std::min({leaving, static_cast<double>(counts[i]),
+                                    each_s > 0 ? std::floor(left_s / each_s) : leaving});
+      kept -= gone * bytes;
+      leaving -= gone;
+      left_s -= gone * each_s;
+      if (gone < static_cast<double>(counts[i])) break;
+    }
+  }
   result.memory_bytes += (1 + options_.fragmentation) * (kept * in_flight + workspace);
   return result;
 }

@@ -74,6 +74,10 @@ class StagePrices {
   // Of the fastest accelerator of the machine.
   const BlockPrices& fastest_blocks(const PlanFrame& frame) const;
   ExchangePrices exchanges(const PlanFrame& frame) const;
+  // Whether backward passes wait for the exchange of gradients of each micro-batch.
+  bool exchanges_block(const PlanFrame& frame) const {
+    return frame.zero >= 2 && frame.copies() > 1 && !model_.overlap_gradients && !model_.frozen;
+  }
   // Bytes that a rank's devices have for a step.
   double memory_of(const PlanFrame& frame, std::int64_t rank) const;
   // A message between neighbouring stages, seen by the sender.

@@ -2,6 +2,7 @@
 #include "parallel/simulator/step_builder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/stop.h"
@@ -47,7 +48,9 @@ StepBuilder::StepBuilder(const System& system, const TrainingSetup& setup,
       zero_(options.zero_stage(setup)),
       costs_(stage_costs(system, setup, exchanges_early() || zero_ == 3)),
       progress_(static_cast<std::size_t>(replicas_ * schedule.ranks)),
-      exchanges_(progress_.size()) {}
+      exchanges_(progress_.size()) {
+  if (options.offload == Offload::kActivations) find_what_is_needed_soon();
+}
 
 std::int64_t StepBuilder::copies() const {
   const std::int64_t directions = setup_.schedule == PipelineKind::kDualPipe ? 2 : 1;
@@ -92,20 +95,28 @@ void StepBuilder::change_memory(std::uint32_t device, TaskId task, bool at_start
 // Weights, gradients and optimizer state.
 void StepBuilder::set_fixed_memory(std::uint32_t number_of_device) {
   StepDevice& device = program_.devices[number_of_device];
-  for (const auto& [stage, left] : progress_[number_of_device].backward_left)
-    device.parameters += costs_[static_cast<std::size_t>(stage)].parameters;
+  for (const auto& [stage, left] : progress_[number_of_device].backward_left) {
+    const StageCosts& costs = costs_[static_cast<std::size_t>(stage)];
+    device.parameters += costs.parameters;
+    device.expert_parameters += costs.expert_parameters;
+  }
   TrainingSetup state_setup = setup_;
   state_setup.distributed_optimizer = zero_ >= 1;
-  const StateBytes state = state_bytes(state_setup, device.parameters);
+  const StateBytes state = state_bytes(state_setup, device.parameters, device.expert_parameters);
   const auto shares = static_cast<double>(copies());
+  const double divided =
+      device.parameters > 0
+          ? divided_parameters(setup_, device.parameters, device.expert_parameters, shares) /
+                device.parameters
+          : 1;
   // state_bytes() does not know of DualPipe's two copies.
   const double directions = shares / static_cast<double>(setup_.data * setup_.context);
   const auto at = [&](MemoryKind kind) -> double& {
     return device.fixed_bytes[static_cast<std::size_t>(kind)];
   };
-  at(MemoryKind::kWeights) = state.weights / (zero_ >= 3 ? shares : 1);
+  at(MemoryKind::kWeights) = state.weights * (zero_ >= 3 ? divided : 1);
   if (options_.forward_only) return;
-  at(MemoryKind::kGradients) = state.gradients / (zero_ >= 2 ? shares : 1);
+  at(MemoryKind::kGradients) = state.gradients * (zero_ >= 2 ? divided : 1);
   at(MemoryKind::kOptimizer) =
       options_.offload == Offload::kOptimizer ? 0 : state.optimizer / (zero_ >= 1 ? directions : 1);
 }
@@ -125,6 +136,30 @@ base::Status StepBuilder::add_passes(std::uint32_t device) {
   return base::ok();
 }
 
+// Activations that the backward pass reads within two passes have no time to leave and return as a
+// whole, as those of the last rank under 1F1B. They travel layer by layer.
+void StepBuilder::find_what_is_needed_soon() {
+  constexpr std::size_t kSoon = 2;
+  std::set<std::int64_t> stages;
+  for (const std::vector<PipelinePass>& passes : schedule_.passes) {
+    std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> made;
+    for (std::size_t number = 0; number < passes.size(); ++number) {
+      const PipelinePass& pass = passes[number];
+      const std::pair key(pass.stage, pass.micro_batch);
+      if (pass.kind == PassKind::kForward) {
+        made[key] = number;
+      } else if (pass.kind != PassKind::kWeights && number - made.at(key) <= kSoon) {
+        needed_soon_.insert(key);
+        stages.insert(pass.stage);
+      }
+    }
+  }
+  if (stages.empty()) return;
+  const std::vector<StageCosts> by_layer = stage_costs(system_, setup_, /*by_layer=*/true);
+  for (const std::int64_t stage : stages)
+    costs_[static_cast<std::size_t>(stage)] = by_layer[static_cast<std::size_t>(stage)];
+}
+
 // A pass computes its pieces one after another. The first waits for a message and, where sends
 // block, for this device's last one.
 void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
@@ -134,27 +169,34 @@ void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
   const bool forward = pass.kind == PassKind::kForward;
   std::vector<TaskId> after;
   if (!setup_.overlap_transfers && progress.sent.valid()) after.push_back(progress.sent);
-  if (options_.offload == Offload::kActivations && !forward && pass.kind != PassKind::kWeights)
+  if (options_.offload == Offload::kActivations && !forward && pass.kind != PassKind::kWeights &&
+      !offloads_pieces(pass))
     after.push_back(fetch_activations(device, pass));
   if (makes_weight_gradients(pass.kind)) --progress.backward_left[pass.stage];
   Computed first, last;
   for (std::size_t k = 0; k < costs.pieces.size(); ++k) {
     const std::size_t index = forward ? k : costs.pieces.size() - 1 - k;
     const StagePiece& piece = costs.pieces[index];
-    TaskId gathered;
+    Gathering gathered;
     if (zero_ == 3 && copies() > 1 && pass.kind != PassKind::kWeights) {
       gathered = gather_weights(device, piece, task_of(pass, StepPart::kWeights));
-      after.push_back(gathered);
+      if (gathered.last.valid()) after.push_back(gathered.last);
     }
+    if (offloads_pieces(pass) && !forward && pass.kind != PassKind::kWeights) {
+      if (const auto fetched = fetch_piece(device, pass, index)) after.push_back(*fetched);
+    }
+    if (progress.blocking.valid()) after.push_back(std::exchange(progress.blocking, {}));
     last = add_compute(device, time_of(piece, pass.kind), std::move(after), what);
     after.clear();
     if (k == 0) first = last;
-    if (gathered.valid()) {
-      change_memory(device, gathered, true, MemoryKind::kWeights, 2 * piece.parameters);
-      change_memory(device, last.last, false, MemoryKind::kWeights, -2 * piece.parameters);
+    if (offloads_pieces(pass)) keep_piece(device, pass, index, last.first, last.last);
+    if (gathered.last.valid()) {
+      const double bytes = 2 * gathered.parameters;
+      change_memory(device, gathered.first, true, MemoryKind::kWeights, bytes);
+      change_memory(device, last.last, false, MemoryKind::kWeights, -bytes);
     }
     progress.computed.push_back(last.last);
-    for (std::size_t kind = 0; kind < 3; ++kind)
+    for (std::size_t kind = 0; kind < kKernelKindNames.size(); ++kind)
       program_.devices[device].kernel_s[kind] += time_of(piece, pass.kind).by_kind_s[kind];
     if (exchanges_early() && makes_weight_gradients(pass.kind))
       exchange_piece(device, pass, index, last.last);
@@ -254,12 +296,15 @@ void StepBuilder::keep_activations(std::uint32_t device, const PipelinePass& pas
   const StageCosts& costs = costs_[static_cast<std::size_t>(pass.stage)];
   const bool forward = pass.kind == PassKind::kForward;
   if (options_.forward_only) {
-    const double layer = whole_layer_activation_bytes(setup_);
+    const double layer = std::max(
+        setup_.expert_layers() < setup_.layers ? whole_layer_activation_bytes(setup_) : 0,
+        setup_.expert_layers() > 0 ? whole_layer_activation_bytes(setup_, LayerKind::kExperts) : 0);
     change_memory(device, first, true, MemoryKind::kWorkspace, layer);
     change_memory(device, last, false, MemoryKind::kWorkspace, -layer);
     return;
   }
   if (forward) {
+    if (offloads_pieces(pass)) return;
     change_memory(device, first, true, MemoryKind::kActivations, costs.kept_bytes);
     if (options_.offload != Offload::kActivations) return;
     const TaskId copy =
@@ -271,8 +316,24 @@ void StepBuilder::keep_activations(std::uint32_t device, const PipelinePass& pas
     change_memory(device, first, true, MemoryKind::kWorkspace, costs.workspace_bytes);
     change_memory(device, last, false, MemoryKind::kWorkspace, -costs.workspace_bytes);
   }
-  if (makes_weight_gradients(pass.kind) || (setup_.frozen && pass.kind == PassKind::kInputs))
+  if (releases_activations(pass) && !offloads_pieces(pass))
     change_memory(device, last, false, MemoryKind::kActivations, -costs.kept_bytes);
+}
+
+void StepBuilder::keep_piece(std::uint32_t device, const PipelinePass& pass, std::size_t piece,
+                             TaskId first, TaskId last) {
+  const std::vector<StagePiece>& pieces = costs_[static_cast<std::size_t>(pass.stage)].pieces;
+  const double bytes = pieces[piece].kept_bytes;
+  if (pass.kind == PassKind::kForward) {
+    change_memory(device, first, true, MemoryKind::kActivations, bytes);
+    constexpr std::size_t kLast = 2;  // are needed again at once
+    if (piece + kLast >= pieces.size()) return;
+    const TaskId copy = add_copy(device, true, bytes, {last}, task_of(pass, StepPart::kOffload));
+    progress_[device].offloaded_pieces[{pass.stage, pass.micro_batch, piece}] = copy;
+    return change_memory(device, copy, false, MemoryKind::kActivations, -bytes);
+  }
+  if (releases_activations(pass))
+    change_memory(device, last, false, MemoryKind::kActivations, -bytes);
 }
 
 base::Result<StepProgram> make_step_program(const System& system, const TrainingSetup& setup,

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -28,13 +30,15 @@ class StepBuilder {
 
   // What a device has done so far.
   struct Progress {
-    std::vector<TaskId> computed;                                       // ends of pieces
-    std::vector<TaskId> passes;                                         // ends of passes
-    TaskId issued;                                                      // the host's last task
-    TaskId sent;                                                        // the last transfer
+    std::vector<TaskId> computed;  // ends of pieces
+    std::vector<TaskId> passes;    // ends of passes
+    TaskId issued;                 // the host's last task
+    TaskId sent;                   // the last transfer
+    TaskId blocking;               // the last exchange of gradients, where computation waits for it
     std::vector<TaskId> exchanged;                                      // gradients
     std::map<std::int64_t, std::int64_t> backward_left;                 // by stage: passes
     std::map<std::pair<std::int64_t, std::int64_t>, TaskId> offloaded;  // by stage, micro-batch
+    std::map<std::tuple<std::int64_t, std::int64_t, std::size_t>, TaskId> offloaded_pieces;
   };
   // Tasks of one computation. Without launch costs, all three are one task or invalid.
   struct Computed {
@@ -43,7 +47,7 @@ class StepBuilder {
   // An exchange of gradients, which begins when the gradients of all replicas are there.
   struct Exchange {
     std::int64_t stage;
-    std::size_t piece;
+    std::size_t piece;  // and part: twice the piece's number, and one more for experts
     std::int32_t micro_batch;
     TaskId flow, ready;
   };
@@ -58,19 +62,39 @@ class StepBuilder {
 
   // The passes of a device (step_builder.cc).
   base::Status add_passes(std::uint32_t device);
+  void find_what_is_needed_soon();
   void add_pass(std::uint32_t device, const PipelinePass& pass);
   Computed add_compute(std::uint32_t device, const KernelTime& time, std::vector<TaskId> after,
                        StepTask what);
   void receive(std::uint32_t device, const PipelinePass& pass, const Computed& computed);
   void send(std::uint32_t device, const PipelinePass& pass, TaskId after);
   void keep_activations(std::uint32_t device, const PipelinePass& pass, TaskId first, TaskId last);
+  void keep_piece(std::uint32_t device, const PipelinePass& pass, std::size_t piece, TaskId first,
+                  TaskId last);
   void change_memory(std::uint32_t device, TaskId task, bool at_start, MemoryKind kind,
                      double bytes);
   void deliver_messages();
 
   // What surrounds them (step_exchanges.cc).
-  TaskId gather_weights(std::uint32_t device, const StagePiece& piece, StepTask what);
+  // The parts of a piece's parameters that different ranks divide: all others, and experts.
+  struct DividedPart {
+    double parameters;
+    RankGroup group;
+  };
+  std::array<DividedPart, 2> divided_parts(double parameters, double expert_parameters) const;
+  struct Gathering {
+    TaskId first, last;  // invalid where nothing is gathered
+    double parameters = 0;
+  };
+  Gathering gather_weights(std::uint32_t device, const StagePiece& piece, StepTask what);
+  // Of gradients; one or two exchanges.
+  void exchange_gradients(std::uint32_t device, std::int64_t stage, std::size_t piece,
+                          std::int32_t micro_batch, double parameters, double expert_parameters,
+                          TaskId ready);
   TaskId fetch_activations(std::uint32_t device, const PipelinePass& pass);
+  // Of one piece, where it has left.
+  std::optional<TaskId> fetch_piece(std::uint32_t device, const PipelinePass& pass,
+                                    std::size_t piece);
   void exchange_piece(std::uint32_t device, const PipelinePass& pass, std::size_t piece,
                       TaskId after);
   void exchange_stages(std::uint32_t device);
@@ -85,12 +109,22 @@ class StepBuilder {
 
   std::int64_t copies() const;  // of a stage's weights, on devices of different groups
   bool exchanges_gradients() const { return trains() && copies() > 1; }
+  // Under ZeRO-2 and 3, gradients are divided after each backward pass, which waits for it unless
+  // exchanges overlap.
+  bool exchanges_block() const { return zero_ >= 2 && !setup_.overlap_gradients; }
   bool exchanges_early() const {
     return exchanges_gradients() && (setup_.overlap_gradients || zero_ >= 2);
   }
+  bool releases_activations(const PipelinePass& pass) const {
+    return pass.kind == PassKind::kBackward || pass.kind == PassKind::kWeights ||
+           (setup_.frozen && pass.kind == PassKind::kInputs);
+  }
+  // Whether the pass's activations leave piece by piece, or not at all.
+  bool offloads_pieces(const PipelinePass& pass) const {
+    return needed_soon_.contains({pass.stage, pass.micro_batch});
+  }
   bool trains() const { return !setup_.frozen && !options_.forward_only; }
   bool launches_cost() const;
-  RankGroup data_group() const { return {copies(), setup_.tensor}; }
 
   const System& system_;
   const TrainingSetup& setup_;
@@ -99,6 +133,9 @@ class StepBuilder {
   const std::int64_t replicas_;
   const std::int64_t zero_;
   std::vector<StageCosts> costs_;  // by stage
+  // Stages and micro-batches whose activations the backward pass reads so soon that they cannot
+  // leave as a whole; with offloaded activations.
+  std::set<std::pair<std::int64_t, std::int64_t>> needed_soon_;
   StepProgram program_;
   std::vector<Progress> progress_;                // by device
   std::vector<std::vector<Exchange>> exchanges_;  // by device

@@ -5,6 +5,8 @@
 
 #include "base/check.h"
 #include "parallel/simulator/step_builder.h"
+#include "parallel/transformer/experts.h"
+#include "parallel/transformer/training_memory.h"
 #include "parallel/transformer/transformer_kernels.h"
 
 namespace egret::parallel {
@@ -73,15 +75,29 @@ TaskId StepBuilder::add_copy(std::uint32_t device, bool to_host, double bytes,
              what);
 }
 
+std::array<StepBuilder::DividedPart, 2> StepBuilder::divided_parts(double parameters,
+                                                                   double expert_parameters) const {
+  return {{{parameters - expert_parameters, {copies(), setup_.tensor}},
+           {expert_parameters, expert_data_group(setup_, copies())}}};
+}
+
 // The weights of a piece, at most `prefetch` pieces before they are needed.
-TaskId StepBuilder::gather_weights(std::uint32_t device, const StagePiece& piece, StepTask what) {
+StepBuilder::Gathering StepBuilder::gather_weights(std::uint32_t device, const StagePiece& piece,
+                                                   StepTask what) {
   const std::vector<TaskId>& computed = progress_[device].computed;
   const auto ahead = static_cast<std::size_t>(options_.prefetch);
   std::vector<TaskId> after;
   if (computed.size() > ahead) after.push_back(computed[computed.size() - 1 - ahead]);
-  const CollectiveTime time =
-      system_.fabric.collective(CollectiveKind::kAllGather, 2 * piece.parameters, data_group());
-  return add_flow(device, StepStream::kGather, time, std::move(after), what);
+  Gathering gathering;
+  for (const auto& [parameters, group] : divided_parts(piece.parameters, piece.expert_parameters)) {
+    if (parameters <= 0 || group.size == 1) continue;
+    const CollectiveTime time =
+        system_.fabric.collective(CollectiveKind::kAllGather, 2 * parameters, group);
+    gathering.last = add_flow(device, StepStream::kGather, time, after, what);
+    if (!gathering.first.valid()) gathering.first = gathering.last;
+    gathering.parameters += parameters;
+  }
+  return gathering;
 }
 
 // The copy back begins when the pass before the one before has ended.
@@ -97,41 +113,61 @@ TaskId StepBuilder::fetch_activations(std::uint32_t device, const PipelinePass& 
   return copy;
 }
 
+// While the piece before is computed, backward.
+std::optional<TaskId> StepBuilder::fetch_piece(std::uint32_t device, const PipelinePass& pass,
+                                               std::size_t piece) {
+  const Progress& progress = progress_[device];
+  const auto left = progress.offloaded_pieces.find({pass.stage, pass.micro_batch, piece});
+  if (left == progress.offloaded_pieces.end()) return std::nullopt;
+  std::vector<TaskId> after = {left->second};
+  if (progress.computed.size() > 1)
+    after.push_back(progress.computed[progress.computed.size() - 2]);
+  const double bytes = costs_[static_cast<std::size_t>(pass.stage)].pieces[piece].kept_bytes;
+  const TaskId copy = add_copy(device, false, bytes, std::move(after),
+                               {StepPart::kOffload, static_cast<std::int32_t>(pass.micro_batch),
+                                static_cast<std::int32_t>(pass.stage), -1});
+  change_memory(device, copy, true, MemoryKind::kActivations, bytes);
+  return copy;
+}
+
+void StepBuilder::exchange_gradients(std::uint32_t device, std::int64_t stage, std::size_t piece,
+                                     std::int32_t micro_batch, double parameters,
+                                     double expert_parameters, TaskId ready) {
+  std::size_t part = 2 * piece;
+  for (const auto& [count, group] : divided_parts(parameters, expert_parameters)) {
+    const std::size_t number_of_part = part++;
+    if (count <= 0 || group.size == 1) continue;
+    const CollectiveTime time = system_.fabric.collective(
+        zero_ >= 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+        static_cast<double>(setup_.gradient_bytes) * count, group);
+    const TaskId flow =
+        add_flow(device, StepStream::kExchange, time, {ready},
+                 {StepPart::kGradients, micro_batch, static_cast<std::int32_t>(stage), -1});
+    exchanges_[device].push_back({stage, number_of_part, micro_batch, flow, ready});
+    progress_[device].exchanged.push_back(flow);
+    if (exchanges_block()) progress_[device].blocking = flow;
+  }
+}
+
 void StepBuilder::exchange_piece(std::uint32_t device, const PipelinePass& pass, std::size_t piece,
                                  TaskId after) {
   const bool last = progress_[device].backward_left.at(pass.stage) == 0;
   if (zero_ < 2 && !last) return;
-  const double bytes = static_cast<double>(setup_.gradient_bytes) *
-                       costs_[static_cast<std::size_t>(pass.stage)].pieces[piece].parameters;
-  const CollectiveTime time = system_.fabric.collective(
-      zero_ >= 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce, bytes,
-      data_group());
-  const auto stage = static_cast<std::int32_t>(pass.stage);
+  const StagePiece& one = costs_[static_cast<std::size_t>(pass.stage)].pieces[piece];
   // Of each micro-batch under ZeRO-2. Directions of DualPipe have micro-batches of their own.
   const std::int64_t micro =
       pass.micro_batch %
       std::max<std::int64_t>(
           1, schedule_.micro_batches / (schedule_.kind == PipelineKind::kDualPipe ? 2 : 1));
-  const auto of = static_cast<std::int32_t>(zero_ >= 2 ? micro : -1);
-  const TaskId flow =
-      add_flow(device, StepStream::kExchange, time, {after}, {StepPart::kGradients, of, stage, -1});
-  exchanges_[device].push_back({pass.stage, piece, of, flow, after});
-  progress_[device].exchanged.push_back(flow);
+  exchange_gradients(device, pass.stage, piece, static_cast<std::int32_t>(zero_ >= 2 ? micro : -1),
+                     one.parameters, one.expert_parameters, after);
 }
 
 void StepBuilder::exchange_stages(std::uint32_t device) {
-  Progress& progress = progress_[device];
-  for (const auto& [stage, left] : progress.backward_left) {
-    const double bytes = static_cast<double>(setup_.gradient_bytes) *
-                         costs_[static_cast<std::size_t>(stage)].parameters;
-    const CollectiveTime time = system_.fabric.collective(
-        zero_ >= 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce, bytes,
-        data_group());
-    const TaskId ready = progress.passes.back();
-    const TaskId flow = add_flow(device, StepStream::kExchange, time, {ready},
-                                 {StepPart::kGradients, -1, static_cast<std::int32_t>(stage), -1});
-    exchanges_[device].push_back({stage, 0, -1, flow, ready});
-    progress.exchanged.push_back(flow);
+  for (const auto& [stage, left] : progress_[device].backward_left) {
+    const StageCosts& costs = costs_[static_cast<std::size_t>(stage)];
+    exchange_gradients(device, stage, 0, -1, costs.parameters, costs.expert_parameters,
+                       progress_[device].passes.back());
   }
 }
 
@@ -200,8 +236,11 @@ void StepBuilder::add_end_of_step() {
 }
 
 void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
-  const double shares = zero_ >= 1 ? static_cast<double>(copies()) : 1;
-  const double parameters = program_.devices[device].parameters / shares;
+  const StepDevice& held = program_.devices[device];
+  const double parameters =
+      zero_ >= 1 ? divided_parameters(setup_, held.parameters, held.expert_parameters,
+                                      static_cast<double>(copies()))
+                 : held.parameters;
   TaskId before = ready;
   if (trains() && setup_.devices() > 1) {
     const CollectiveTime norm =
@@ -238,9 +277,11 @@ void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
     const KernelTime time = optimizer_step(system_, setup_, parameters).time();
     before = add_compute(device, time, {before}, kOfStep(StepPart::kOptimizer)).last;
   }
-  if (shares > 1 && zero_ < 3) {
-    const CollectiveTime time = system_.fabric.collective(
-        CollectiveKind::kAllGather, 2 * program_.devices[device].parameters, data_group());
+  if (zero_ < 1 || zero_ == 3) return;
+  for (const auto& [count, group] : divided_parts(held.parameters, held.expert_parameters)) {
+    if (count <= 0 || group.size == 1) continue;
+    const CollectiveTime time =
+        system_.fabric.collective(CollectiveKind::kAllGather, 2 * count, group);
     add_flow(device, StepStream::kExchange, time, {before}, kOfStep(StepPart::kWeights));
   }
 }

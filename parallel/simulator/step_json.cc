@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/simulator/step_json.h"
 
+#include "parallel/transformer/experts.h"
+
 namespace egret::parallel {
 namespace {
 
@@ -36,11 +38,21 @@ base::Json to_json(const StepSimulation& simulation, const StepReport& report) {
   json.set("system", simulation.system_name())
       .set("devices", setup.devices())
       .set("parameters", setup.model_parameters())
+      .set("active_parameters", setup.active_parameters())
       .set("seconds", report.seconds)
       .set("model_flops", report.model_flops)
       .set("mfu", report.mfu)
       .set("time", to_json(report.seconds_by_use))
       .set("events", simulation.simulator().timeline().events);
+  if (setup.experts > 0) {
+    const ExpertLoads loads = expert_loads(setup);
+    json.set("experts", base::Json::object()
+                            .set("layers", setup.expert_layers())
+                            .set("on_a_device", setup.experts / setup.expert_parallel)
+                            .set("fullest_rank", loads.fullest())
+                            .set("dropped", loads.dropped)
+                            .set("exchange_bytes", expert_exchange_bytes(setup)));
+  }
   base::Json devices = base::Json::array();
   for (std::size_t i = 0; i < report.devices.size(); ++i) {
     const DeviceReport& device = report.devices[i];
@@ -52,6 +64,7 @@ base::Json to_json(const StepSimulation& simulation, const StepReport& report) {
                      .set("replica", place.replica)
                      .set("pipeline_rank", place.rank)
                      .set("parameters", place.parameters)
+                     .set("expert_parameters", place.expert_parameters)
                      .set("time", to_json(device.seconds))
                      .set("parts", std::move(parts))
                      .set("peak_bytes", device.peak_total_bytes)

@@ -83,9 +83,10 @@ struct StepDevice {
   std::int64_t replica = 0;
   std::int64_t rank = 0;  // in the pipeline
   double parameters = 0;
+  double expert_parameters = 0;  // of these, of experts
   MemoryByKind fixed_bytes{};
   std::vector<MemoryChange> memory;
-  std::array<double, 3> kernel_s{};  // by KernelKind, of all passes
+  SecondsByKind kernel_s{};  // by KernelKind, of all passes
 };
 
 struct StepProgram {

@@ -19,14 +19,16 @@ enum class TimeUse : unsigned char {
   kProducts,        // matrix products
   kMemoryBound,     // other kernels
   kTensorExchange,  // tensor-parallel exchanges inside a pass
+  kExpertExchange,  // of tokens with experts, inside a pass
   kSlowdown,        // of computation, by communication beside it
   kExposed,         // communication or copies, while nothing is computed
   kHost,            // the device waits for launches, or for the host between steps
   kBubble           // the device waits for another
 };
-inline constexpr std::array<std::string_view, 7> kTimeUseNames = {
-    "products", "memory-bound", "tensor exchange", "slowdown", "exposed", "host", "bubble"};
-using SecondsByUse = std::array<double, 7>;
+inline constexpr std::array<std::string_view, 8> kTimeUseNames = {
+    "products", "memory-bound", "tensor exchange", "expert exchange", "slowdown",
+    "exposed",  "host",         "bubble"};
+using SecondsByUse = std::array<double, kTimeUseNames.size()>;
 
 struct MemorySample {
   double time_s;

@@ -88,6 +88,7 @@ void measure_time(const StepProgram& program, const EventSimulator& simulator,
     at(TimeUse::kProducts) = kernels[0] * scale;
     at(TimeUse::kMemoryBound) = kernels[1] * scale + in_optimizer[device];
     at(TimeUse::kTensorExchange) = kernels[2] * scale;
+    at(TimeUse::kExpertExchange) = kernels[3] * scale;
     at(TimeUse::kSlowdown) =
         std::max(0.0, simulated[device] - in_passes[device] - in_optimizer[device]);
     at(TimeUse::kHost) = seconds[1];

@@ -28,7 +28,7 @@ KernelTime KernelTime::times(std::int64_t count) const {
 void KernelList::matmul(std::string_view name, double batch, double m, double n, double k) {
   const Accelerator& device = system_->accelerator;
   add({name, KernelKind::kMatmul, device.matmul_seconds(batch, m, n, k, precision_),
-       device.host_seconds_per_kernel});
+       device.host_seconds_per_kernel, 2 * batch * m * n * k});
 }
 
 void KernelList::attention_matmul(std::string_view name, double batch, double m, double n, double k,
@@ -36,7 +36,7 @@ void KernelList::attention_matmul(std::string_view name, double batch, double m,
   const Accelerator& device = system_->accelerator;
   const Precision precision = std::min(precision_, Precision::kBf16);
   add({name, KernelKind::kMatmul, part * device.matmul_seconds(batch, m, n, k, precision),
-       device.host_seconds_per_kernel});
+       device.host_seconds_per_kernel, part * 2 * batch * m * n * k});
 }
 
 void KernelList::memory(std::string_view name, double bytes) {

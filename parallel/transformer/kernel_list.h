@@ -10,15 +10,17 @@
 
 namespace egret::parallel {
 
-enum class KernelKind : unsigned char { kMatmul, kMemory, kCollective };
-inline constexpr std::array<std::string_view, 3> kKernelKindNames = {"products", "memory-bound",
-                                                                     "tensor-parallel exchange"};
+enum class KernelKind : unsigned char { kMatmul, kMemory, kCollective, kExpertExchange };
+inline constexpr std::array<std::string_view, 4> kKernelKindNames = {
+    "products", "memory-bound", "tensor-parallel exchange", "expert exchange"};
+using SecondsByKind = std::array<double, kKernelKindNames.size()>;
 
 struct Kernel {
   std::string_view name;  // a literal
   KernelKind kind = KernelKind::kMemory;
   double seconds = 0;       // on the device
   double host_seconds = 0;  // to issue it
+  double flops = 0;         // of a product
 };
 
 // A list of kernels as one piece of work. The device runs a kernel when the one before has ended
@@ -29,7 +31,7 @@ struct KernelTime {
   double device_s = 0;
   double tail_s = 0;
   double host_s = 0;
-  std::array<double, 3> by_kind_s = {};
+  SecondsByKind by_kind_s = {};
 
   // The work of both, one after the other.
   KernelTime then(const KernelTime& next) const;

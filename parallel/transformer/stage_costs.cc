@@ -19,17 +19,62 @@ ModelBlock block_of(const System& system, const TrainingSetup& setup, const Kern
   KernelList inputs(system, setup.precision), weights(system, setup.precision);
   for (const Kernel& kernel : backward.kernels())
     (makes_weight_gradients(kernel) ? weights : inputs).add(kernel);
-  return {forward.time(), backward.time(), inputs.time(), weights.time(), parameters, kept_bytes};
+  return {.forward = forward.time(),
+          .backward = backward.time(),
+          .inputs = inputs.time(),
+          .weights = weights.time(),
+          .parameters = parameters,
+          .kept_bytes = kept_bytes};
 }
 
 // The forward pass computes BLOCK after what PIECE holds, COUNT times.
-void append(StagePiece& piece, const ModelBlock& block, std::int64_t count) {
+template <typename Piece>
+void append(Piece& piece, const ModelBlock& block, std::int64_t count) {
+  if (count == 0) return;
+  const auto times = static_cast<double>(count);
   piece.forward = piece.forward.then(block.forward.times(count));
   piece.backward = block.backward.times(count).then(piece.backward);
   piece.inputs = block.inputs.times(count).then(piece.inputs);
   piece.weights = block.weights.times(count).then(piece.weights);
-  piece.parameters += static_cast<double>(count) * block.parameters;
-  piece.kept_bytes += static_cast<double>(count) * block.kept_bytes;
+  piece.parameters += times * block.parameters;
+  piece.expert_parameters += times * block.expert_parameters;
+  piece.kept_bytes += times * block.kept_bytes;
+}
+
+const ModelBlock& layer_block(const ModelBlocks& blocks, LayerKind kind, std::size_t recompute) {
+  return (kind == LayerKind::kExperts ? blocks.expert_layer : blocks.layer)[recompute];
+}
+
+// Layers FIRST to FIRST + COUNT - 1, whose kinds repeat. O(interval + log count).
+ModelBlock layers_block(const ModelBlocks& blocks, const TrainingSetup& setup,
+                        std::size_t recompute, std::int64_t first, std::int64_t count) {
+  ModelBlock all;
+  if (setup.experts == 0) {
+    append(all, layer_block(blocks, LayerKind::kDense, recompute), count);
+    return all;
+  }
+  const std::int64_t interval = setup.expert_interval;
+  // Dense ones before the next with experts, then whole periods, then the rest.
+  const std::int64_t left = interval - 1 - first % interval;
+  append(all, layer_block(blocks, LayerKind::kDense, recompute), std::min(left, count));
+  if (count <= left) return all;
+  ModelBlock period = layer_block(blocks, LayerKind::kExperts, recompute);
+  append(period, layer_block(blocks, LayerKind::kDense, recompute), interval - 1);
+  const std::int64_t whole = (count - left) / interval, rest = (count - left) % interval;
+  append(all, period, whole);
+  if (rest > 0) append(all, layer_block(blocks, LayerKind::kExperts, recompute), 1);
+  if (rest > 1) append(all, layer_block(blocks, LayerKind::kDense, recompute), rest - 1);
+  return all;
+}
+
+// Kinds among layers FIRST to FIRST + COUNT - 1.
+std::vector<LayerKind> kinds_of(const TrainingSetup& setup, std::int64_t first,
+                                std::int64_t count) {
+  const LayerKind kind = setup.kind_of(first);
+  for (std::int64_t i = 1; i < std::min(count, setup.expert_interval + 1); ++i) {
+    if (setup.kind_of(first + i) != kind) return {LayerKind::kDense, LayerKind::kExperts};
+  }
+  return {kind};
 }
 
 }  // namespace
@@ -37,14 +82,21 @@ void append(StagePiece& piece, const ModelBlock& block, std::int64_t count) {
 ModelBlocks model_blocks(const System& system, const TrainingSetup& setup) {
   ModelBlocks blocks;
   TrainingSetup one = setup;
-  const KernelList forward = layer_forward(system, setup);
-  for (const Recompute recompute : {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {
-    one.recompute = recompute;
-    const auto index = static_cast<std::size_t>(recompute);
-    blocks.layer[index] = block_of(system, one, forward, layer_backward(system, one),
-                                   one.layer_parameters(), layer_activation_bytes(one));
-    blocks.workspace_bytes[index] =
-        std::max(0.0, whole_layer_activation_bytes(one) - layer_activation_bytes(one));
+  for (const LayerKind kind : {LayerKind::kDense, LayerKind::kExperts}) {
+    const bool experts = kind == LayerKind::kExperts;
+    if (experts && setup.experts == 0) continue;
+    const KernelList forward = layer_forward(system, setup, kind);
+    for (const Recompute recompute : {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {
+      one.recompute = recompute;
+      const auto index = static_cast<std::size_t>(recompute);
+      const double kept = layer_activation_bytes(one, kind);
+      ModelBlock& block = (experts ? blocks.expert_layer : blocks.layer)[index];
+      block = block_of(system, one, forward, layer_backward(system, one, kind),
+                       one.layer_parameters(kind), kept);
+      block.expert_parameters = one.expert_parameters(kind);
+      (experts ? blocks.expert_workspace_bytes : blocks.workspace_bytes)[index] =
+          std::max(0.0, whole_layer_activation_bytes(one, kind) - kept);
+    }
   }
   blocks.embedding =
       block_of(system, setup, embedding_forward(system, setup), embedding_backward(system, setup),
@@ -61,6 +113,7 @@ std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& s
   const bool own_output = setup.untied || stages > 1;
   std::vector<StageCosts> result;
   const std::vector<ChunkLayers> chunks = setup.chunks_by_recomputation();
+  std::int64_t layer = 0;  // of the model
   for (std::size_t s = 0; s < chunks.size(); ++s) {
     const bool first = s == 0, last = s + 1 == chunks.size();
     const std::int64_t rank = static_cast<std::int64_t>(s) % setup.pipeline;
@@ -71,13 +124,20 @@ std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& s
                                                 chunks[s].full};
     for (std::size_t recompute = counts.size(); recompute-- > 0;) {
       if (counts[recompute] == 0) continue;
-      costs.workspace_bytes = std::max(costs.workspace_bytes, blocks.workspace_bytes[recompute]);
+      for (const LayerKind kind : kinds_of(setup, layer, counts[recompute])) {
+        costs.workspace_bytes =
+            std::max(costs.workspace_bytes,
+                     (kind == LayerKind::kDense ? blocks.workspace_bytes
+                                                : blocks.expert_workspace_bytes)[recompute]);
+      }
       const std::int64_t pieces = by_layer ? counts[recompute] : 1;
+      const std::int64_t each = counts[recompute] / pieces;
       for (std::int64_t piece = 0; piece < pieces; ++piece) {
         const bool begins = costs.pieces.empty() || (by_layer && costs.layers > 0);
         StagePiece& one = begins ? costs.pieces.emplace_back() : costs.pieces.back();
-        append(one, blocks.layer[recompute], counts[recompute] / pieces);
-        costs.layers += counts[recompute] / pieces;
+        append(one, layers_block(blocks, setup, recompute, layer, each), 1);
+        costs.layers += each;
+        layer += each;
       }
     }
     if (last) {
@@ -87,6 +147,7 @@ std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& s
     }
     for (const StagePiece& piece : costs.pieces) {
       costs.parameters += piece.parameters;
+      costs.expert_parameters += piece.expert_parameters;
       costs.kept_bytes += piece.kept_bytes;
     }
     if ((first || last) && stages > 1 && !setup.untied)

@@ -15,22 +15,25 @@ namespace egret::parallel {
 struct StagePiece {
   KernelTime forward, backward, inputs, weights;
   double parameters = 0;
-  double kept_bytes = 0;  // from the forward to the backward pass, for one micro-batch
+  double expert_parameters = 0;  // of these, of experts
+  double kept_bytes = 0;         // from the forward to the backward pass, for one micro-batch
 };
 
 // A part of the model with its time in both directions.
 struct ModelBlock {
   KernelTime forward, backward, inputs, weights;
   double parameters = 0;
+  double expert_parameters = 0;
   double kept_bytes = 0;
 };
 
 // The parts that stages are made of, on the system's accelerator.
 struct ModelBlocks {
-  std::array<ModelBlock, 3> layer;  // by Recompute
+  std::array<ModelBlock, 3> layer;         // by Recompute
+  std::array<ModelBlock, 3> expert_layer;  // empty without experts
   ModelBlock embedding, head;
   // Of a backward pass through a layer, by Recompute: what it computes again.
-  std::array<double, 3> workspace_bytes{};
+  std::array<double, 3> workspace_bytes{}, expert_workspace_bytes{};
 };
 // They depend on the setup's sizes, its precision and overlaps, its tensor and context degrees,
 // sequence parallelism, and the size of a micro-batch. The head has its own weights.
@@ -40,6 +43,7 @@ struct StageCosts {
   std::vector<StagePiece> pieces;  // in the order of the forward pass
   std::int64_t layers = 0;
   double parameters = 0;
+  double expert_parameters = 0;     // of these, of experts
   double embedding_parameters = 0;  // of weights that the first and the last stage share
   double kept_bytes = 0;
   double workspace_bytes = 0;  // of a backward pass: a recomputed layer

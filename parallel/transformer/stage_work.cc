@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/transformer/stage_work.h"
 
+#include "parallel/transformer/experts.h"
 #include "parallel/transformer/stage_costs.h"
+#include "parallel/transformer/training_memory.h"
 #include "parallel/transformer/transformer_kernels.h"
 
 namespace egret::parallel {
@@ -13,7 +15,10 @@ std::vector<ChunkWork> chunk_work(const System& system, const TrainingSetup& set
     result.push_back({.layers = costs.layers,
                       .forward = piece.forward,
                       .backward = piece.backward,
+                      .inputs = piece.inputs,
+                      .weights = piece.weights,
                       .parameters = costs.parameters,
+                      .expert_parameters = costs.expert_parameters,
                       .kept_bytes = costs.kept_bytes,
                       .workspace_bytes = costs.workspace_bytes});
   }
@@ -35,20 +40,29 @@ double boundary_s(const System& system, const TrainingSetup& setup) {
          system.fabric.collective(CollectiveKind::kAllGather, whole, {setup.tensor, 1}).seconds();
 }
 
-EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double parameters) {
+EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double parameters,
+                      double expert_parameters) {
   EndOfStep end;
   end.optimizer_s = system.accelerator.host_seconds_per_step;
   if (setup.frozen) return end;
-  const RankGroup group{setup.data * setup.context, setup.tensor};
-  const double gradients = parameters * static_cast<double>(setup.gradient_bytes);
+  // Both directions of DualPipe have a copy.
+  const std::int64_t directions = setup.schedule == PipelineKind::kDualPipe ? 2 : 1;
+  const RankGroup group{setup.data * setup.context * directions, setup.tensor};
+  const auto element = static_cast<double>(setup.gradient_bytes);
   const Fabric& fabric = system.fabric;
-  if (setup.distributed_optimizer) {
-    end.exchange_s = fabric.collective(CollectiveKind::kReduceScatter, gradients, group).seconds() +
-                     fabric.collective(CollectiveKind::kAllGather, 2 * parameters, group).seconds();
-  } else {
-    end.exchange_s = fabric.collective(CollectiveKind::kAllReduce, gradients, group).seconds();
+  for (const auto& [count, ranks] : {std::pair(parameters - expert_parameters, group),
+                                     {expert_parameters, expert_data_group(setup, group.size)}}) {
+    if (count <= 0) continue;
+    if (setup.distributed_optimizer) {
+      end.exchange_s +=
+          fabric.collective(CollectiveKind::kReduceScatter, element * count, ranks).seconds() +
+          fabric.collective(CollectiveKind::kAllGather, 2 * count, ranks).seconds();
+    } else {
+      end.exchange_s +=
+          fabric.collective(CollectiveKind::kAllReduce, element * count, ranks).seconds();
+    }
   }
-  if (!setup.untied && setup.pipeline > 1) {
+  if (!setup.untied && setup.pipeline > 1 && directions == 1) {
     const std::int64_t far = setup.devices() - setup.devices() / setup.pipeline;
     end.tied_s =
         fabric
@@ -57,8 +71,11 @@ EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double p
                         {2, far})
             .seconds();
   }
-  const double shares = setup.distributed_optimizer ? static_cast<double>(group.size) : 1;
-  end.optimizer_s += optimizer_step(system, setup, parameters / shares).time().device_s;
+  const double updated = setup.distributed_optimizer
+                             ? divided_parameters(setup, parameters, expert_parameters,
+                                                  static_cast<double>(group.size))
+                             : parameters;
+  end.optimizer_s += optimizer_step(system, setup, updated).time().device_s;
   return end;
 }
 

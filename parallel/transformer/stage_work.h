@@ -17,7 +17,9 @@ namespace egret::parallel {
 struct ChunkWork {
   std::int64_t layers = 0;
   KernelTime forward, backward;  // of one micro-batch; the backward pass with recomputation
+  KernelTime inputs, weights;    // the parts of the backward pass
   double parameters = 0;         // on one device
+  double expert_parameters = 0;  // of these, of experts
   double kept_bytes = 0;         // activations of one micro-batch, from forward to backward
   double workspace_bytes = 0;    // of the backward pass, while it runs
 };
@@ -38,7 +40,9 @@ struct EndOfStep {
   double tied_s = 0;       // of the tied embedding's gradients between the first and last stage
   double optimizer_s = 0;  // with the host's work once a step
 };
-// Of a pipeline rank with so many parameters. Nothing is hidden behind the backward pass here.
-EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double parameters);
+// Of a pipeline rank with so many parameters, some of them of experts. Nothing is hidden behind the
+// backward pass here.
+EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double parameters,
+                      double expert_parameters = 0);
 
 }  // namespace egret::parallel

@@ -2,32 +2,56 @@
 #include "parallel/transformer/step_estimate.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "parallel/pipeline/schedule_time.h"
 #include "parallel/transformer/training_memory.h"
 
 namespace egret::parallel {
 namespace {
 
+// A pipeline rank with all its chunks.
 struct Stage {
-  KernelTime pass;        // forward and backward of one micro-batch, all chunks
+  KernelTime pass;        // forward and backward of one micro-batch through each chunk
   double backward_s = 0;  // of one micro-batch
   double parameters = 0;
+  double expert_parameters = 0;
   double kept_bytes = 0;  // of all chunks, one micro-batch
   double workspace_bytes = 0;
   double pass_s() const { return std::max(pass.device_s, pass.host_s); }
+
+  void add(const ChunkWork& chunk) {
+    pass = pass.then(chunk.forward).then(chunk.backward);
+    backward_s += std::max(chunk.backward.device_s, chunk.backward.host_s);
+    parameters += chunk.parameters;
+    expert_parameters += chunk.expert_parameters;
+    kept_bytes += chunk.kept_bytes;
+    workspace_bytes = std::max(workspace_bytes, chunk.workspace_bytes);
+  }
 };
+
+bool is_dual(const TrainingSetup& setup) { return setup.schedule == PipelineKind::kDualPipe; }
+// Schedules whose gradients of weights fill the pipeline: priced pass by pass.
+bool fills_bubbles(const TrainingSetup& setup) {
+  return is_dual(setup) || setup.schedule == PipelineKind::kZbH1;
+}
 
 std::vector<Stage> stages_of(const std::vector<ChunkWork>& chunks, const TrainingSetup& setup) {
   std::vector<Stage> stages(static_cast<std::size_t>(setup.pipeline));
   for (std::size_t i = 0; i < chunks.size(); ++i) {
-    Stage& stage = stages[i % stages.size()];
-    stage.pass = stage.pass.then(chunks[i].forward).then(chunks[i].backward);
-    stage.backward_s += std::max(chunks[i].backward.device_s, chunks[i].backward.host_s);
-    stage.parameters += chunks[i].parameters;
-    stage.kept_bytes += chunks[i].kept_bytes;
-    stage.workspace_bytes = std::max(stage.workspace_bytes, chunks[i].workspace_bytes);
+    stages[i % stages.size()].add(chunks[i]);
+    // Each rank of DualPipe also holds the stage of the other direction.
+    if (is_dual(setup)) stages[stages.size() - 1 - i].add(chunks[i]);
   }
   return stages;
+}
+
+double seconds_of(const ChunkWork& chunk, PassKind kind) {
+  const KernelTime& time = kind == PassKind::kForward   ? chunk.forward
+                           : kind == PassKind::kInputs  ? chunk.inputs
+                           : kind == PassKind::kWeights ? chunk.weights
+                                                        : chunk.backward;
+  return std::max(time.device_s, time.host_s);
 }
 
 // Micro-batches of all its chunks that a stage holds at most; a fraction with virtual stages, whose
@@ -42,11 +66,12 @@ double in_flight(const TrainingSetup& setup, std::int64_t stage) {
 }
 
 StageBytes bytes_of(const System& system, const TrainingSetup& setup, const Stage& stage,
-                    std::int64_t index) {
-  const StateBytes state = state_bytes(setup, stage.parameters);
-  return {state.weights,         state.gradients,
-          state.optimizer,       stage.kept_bytes * in_flight(setup, index),
-          stage.workspace_bytes, system.accelerator.reserved_bytes};
+                    double kept_bytes) {
+  const StateBytes state = state_bytes(setup, stage.parameters, stage.expert_parameters);
+  // Both copies of DualPipe's stages divide the optimizer's state too.
+  const double directions = is_dual(setup) && setup.distributed_optimizer ? 2 : 1;
+  return {state.weights, state.gradients,       state.optimizer / directions,
+          kept_bytes,    stage.workspace_bytes, system.accelerator.reserved_bytes};
 }
 
 }  // namespace
@@ -57,7 +82,8 @@ const StageBytes& StepEstimate::fullest() const {
 
 base::Result<StepEstimate> estimate_step(const System& system, const TrainingSetup& setup) {
   EGRET_RETURN_IF_ERROR(setup.check());
-  const std::vector<Stage> stages = stages_of(chunk_work(system, setup), setup);
+  const std::vector<ChunkWork> work = chunk_work(system, setup);
+  const std::vector<Stage> stages = stages_of(work, setup);
   const auto micro = static_cast<double>(setup.micro_batches());
   const auto chunks = static_cast<double>(setup.virtual_stages);
   StepEstimate step;
@@ -67,11 +93,21 @@ base::Result<StepEstimate> estimate_step(const System& system, const TrainingSet
     all += stage.pass_s();
     if (stage.pass_s() > slowest->pass_s()) slowest = &stage;
   }
-  const KernelTime steady = slowest->pass.times(setup.micro_batches());
+  // Half of DualPipe's micro-batches go through each of a rank's chunks.
+  const KernelTime steady = slowest->pass.times(setup.micro_batches() / (is_dual(setup) ? 2 : 1));
   step.steady_s = std::max(steady.device_s, steady.tail_s);
   step.kernel_s = steady.by_kind_s;
   step.host_s = steady.host_s;
   step.bubble_s = (all - slowest->pass_s()) / chunks;
+  std::optional<PipelineSchedule> schedule;
+  if (fills_bubbles(setup)) {
+    EGRET_ASSIGN_OR_RETURN(
+        schedule, pipeline_schedule(setup.schedule, setup.pipeline, 1, setup.micro_batches()));
+    const std::vector<double> ends = schedule_ends_s(*schedule, [&](const PipelinePass& pass) {
+      return seconds_of(work[static_cast<std::size_t>(pass.stage)], pass.kind);
+    });
+    step.bubble_s = std::max(0.0, *std::ranges::max_element(ends) - step.steady_s);
+  }
 
   if (setup.pipeline > 1) {
     const double send = boundary_s(system, setup);
@@ -80,7 +116,7 @@ base::Result<StepEstimate> estimate_step(const System& system, const TrainingSet
     if (!setup.overlap_transfers) step.transfers_s += 2 * send * (micro - 1) * chunks;
   }
   for (const Stage& stage : stages) {
-    const EndOfStep end = end_of_step(system, setup, stage.parameters);
+    const EndOfStep end = end_of_step(system, setup, stage.parameters, stage.expert_parameters);
     double exposed = end.exchange_s;
     if (setup.overlap_gradients) {
       // Only the last micro-batch's backward pass makes final gradients.
@@ -92,8 +128,14 @@ base::Result<StepEstimate> estimate_step(const System& system, const TrainingSet
   }
   step.seconds =
       step.steady_s + step.bubble_s + step.transfers_s + step.exchange_s + step.optimizer_s;
-  for (std::size_t i = 0; i < stages.size(); ++i)
-    step.stages.push_back(bytes_of(system, setup, stages[i], static_cast<std::int64_t>(i)));
+  std::vector<double> chunk_bytes;
+  for (const ChunkWork& chunk : work) chunk_bytes.push_back(chunk.kept_bytes);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const auto rank = static_cast<std::int64_t>(i);
+    const double kept = schedule ? schedule_kept_bytes(*schedule, rank, chunk_bytes)
+                                 : stages[i].kept_bytes * in_flight(setup, rank);
+    step.stages.push_back(bytes_of(system, setup, stages[i], kept));
+  }
   step.model_flops = setup.model_flops();
   step.mfu = step.model_flops / step.seconds / static_cast<double>(setup.devices()) /
              system.accelerator.peak(setup.precision);

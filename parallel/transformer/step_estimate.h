@@ -6,9 +6,10 @@
 //   m max_s (f_s + b_s) + (sum_s (f_s + b_s) - max_s (f_s + b_s)) / virtual stages
 //
 // (Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using
-// Megatron-LM", 2021, section 2.2, for unequal stages). GPipe takes as long. The sends between
-// stages, the exchange of gradients and the optimizer follow. Passes queue behind their host, so
-// m of them take the time of their kernels' list and not m times that of one.
+// Megatron-LM", 2021, section 2.2, for unequal stages). GPipe takes as long. ZB-H1 and DualPipe
+// take the longest path through their passes (schedule_time.h). The sends between stages, the
+// exchange of gradients and the optimizer follow. Passes queue behind their host, so m of them take
+// the time of their kernels' list and not m times that of one.
 #pragma once
 
 #include <array>
@@ -39,15 +40,16 @@ struct StepEstimate {
   double transfers_s = 0;  // of activations and their gradients between stages
   double exchange_s = 0;   // of gradients, as far as nothing hides it
   double optimizer_s = 0;
-  std::array<double, 3> kernel_s = {};  // by KernelKind, in the steady part
-  double host_s = 0;                    // of the host, in the steady part
+  SecondsByKind kernel_s = {};  // by KernelKind, in the steady part
+  double host_s = 0;            // of the host, in the steady part
   double model_flops = 0;
   double mfu = 0;                  // of the peak rate of the setup's precision
   std::vector<StageBytes> stages;  // by pipeline rank
   const StageBytes& fullest() const;
 };
 
-// Errors: usage errors of TrainingSetup::check(). O(chunks x log(layers x micro-batches)).
+// Errors: usage errors of TrainingSetup::check() and of pipeline_schedule().
+// O(chunks x log(layers x micro-batches)); for ZB-H1 and DualPipe, O(chunks x micro-batches).
 base::Result<StepEstimate> estimate_step(const System& system, const TrainingSetup& setup);
 
 }  // namespace egret::parallel

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/transformer/training_memory.h"
 
+#include "parallel/transformer/experts.h"
+
 namespace egret::parallel {
 namespace {
 
@@ -9,7 +11,18 @@ double hidden_elements(const TrainingSetup& setup) {
          static_cast<double>(setup.hidden) / static_cast<double>(setup.context);
 }
 
-double activation_bytes(const TrainingSetup& setup, Recompute recompute) {
+// Kept of a layer's experts: what they and the sum of their results read, and the router's shares.
+double expert_bytes(const TrainingSetup& setup) {
+  const ExpertRows rows = expert_rows(setup);
+  const auto hidden = static_cast<double>(setup.hidden);
+  const double inner = static_cast<double>(setup.expert_ffn_size()) /
+                       static_cast<double>(setup.expert_tensor_degree());
+  const double tokens = hidden_elements(setup) / hidden / static_cast<double>(setup.tensor);
+  return rows.computed * (2 * hidden + (setup.gated ? 3 : 2) * 2 * inner) + rows.sent * 2 * hidden +
+         tokens * static_cast<double>(setup.experts) * 4;
+}
+
+double activation_bytes(const TrainingSetup& setup, Recompute recompute, LayerKind kind) {
   const double elements = hidden_elements(setup);
   const auto t = static_cast<double>(setup.tensor);
   const double split = setup.sequence_parallel ? t : 1;
@@ -18,24 +31,26 @@ double activation_bytes(const TrainingSetup& setup, Recompute recompute) {
   // Both normalizations' inputs and outputs. Then inside of the split products.
   const double outside = 8 + masks;
   const double ffn = static_cast<double>(setup.ffn_size()) / static_cast<double>(setup.hidden);
-  const double inside = 2 * setup.qkv_factor() + 2 + (setup.gated ? 3 : 2) * 2 * ffn;
+  const bool dense = kind == LayerKind::kDense;
+  const double inside = 2 * setup.qkv_factor() + 2 * setup.attended_factor() +
+                        (dense ? (setup.gated ? 3 : 2) * 2 * ffn : 0);
   double scores = 0;
   if (recompute == Recompute::kNone && !setup.flash_attention) {
     const double factor = static_cast<double>(setup.heads) * static_cast<double>(setup.sequence) /
                           static_cast<double>(setup.hidden);
     scores = (setup.no_dropout ? 2 : 5) * factor;
   }
-  return elements * (outside / split + (inside + scores) / t);
+  return elements * (outside / split + (inside + scores) / t) + (dense ? 0 : expert_bytes(setup));
 }
 
 }  // namespace
 
-double layer_activation_bytes(const TrainingSetup& setup) {
-  return activation_bytes(setup, setup.recompute);
+double layer_activation_bytes(const TrainingSetup& setup, LayerKind kind) {
+  return activation_bytes(setup, setup.recompute, kind);
 }
 
-double whole_layer_activation_bytes(const TrainingSetup& setup) {
-  return activation_bytes(setup, Recompute::kNone);
+double whole_layer_activation_bytes(const TrainingSetup& setup, LayerKind kind) {
+  return activation_bytes(setup, Recompute::kNone, kind);
 }
 
 double embedding_activation_bytes(const TrainingSetup& setup) {
@@ -50,12 +65,22 @@ double head_activation_bytes(const TrainingSetup& setup) {
   return hidden_elements(setup) * (4 / split + static_cast<double>(setup.logit_bytes) * factor / t);
 }
 
-StateBytes state_bytes(const TrainingSetup& setup, double parameters) {
-  const double shares =
-      setup.distributed_optimizer ? static_cast<double>(setup.data * setup.context) : 1;
+double divided_parameters(const TrainingSetup& setup, double parameters, double expert_parameters,
+                          double copies) {
+  const double expert_copies =
+      copies * static_cast<double>(setup.tensor) /
+      static_cast<double>(setup.expert_parallel * setup.expert_tensor_degree());
+  return (parameters - expert_parameters) / copies + expert_parameters / expert_copies;
+}
+
+StateBytes state_bytes(const TrainingSetup& setup, double parameters, double expert_parameters) {
+  const double held = setup.distributed_optimizer
+                          ? divided_parameters(setup, parameters, expert_parameters,
+                                               static_cast<double>(setup.data * setup.context))
+                          : parameters;
   if (setup.frozen) return {2 * parameters, 0, 0};
   return {2 * parameters, static_cast<double>(setup.gradient_bytes) * parameters,
-          static_cast<double>(setup.optimizer_bytes) * parameters / shares};
+          static_cast<double>(setup.optimizer_bytes) * held};
 }
 
 }  // namespace egret::parallel

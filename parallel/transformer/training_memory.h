@@ -8,9 +8,9 @@
 namespace egret::parallel {
 
 // Activations that a layer keeps from its forward to its backward pass, of one micro-batch.
-double layer_activation_bytes(const TrainingSetup& setup);
+double layer_activation_bytes(const TrainingSetup& setup, LayerKind kind = LayerKind::kDense);
 // The same without recomputation: what the backward pass of a recomputed layer holds for a while.
-double whole_layer_activation_bytes(const TrainingSetup& setup);
+double whole_layer_activation_bytes(const TrainingSetup& setup, LayerKind kind = LayerKind::kDense);
 // Of the embedding's dropout; of the logits and the output layer's input.
 double embedding_activation_bytes(const TrainingSetup& setup);
 double head_activation_bytes(const TrainingSetup& setup);
@@ -20,7 +20,12 @@ struct StateBytes {
   double gradients = 0;
   double optimizer = 0;
 };
-// Of so many parameters on a device. A distributed optimizer divides its state.
-StateBytes state_bytes(const TrainingSetup& setup, double parameters);
+// Of so many parameters on a device, some of them of experts. A distributed optimizer divides its
+// state.
+StateBytes state_bytes(const TrainingSetup& setup, double parameters, double expert_parameters = 0);
+// Of these parameters, where COPIES devices hold the same weights except for experts, what one of
+// them keeps when all divide them.
+double divided_parameters(const TrainingSetup& setup, double parameters, double expert_parameters,
+                          double copies);
 
 }  // namespace egret::parallel

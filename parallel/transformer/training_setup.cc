@@ -67,6 +67,8 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
        {"heads", &S::heads, "Attention heads", size},
        {"kv-heads", &S::kv_heads, "Heads of keys and values; 0: as many as heads",
         base::range(0, 1e9)},
+       {"head-size", &S::head_width, "Size of an attention head; 0: --hidden / --heads",
+        base::range(0, 1e9)},
        {"ffn", &S::ffn, "Hidden size of the feed-forward layer; 0: four times --hidden",
         base::range(0, 1e9)},
        {"gated", &S::gated, "The feed-forward layer has a gate (SwiGLU)"},
@@ -76,10 +78,27 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
        {"no-dropout", &S::no_dropout, "Train without dropout"},
        {"flash-attention", &S::flash_attention, "Attention is one kernel (FlashAttention)"},
        {"frozen", &S::frozen, "The weights get no gradients, as under LoRA"},
+       {"experts", &S::experts, "Experts of a layer (mixture of experts); 0: layers are dense",
+        base::range(0, 1e5)},
+       {"top-k", &S::top_k, "Experts that each token goes to", size},
+       {"capacity-factor", &S::capacity_factor,
+        "Places of an expert relative to the mean number of its tokens; more are dropped, empty "
+        "ones are padded; 0: as many as come",
+        base::range(0, 1e6)},
+       {"expert-ffn", &S::expert_ffn, "Hidden size of an expert; 0: that of --ffn",
+        base::range(0, 1e9)},
+       {"expert-interval", &S::expert_interval, "Every so many layers has experts", size},
+       {"expert-skew", &S::expert_skew,
+        "Exponent of the experts' popularity (Zipf's law); 0: all are equally popular",
+        base::range(0, 10)},
        {"tp", &S::tensor, "Degree of tensor parallelism", size},
        {"pp", &S::pipeline, "Degree of pipeline parallelism", size},
        {"dp", &S::data, "Degree of data parallelism", size},
        {"cp", &S::context, "Degree of context parallelism", size},
+       {"ep", &S::expert_parallel,
+        "Degree of expert parallelism: ranks of a stage that divide the experts", size},
+       {"expert-tp", &S::expert_tensor, "Tensor-parallel ranks of each expert; 0: those of --tp",
+        base::range(0, 1e9)},
        {"vpp", &S::virtual_stages,
         "Chunks of layers of each pipeline rank; above 1 the schedule is interleaved", size},
        {"micro-batch", &S::micro_batch, "Sequences of a micro-batch", size},
@@ -103,6 +122,13 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
         "Send activations between stages during computation"},
        {"overlap-tensor", &S::overlap_tensor,
         "Exchange tensor-parallel blocks beside the products that need or make them"},
+       {"expert-exchange", &S::expert_exchange,
+        "How tokens get to experts: in one message to each rank, within nodes first, or once to "
+        "each "
+        "node and rank with several of their experts (fastest: one of the first two)",
+        base::one_of({"fastest", "direct", "hierarchical", "once"})},
+       {"overlap-experts", &S::overlap_experts,
+        "Exchange tokens with experts beside the computation of another micro-batch"},
        {"train-precision", &S::precision, "Element type of the products",
         base::one_of({kPrecisionNames.begin(), kPrecisionNames.end()})},
        {"gradient-bytes", &S::gradient_bytes, "Bytes of an accumulated gradient",
@@ -120,7 +146,7 @@ base::Status TrainingSetup::check() const {
   };
   const std::int64_t groups = kv_heads > 0 ? kv_heads : heads;
   const std::tuple<bool, const char*> demands[] = {
-      {divides(heads, hidden), "--hidden must be a multiple of --heads"},
+      {head_width > 0 || divides(heads, hidden), "--hidden must be a multiple of --heads"},
       {divides(tensor, heads), "--heads must be a multiple of --tp"},
       {divides(tensor, ffn_size()), "--ffn must be a multiple of --tp"},
       {divides(groups, heads), "--heads must be a multiple of --kv-heads"},
@@ -129,6 +155,16 @@ base::Status TrainingSetup::check() const {
       {layers >= chunks(), "--model-layers must be at least --pp x --vpp"},
       {divides(data * micro_batch, global_batch),
        "--global-batch must be a multiple of --dp x --micro-batch"},
+      {experts > 0 || expert_parallel == 1, "--ep needs --experts"},
+      {experts == 0 || top_k <= experts, "--top-k must be at most --experts"},
+      {divides(expert_parallel, experts), "--experts must be a multiple of --ep"},
+      {divides(expert_parallel * expert_tensor_degree(), tensor * data * context),
+       "--tp x --dp x --cp must be a multiple of --ep x --expert-tp"},
+      {divides(expert_tensor_degree(), expert_ffn_size()),
+       "--expert-ffn must be a multiple of --expert-tp"},
+      {experts == 0 || tensor == 1 || sequence_parallel,
+       "--experts with --tp need --sequence-parallel, so that each token is sent once"},
+      {expert_interval <= layers, "--expert-interval must be at most --model-layers"},
       {virtual_stages == 1 || pipeline > 1, "--vpp needs --pp above 1"},
       {virtual_stages == 1 || schedule == PipelineKind::k1F1B, "--vpp needs --schedule 1f1b"},
       {virtual_stages == 1 || (global_batch >= data * micro_batch &&
@@ -195,14 +231,26 @@ void TrainingSetup::set_chunks(const std::vector<ChunkLayers>& chunks) {
 
 double TrainingSetup::qkv_factor() const {
   const double part = kv_heads > 0 ? static_cast<double>(kv_heads) / static_cast<double>(heads) : 1;
-  return 1 + 2 * part;
+  return attended_factor() * (1 + 2 * part);
 }
 
-double TrainingSetup::layer_parameters() const {
+double TrainingSetup::layer_parameters(LayerKind kind) const {
   const auto h = static_cast<double>(hidden);
+  const auto t = static_cast<double>(tensor);
+  if (kind == LayerKind::kExperts) {
+    // The router's weights are on all tensor ranks, as those of normalizations.
+    return h * h * (qkv_factor() + attended_factor()) / t + 4 * h +
+           h * static_cast<double>(experts) + expert_parameters();
+  }
   const auto f = static_cast<double>(ffn_size());
-  return (h * h * (qkv_factor() + 1) + (gated ? 3 : 2) * h * f) / static_cast<double>(tensor) +
-         4 * h;
+  return (h * h * (qkv_factor() + attended_factor()) + (gated ? 3 : 2) * h * f) / t + 4 * h;
+}
+
+double TrainingSetup::expert_parameters(LayerKind kind) const {
+  if (kind == LayerKind::kDense) return 0;
+  return static_cast<double>(experts / expert_parallel) * (gated ? 3 : 2) *
+         static_cast<double>(hidden) * static_cast<double>(expert_ffn_size()) /
+         static_cast<double>(expert_tensor_degree());
 }
 
 double TrainingSetup::embedding_parameters() const {
@@ -211,18 +259,41 @@ double TrainingSetup::embedding_parameters() const {
 }
 
 double TrainingSetup::model_parameters() const {
-  return static_cast<double>(tensor) * (static_cast<double>(layers) * layer_parameters() +
-                                        (untied ? 2 : 1) * embedding_parameters());
+  const auto with_experts = static_cast<double>(expert_layers());
+  const double others = layer_parameters(LayerKind::kExperts) - expert_parameters();
+  return static_cast<double>(tensor) *
+             ((static_cast<double>(layers) - with_experts) * layer_parameters() +
+              with_experts * others + (untied ? 2 : 1) * embedding_parameters()) +
+         all_expert_parameters();
+}
+
+double TrainingSetup::all_expert_parameters() const {
+  return static_cast<double>(expert_layers() * expert_parallel * expert_tensor_degree()) *
+         expert_parameters();
+}
+
+double TrainingSetup::active_parameters() const {
+  if (experts == 0) return model_parameters();
+  const double idle =
+      all_expert_parameters() * static_cast<double>(experts - top_k) / static_cast<double>(experts);
+  return model_parameters() - idle;
 }
 
 double TrainingSetup::model_flops() const {
   const auto tokens = static_cast<double>(global_batch) * static_cast<double>(sequence);
   const auto h = static_cast<double>(hidden);
-  const double dense = h * h * (qkv_factor() + 1) +
-                       (gated ? 3 : 2) * h * static_cast<double>(ffn_size()) +
-                       2 * h * static_cast<double>(sequence);
+  const double matrices = (gated ? 3 : 2) * h;
+  const double dense = h * h * (qkv_factor() + attended_factor()) +
+                       matrices * static_cast<double>(ffn_size()) +
+                       2 * attention_size() * static_cast<double>(sequence);
+  // Instead of the feed-forward layer: the router, and the experts of a token.
+  const double more =
+      h * static_cast<double>(experts) +
+      matrices * (static_cast<double>(top_k * expert_ffn_size()) - static_cast<double>(ffn_size()));
   const double forward =
-      2 * tokens * (static_cast<double>(layers) * dense + h * static_cast<double>(vocabulary));
+      2 * tokens *
+      (static_cast<double>(layers) * dense + static_cast<double>(expert_layers()) * more +
+       h * static_cast<double>(vocabulary));
   return (frozen ? 2 : 3) * forward;
 }
 

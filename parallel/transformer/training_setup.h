@@ -16,6 +16,14 @@ namespace egret::parallel {
 
 enum class Recompute : unsigned char { kNone, kSelective, kFull };
 
+// A layer whose feed-forward half is one network for all tokens, or experts for some tokens each.
+enum class LayerKind : unsigned char { kDense, kExperts };
+
+// Of tokens with their experts: to each rank in one message; within nodes and then between them; or
+// once to each node and each rank that has experts of the token, in one pipeline over both (DeepEP,
+// DeepSeek-AI, 2025). The first is the faster of the next two.
+enum class ExpertExchange : unsigned char { kFastest, kDirect, kHierarchical, kOnce };
+
 // Layers of a chunk of the pipeline, by their recomputation.
 struct ChunkLayers {
   std::int64_t kept = 0, selective = 0, full = 0;
@@ -28,9 +36,10 @@ struct TrainingSetup {
   std::int64_t layers = 24;
   std::int64_t hidden = 2048;
   std::int64_t heads = 16;
-  std::int64_t kv_heads = 0;  // 0: as many as heads
-  std::int64_t ffn = 0;       // hidden size of the feed-forward layer; 0: four times hidden
-  bool gated = false;         // feed-forward with a gate (SwiGLU)
+  std::int64_t kv_heads = 0;    // 0: as many as heads
+  std::int64_t head_width = 0;  // of a head; 0: hidden / heads
+  std::int64_t ffn = 0;         // hidden size of the feed-forward layer; 0: four times hidden
+  bool gated = false;           // feed-forward with a gate (SwiGLU)
   std::int64_t sequence = 2048;
   std::int64_t vocabulary = 51200;
   bool untied = false;  // the output layer has its own weights
@@ -38,10 +47,22 @@ struct TrainingSetup {
   bool flash_attention = false;
   bool frozen = false;  // weights get no gradients, as under LoRA, whose own work is left out
 
+  std::int64_t experts = 0;     // of a layer; 0: none, all layers are dense
+  std::int64_t top_k = 2;       // experts that a token goes to
+  double capacity_factor = 0;   // places of an expert, relative to the mean load; 0: any number
+  std::int64_t expert_ffn = 0;  // hidden size of an expert; 0: as ffn
+  std::int64_t expert_interval = 1;  // every so many layers has experts
+  double expert_skew = 0;            // of their popularity (experts.h)
+
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
   std::int64_t data = 1;
   std::int64_t context = 1;
+  // The ranks of a stage, tensor x context x data, are divided anew for experts: expert_tensor
+  // ranks share each expert, and expert_parallel such groups divide them (Liu et al., "MoE Parallel
+  // Folding", 2025).
+  std::int64_t expert_parallel = 1;
+  std::int64_t expert_tensor = 0;   // 0: as tensor
   std::int64_t virtual_stages = 1;  // of each pipeline rank; above 1 the schedule is interleaved
   std::int64_t micro_batch = 1;
   std::int64_t global_batch = 1;
@@ -56,6 +77,8 @@ struct TrainingSetup {
   bool overlap_gradients = false;  // the exchange of gradients runs beside the backward pass
   bool overlap_transfers = false;  // sends between stages run beside computation
   bool overlap_tensor = false;     // tensor-parallel exchanges run beside the products they feed
+  ExpertExchange expert_exchange = ExpertExchange::kFastest;
+  bool overlap_experts = false;  // a layer's exchanges run beside another micro-batch's computation
   Precision precision = Precision::kF16;
   std::int64_t gradient_bytes = 4;    // of an element
   std::int64_t optimizer_bytes = 12;  // of a parameter: master weight and two moments in f32
@@ -74,16 +97,35 @@ struct TrainingSetup {
   // The same by recomputation.
   std::vector<ChunkLayers> chunks_by_recomputation() const;
   void set_chunks(const std::vector<ChunkLayers>& chunks);
-  double head_size() const { return static_cast<double>(hidden) / static_cast<double>(heads); }
+  double head_size() const {
+    return head_width > 0 ? static_cast<double>(head_width)
+                          : static_cast<double>(hidden) / static_cast<double>(heads);
+  }
+  double attention_size() const { return head_size() * static_cast<double>(heads); }
   std::int64_t ffn_size() const { return ffn > 0 ? ffn : 4 * hidden; }
-  // Of queries, keys and values together, relative to hidden: 3 unless there are fewer kv_heads.
+  std::int64_t expert_ffn_size() const { return expert_ffn > 0 ? expert_ffn : ffn_size(); }
+  // Every expert_interval-th layer, from the one of that number.
+  LayerKind kind_of(std::int64_t layer) const {
+    return experts > 0 && (layer + 1) % expert_interval == 0 ? LayerKind::kExperts
+                                                             : LayerKind::kDense;
+  }
+  std::int64_t expert_tensor_degree() const { return expert_tensor > 0 ? expert_tensor : tensor; }
+  std::int64_t expert_layers() const { return experts > 0 ? layers / expert_interval : 0; }
+  // Of queries, keys and values together, and of the attended values, relative to hidden: 3 and 1
+  // unless there are fewer kv_heads, or heads of another size.
   double qkv_factor() const;
+  double attended_factor() const { return attention_size() / static_cast<double>(hidden); }
 
-  // Parameters that one device holds of a layer, and of the embedding (or the output layer).
-  double layer_parameters() const;
+  // Parameters that one device holds of a layer, of its experts therein, and of the embedding (or
+  // the output layer).
+  double layer_parameters(LayerKind kind = LayerKind::kDense) const;
+  double expert_parameters(LayerKind kind = LayerKind::kExperts) const;
   double embedding_parameters() const;
   double model_parameters() const;  // of the whole model
-  // Of a step, as MFU counts them: 3 times the forward products, without recomputation.
+  double all_expert_parameters() const;
+  double active_parameters() const;  // of these, those that a token meets
+  // Of a step, as MFU counts them: 3 times the forward products, without recomputation. Of experts,
+  // those of all choices of tokens, dropped or not.
   double model_flops() const;
 };
 

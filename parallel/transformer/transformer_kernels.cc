@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "parallel/transformer/expert_kernels.h"
+#include "parallel/transformer/experts.h"
+
 namespace egret::parallel {
 namespace {
 
@@ -14,6 +17,11 @@ struct Product {
   double m, n, k;
 };
 constexpr Product kNoProduct = {0, 0, 0};
+
+// Bytes of dropout beside reading and writing: the mask.
+double dropout(const TrainingSetup& setup, double elements) {
+  return setup.no_dropout ? 0 : elements * kMask;
+}
 
 // Sizes on one device for one micro-batch.
 struct Sizes {
@@ -28,6 +36,7 @@ struct Sizes {
         heads(static_cast<double>(setup.heads) / tensor),
         head_size(setup.head_size()),
         qkv(setup.qkv_factor() * hidden / tensor),
+        attended(setup.attention_size() / tensor),
         hidden_bytes(tokens * hidden * kElement),
         split_bytes(setup.sequence_parallel ? hidden_bytes / tensor : hidden_bytes),
         score_bytes(batch * heads * queries * sequence * kElement),
@@ -37,13 +46,18 @@ struct Sizes {
   double queries;  // of one sequence: positions that this device computes
   double tokens, heads, head_size;
   double qkv;           // columns of the fused product
+  double attended;      // rows of the projection
   double hidden_bytes;  // of a whole activation [tokens, hidden]
   double split_bytes;   // of the part in normalizations and dropout
   double score_bytes;
   double vocabulary;
 
+  double inner_bytes() const { return tokens * ffn * kElement; }
+  // Of a mask of dropout over a split activation.
+  double masked(const TrainingSetup& setup) const { return dropout(setup, split_bytes / kElement); }
+
   Product qkv_product() const { return {tokens, qkv, hidden}; }
-  Product projection() const { return {tokens, hidden, hidden / tensor}; }
+  Product projection() const { return {tokens, hidden, attended}; }
   Product inner(const TrainingSetup& setup) const {
     return {tokens, (setup.gated ? 2 : 1) * ffn, hidden};
   }
@@ -86,17 +100,12 @@ void leave_tensor_region(KernelList& list, const System& system, const TrainingS
            scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce, product);
 }
 
-// Bytes of dropout beside reading and writing: the mask.
-double dropout(const TrainingSetup& setup, double elements) {
-  return setup.no_dropout ? 0 : elements * kMask;
-}
-
 // Keys and values circulate between the context-parallel ranks behind the computation of blocks.
 void exposed_ring(KernelList& list, const System& system, const TrainingSetup& setup,
                   const Sizes& z, double attention_s, double passes) {
   if (setup.context == 1) return;
   const double steps = static_cast<double>(setup.context) - 1;
-  const double block = z.tokens * (setup.qkv_factor() - 1) * z.hidden / z.tensor * kElement;
+  const double block = z.tokens * (z.qkv - z.attended) * kElement;
   const double sending = system.fabric.transfer(block, setup.tensor).seconds() * passes;
   const double computing = attention_s / static_cast<double>(setup.context);
   if (sending > computing) {
@@ -145,69 +154,105 @@ void attention_backward(KernelList& list, const System& system, const TrainingSe
   list.attention_matmul("scores' keys", groups, z.sequence, z.head_size, z.queries);
 }
 
-// Gradients of y = x w, x [m, k], w [k, n], and the sum of w's gradient over micro-batches.
-void product_backward(KernelList& list, const TrainingSetup& setup, double m, double n, double k) {
-  list.matmul("product' input", 1, m, k, n);
-  if (setup.frozen) return;
-  list.matmul("product' weight", 1, k, n, m);
-  list.memory("sum of gradients",
-              k * n * (kElement + 2 * static_cast<double>(setup.gradient_bytes)));
-}
-
 }  // namespace
 
-KernelList layer_forward(const System& system, const TrainingSetup& setup) {
-  const Sizes z(setup);
-  const double inner_bytes = z.tokens * z.ffn * kElement;
-  const double attended_bytes = z.hidden_bytes / z.tensor;
-  const double masked = dropout(setup, z.split_bytes / kElement);
-  KernelList list(system, setup.precision);
+void product_backward(KernelList& list, const TrainingSetup& setup, double batch, double m,
+                      double n, double k) {
+  list.matmul("product' input", batch, m, k, n);
+  if (setup.frozen) return;
+  list.matmul("product' weight", batch, k, n, m);
+  list.memory("sum of gradients",
+              batch * k * n * (kElement + 2 * static_cast<double>(setup.gradient_bytes)));
+}
+
+namespace {
+
+void attention_half_forward(KernelList& list, const System& system, const TrainingSetup& setup,
+                            const Sizes& z) {
   list.memory("normalization", 2 * z.split_bytes);
   enter_tensor_region(list, system, setup, z, z.qkv_product());
   list.matmul("queries, keys, values", 1, z.tokens, z.qkv, z.hidden);
   list.memory("bias and layout", 2 * z.tokens * z.qkv * kElement);
   attention_forward(list, system, setup, z);
-  list.memory("layout", 2 * attended_bytes);
-  list.matmul("projection", 1, z.tokens, z.hidden, z.hidden / z.tensor);
+  list.memory("layout", 2 * z.tokens * z.attended * kElement);
+  list.matmul("projection", 1, z.tokens, z.hidden, z.attended);
   leave_tensor_region(list, system, setup, z, z.projection());
-  list.memory("bias, dropout, add", 3 * z.split_bytes + masked);
-  list.memory("normalization", 2 * z.split_bytes);
-  enter_tensor_region(list, system, setup, z, z.inner(setup));
-  list.matmul("feed-forward in", 1, z.tokens, (setup.gated ? 2 : 1) * z.ffn, z.hidden);
-  list.memory("activation", (setup.gated ? 3 : 2) * inner_bytes);
-  list.matmul("feed-forward out", 1, z.tokens, z.hidden, z.ffn);
-  leave_tensor_region(list, system, setup, z, z.outer());
-  list.memory("bias, dropout, add", 3 * z.split_bytes + masked);
-  return list;
+  list.memory("bias, dropout, add", 3 * z.split_bytes + z.masked(setup));
 }
 
-KernelList layer_backward(const System& system, const TrainingSetup& setup) {
-  const Sizes z(setup);
-  const double inner_bytes = z.tokens * z.ffn * kElement;
-  const double attended_bytes = z.hidden_bytes / z.tensor;
-  const double masked = dropout(setup, z.split_bytes / kElement);
-  KernelList list(system, setup.precision);
-  if (setup.recompute == Recompute::kFull) list.append(layer_forward(system, setup));
-  list.memory("bias, dropout, add'", 2 * z.split_bytes + masked);
-  enter_tensor_region(list, system, setup, z, z.outer());
-  product_backward(list, setup, z.tokens, z.hidden, z.ffn);
-  list.memory("activation'", (setup.gated ? 5 : 3) * inner_bytes);
-  product_backward(list, setup, z.tokens, (setup.gated ? 2 : 1) * z.ffn, z.hidden);
-  leave_tensor_region(list, system, setup, z, z.inner(setup));
-  list.memory("normalization'", 4 * z.split_bytes);
-  list.memory("add'", 3 * z.split_bytes);
-  list.memory("bias, dropout, add'", 2 * z.split_bytes + masked);
+void attention_half_backward(KernelList& list, const System& system, const TrainingSetup& setup,
+                             const Sizes& z) {
+  list.memory("bias, dropout, add'", 2 * z.split_bytes + z.masked(setup));
   enter_tensor_region(list, system, setup, z, z.projection());
-  product_backward(list, setup, z.tokens, z.hidden, z.hidden / z.tensor);
-  list.memory("layout'", 2 * attended_bytes);
+  product_backward(list, setup, 1, z.tokens, z.hidden, z.attended);
+  list.memory("layout'", 2 * z.tokens * z.attended * kElement);
   if (setup.recompute == Recompute::kSelective && !setup.flash_attention)
     attention_forward(list, system, setup, z);
   attention_backward(list, system, setup, z);
   list.memory("bias and layout'", 2 * z.tokens * z.qkv * kElement);
-  product_backward(list, setup, z.tokens, z.qkv, z.hidden);
+  product_backward(list, setup, 1, z.tokens, z.qkv, z.hidden);
   leave_tensor_region(list, system, setup, z, z.qkv_product());
   list.memory("normalization'", 4 * z.split_bytes);
   list.memory("add'", 3 * z.split_bytes);
+}
+
+void feed_forward(KernelList& list, const System& system, const TrainingSetup& setup,
+                  const Sizes& z) {
+  enter_tensor_region(list, system, setup, z, z.inner(setup));
+  list.matmul("feed-forward in", 1, z.tokens, (setup.gated ? 2 : 1) * z.ffn, z.hidden);
+  list.memory("activation", (setup.gated ? 3 : 2) * z.inner_bytes());
+  list.matmul("feed-forward out", 1, z.tokens, z.hidden, z.ffn);
+  leave_tensor_region(list, system, setup, z, z.outer());
+}
+
+void feed_forward_backward(KernelList& list, const System& system, const TrainingSetup& setup,
+                           const Sizes& z) {
+  enter_tensor_region(list, system, setup, z, z.outer());
+  product_backward(list, setup, 1, z.tokens, z.hidden, z.ffn);
+  list.memory("activation'", (setup.gated ? 5 : 3) * z.inner_bytes());
+  product_backward(list, setup, 1, z.tokens, (setup.gated ? 2 : 1) * z.ffn, z.hidden);
+  leave_tensor_region(list, system, setup, z, z.inner(setup));
+}
+
+// Without what is seen of overlapped exchanges.
+KernelList bare_layer_forward(const System& system, const TrainingSetup& setup, LayerKind kind) {
+  const Sizes z(setup);
+  KernelList list(system, setup.precision);
+  attention_half_forward(list, system, setup, z);
+  list.memory("normalization", 2 * z.split_bytes);
+  if (kind == LayerKind::kExperts) {
+    experts_forward(list, system, setup);
+  } else {
+    feed_forward(list, system, setup, z);
+  }
+  list.memory("bias, dropout, add", 3 * z.split_bytes + z.masked(setup));
+  return list;
+}
+
+}  // namespace
+
+KernelList layer_forward(const System& system, const TrainingSetup& setup, LayerKind kind) {
+  KernelList list = bare_layer_forward(system, setup, kind);
+  if (kind == LayerKind::kExperts) hide_exchanges(list, system, setup, 2);
+  return list;
+}
+
+KernelList layer_backward(const System& system, const TrainingSetup& setup, LayerKind kind) {
+  const Sizes z(setup);
+  const bool again = setup.recompute == Recompute::kFull;
+  KernelList list(system, setup.precision);
+  if (again) list.append(bare_layer_forward(system, setup, kind));
+  list.memory("bias, dropout, add'", 2 * z.split_bytes + z.masked(setup));
+  if (kind == LayerKind::kExperts) {
+    experts_backward(list, system, setup);
+  } else {
+    feed_forward_backward(list, system, setup, z);
+  }
+  list.memory("normalization'", 4 * z.split_bytes);
+  list.memory("add'", 3 * z.split_bytes);
+  attention_half_backward(list, system, setup, z);
+  if (kind == LayerKind::kExperts)
+    hide_exchanges(list, system, setup, expert_exchanges(setup.recompute) - 2);
   return list;
 }
 
@@ -259,7 +304,7 @@ KernelList head_backward(const System& system, const TrainingSetup& setup) {
   KernelList list(system, setup.precision);
   list.memory("loss'", logits * 8);
   list.memory("logits in f32'", logits * (kElement + 4));
-  product_backward(list, setup, z.tokens, z.vocabulary, z.hidden);
+  product_backward(list, setup, 1, z.tokens, z.vocabulary, z.hidden);
   leave_tensor_region(list, system, setup, z, z.logits());
   list.memory("normalization'", 4 * z.split_bytes);
   return list;

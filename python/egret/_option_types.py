@@ -47,6 +47,10 @@ class OptimizeOptions(TypedDict, total=False):
     # Who divides the graph into kernels: the backend, after the graph is chosen; the
     # extraction, together with the graph (egraph), or after it (graph)
     kernels_from: Literal["backend", "graph", "egraph"]
+    # Who chooses the layouts of values between kernels (row-major, channels-last, blocked): the
+    # backend, or the extraction, which prices copies between layouts like kernels (egraph).
+    # With --kernels-from backend, the kernels stay those of the backend
+    layouts: Literal["backend", "egraph"]
     # Precision of products and convolutions of f32; sums stay in f32. --backend cuda takes
     # every precision, --backend cpu takes f32 and bf16
     precision: Literal["f32", "tf32", "bf16", "f16"]
@@ -174,7 +178,7 @@ class CompareOptions(TypedDict, total=False):
 
 
 class PlanOptions(TypedDict, total=False):
-    # Mesh of devices as NAME=SIZE,... (default: the mesh of the machine)
+    # Mesh of devices as NAME=SIZE,... (default: that of the machine, or of the ranks' models)
     mesh: Union[Mapping[str, int], str]
     # Machine: a TOML file, or a preset such as local, dgx-h100, gh200 or tpu-v4
     machine: Union[str, os.PathLike[str]]
@@ -255,6 +259,8 @@ class ClusterPlanOptions(TypedDict, total=False):
     heads: int
     # Heads of keys and values; 0: as many as heads
     kv_heads: int
+    # Size of an attention head; 0: --hidden / --heads
+    head_size: int
     # Hidden size of the feed-forward layer; 0: four times --hidden
     ffn: int
     # The feed-forward layer has a gate (SwiGLU)
@@ -271,6 +277,19 @@ class ClusterPlanOptions(TypedDict, total=False):
     flash_attention: bool
     # The weights get no gradients, as under LoRA
     frozen: bool
+    # Experts of a layer (mixture of experts); 0: layers are dense
+    experts: int
+    # Experts that each token goes to
+    top_k: int
+    # Places of an expert relative to the mean number of its tokens; more are dropped, empty
+    # ones are padded; 0: as many as come
+    capacity_factor: float
+    # Hidden size of an expert; 0: that of --ffn
+    expert_ffn: int
+    # Every so many layers has experts
+    expert_interval: int
+    # Exponent of the experts' popularity (Zipf's law); 0: all are equally popular
+    expert_skew: float
     # Degree of tensor parallelism
     tp: int
     # Degree of pipeline parallelism
@@ -279,6 +298,10 @@ class ClusterPlanOptions(TypedDict, total=False):
     dp: int
     # Degree of context parallelism
     cp: int
+    # Degree of expert parallelism: ranks of a stage that divide the experts
+    ep: int
+    # Tensor-parallel ranks of each expert; 0: those of --tp
+    expert_tp: int
     # Chunks of layers of each pipeline rank; above 1 the schedule is interleaved
     vpp: int
     # Sequences of a micro-batch
@@ -305,6 +328,11 @@ class ClusterPlanOptions(TypedDict, total=False):
     overlap_transfers: bool
     # Exchange tensor-parallel blocks beside the products that need or make them
     overlap_tensor: bool
+    # How tokens get to experts: in one message to each rank, within nodes first, or once to
+    # each node and rank with several of their experts (fastest: one of the first two)
+    expert_exchange: Literal["fastest", "direct", "hierarchical", "once"]
+    # Exchange tokens with experts beside the computation of another micro-batch
+    overlap_experts: bool
     # Element type of the products
     train_precision: Literal["f32", "tf32", "f16", "bf16", "fp8", "fp4"]
     # Bytes of an accumulated gradient
@@ -354,6 +382,8 @@ class SimulateOptions(TypedDict, total=False):
     heads: int
     # Heads of keys and values; 0: as many as heads
     kv_heads: int
+    # Size of an attention head; 0: --hidden / --heads
+    head_size: int
     # Hidden size of the feed-forward layer; 0: four times --hidden
     ffn: int
     # The feed-forward layer has a gate (SwiGLU)
@@ -370,6 +400,19 @@ class SimulateOptions(TypedDict, total=False):
     flash_attention: bool
     # The weights get no gradients, as under LoRA
     frozen: bool
+    # Experts of a layer (mixture of experts); 0: layers are dense
+    experts: int
+    # Experts that each token goes to
+    top_k: int
+    # Places of an expert relative to the mean number of its tokens; more are dropped, empty
+    # ones are padded; 0: as many as come
+    capacity_factor: float
+    # Hidden size of an expert; 0: that of --ffn
+    expert_ffn: int
+    # Every so many layers has experts
+    expert_interval: int
+    # Exponent of the experts' popularity (Zipf's law); 0: all are equally popular
+    expert_skew: float
     # Degree of tensor parallelism
     tp: int
     # Degree of pipeline parallelism
@@ -378,6 +421,10 @@ class SimulateOptions(TypedDict, total=False):
     dp: int
     # Degree of context parallelism
     cp: int
+    # Degree of expert parallelism: ranks of a stage that divide the experts
+    ep: int
+    # Tensor-parallel ranks of each expert; 0: those of --tp
+    expert_tp: int
     # Chunks of layers of each pipeline rank; above 1 the schedule is interleaved
     vpp: int
     # Sequences of a micro-batch
@@ -404,6 +451,11 @@ class SimulateOptions(TypedDict, total=False):
     overlap_transfers: bool
     # Exchange tensor-parallel blocks beside the products that need or make them
     overlap_tensor: bool
+    # How tokens get to experts: in one message to each rank, within nodes first, or once to
+    # each node and rank with several of their experts (fastest: one of the first two)
+    expert_exchange: Literal["fastest", "direct", "hierarchical", "once"]
+    # Exchange tokens with experts beside the computation of another micro-batch
+    overlap_experts: bool
     # Element type of the products
     train_precision: Literal["f32", "tf32", "f16", "bf16", "fp8", "fp4"]
     # Bytes of an accumulated gradient

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "base/stop.h"
 #include "base/timer.h"
@@ -17,10 +18,40 @@ using base::Status;
 using parallel::AxisPlacement;
 using Bytes = std::vector<std::byte>;
 
+// Through the exchange of the hosts.
+class HostTransport final : public LinkTransport {
+ public:
+  HostTransport(std::int64_t rank, const parallel::Mesh& mesh, Exchange exchange)
+      : rank_(rank), mesh_(mesh), exchange_(std::move(exchange)) {}
+
+  Result<Run> collective(const parallel::Collective& collective,
+                         const ir::TensorType& local) override {
+    return Run([this, collective, part = ir::Tensor::filled(local, 1)] {
+      return run_collective(collective, mesh_, rank_, part, exchange_).status();
+    });
+  }
+
+  Result<Run> message(int axis, std::int64_t bytes) override {
+    const std::vector<std::int64_t> group = mesh_.group(rank_, axis);
+    std::vector<Bytes> outgoing(group.size());
+    const auto next = static_cast<std::size_t>(mesh_.coordinate(rank_, axis) + 1) % group.size();
+    outgoing[next] = Bytes(static_cast<std::size_t>(bytes));
+    return Run([this, group, outgoing] { return exchange_(group, outgoing).status(); });
+  }
+
+ private:
+  const std::int64_t rank_;
+  const parallel::Mesh mesh_;
+  const Exchange exchange_;
+};
+
 class Profiler {
  public:
-  Profiler(const Ranks& ranks, const parallel::Mesh& mesh)
-      : rank_(ranks.rank()), mesh_(mesh), exchange_(ranks.exchange()), all_(ranks.size()) {
+  Profiler(const RankPlace& place, const parallel::Mesh& mesh, LinkTransport& transport)
+      : mesh_(mesh),
+        transport_(transport),
+        exchange_(place.exchange),
+        all_(static_cast<std::size_t>(place.size)) {
     std::iota(all_.begin(), all_.end(), 0);
   }
 
@@ -35,46 +66,30 @@ class Profiler {
     const AxisPlacement rows = AxisPlacement::split(0), cut = AxisPlacement::split(1);
     struct Case {
       parallel::Collective collective;
-      const ir::TensorType& from;
+      const ir::TensorType &from, &to;
       double steps;
     };
-    const Case cases[] = {{{axis, sum, copy}, whole, 2},
-                          {{axis, rows, copy}, row, 1},
-                          {{axis, sum, rows}, whole, 1},
-                          {{axis, rows, cut}, row, 1}};
+    const Case cases[] = {{{axis, sum, copy}, whole, whole, 2},
+                          {{axis, rows, copy}, row, whole, 1},
+                          {{axis, sum, rows}, whole, row, 1},
+                          {{axis, rows, cut}, row, row, 1}};
     const auto size = static_cast<double>(whole.bytes());
     for (const Case& each : cases) {
-      const ir::Tensor local = ir::Tensor::filled(each.from, 1);
-      double after = 0;
-      EGRET_ASSIGN_OR_RETURN(const double seconds, seconds_of(size, [&]() -> Status {
-                               EGRET_ASSIGN_OR_RETURN(
-                                   const ir::Tensor result,
-                                   run_collective(each.collective, mesh_, rank_, local, exchange_));
-                               after = static_cast<double>(result.bytes());
-                               return base::ok();
-                             }));
-      const double sent = bytes_sent(each.collective, p, static_cast<double>(local.bytes()), after);
+      EGRET_ASSIGN_OR_RETURN(const LinkTransport::Run run,
+                             transport_.collective(each.collective, each.from));
+      EGRET_ASSIGN_OR_RETURN(const double seconds, seconds_of(size, run));
+      const double sent = bytes_sent(each.collective, p, static_cast<double>(each.from.bytes()),
+                                     static_cast<double>(each.to.bytes()));
       samples.push_back({mesh_.axis(axis).name, std::string(name_of(each.collective)), size,
                          each.steps, sent, seconds});
     }
-    return measure_messages(axis, size, samples);
-  }
-
- private:
-  // Each rank sends to the next one of its group.
-  Status measure_messages(int axis, double size, std::vector<CollectiveSample>& samples) {
-    const std::vector<std::int64_t> group = mesh_.group(rank_, axis);
-    std::vector<Bytes> outgoing(group.size());
-    const std::int64_t here = mesh_.coordinate(rank_, axis);
-    const auto next = static_cast<std::size_t>(here + 1) % group.size();
-    outgoing[next] = Bytes(static_cast<std::size_t>(size));
-    EGRET_ASSIGN_OR_RETURN(const double seconds, seconds_of(size, [&]() -> Status {
-                             return exchange_(group, outgoing).status();
-                           }));
+    EGRET_ASSIGN_OR_RETURN(const LinkTransport::Run run, transport_.message(axis, whole.bytes()));
+    EGRET_ASSIGN_OR_RETURN(const double seconds, seconds_of(size, run));
     samples.push_back({mesh_.axis(axis).name, "send_receive", size, 1, size, seconds});
     return base::ok();
   }
 
+ private:
   // The number of runs depends on the size alone, so that all ranks take part in each.
   Result<double> seconds_of(double size, const std::function<Status()>& run) {
     constexpr double kBytesOfAllRuns = 1 << 27;
@@ -102,8 +117,8 @@ class Profiler {
     return *std::ranges::min_element(seconds);
   }
 
-  const std::int64_t rank_;
   const parallel::Mesh& mesh_;
+  LinkTransport& transport_;
   const Exchange exchange_;
   std::vector<std::int64_t> all_;
 };
@@ -173,15 +188,16 @@ Result<LinkFit> fit_link(std::span<const CollectiveSample> samples) {
   return fit;
 }
 
-Result<LinkProfile> profile_links(const Ranks& ranks, const LinkProfileOptions& options) {
-  const std::int64_t here =
-      options.ranks_per_host > 0 ? options.ranks_per_host : ranks.size_of_host();
-  if (ranks.size() < 2)
+Result<LinkProfile> profile_links(const RankPlace& place, const LinkProfileOptions& options,
+                                  const MakeTransport& make_transport) {
+  const std::int64_t here = options.ranks_per_host > 0 ? options.ranks_per_host : place.on_host;
+  if (place.size < 2)
     return base::usage_error("collectives need at least two ranks: mpirun -n 2 egret ...");
-  if (ranks.size() % here != 0) return base::usage_error("all hosts must have equally many ranks");
+  if (place.size % here != 0) return base::usage_error("all hosts must have equally many ranks");
   EGRET_ASSIGN_OR_RETURN(const parallel::Mesh mesh,
-                         parallel::Mesh::of({{"hosts", ranks.size() / here}, {"ranks", here}}));
-  Profiler profiler(ranks, mesh);
+                         parallel::Mesh::of({{"hosts", place.size / here}, {"ranks", here}}));
+  EGRET_ASSIGN_OR_RETURN(const std::unique_ptr<LinkTransport> transport, make_transport(mesh));
+  Profiler profiler(place, mesh, *transport);
   LinkProfile profile;
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
     if (mesh.size(axis) < 2) continue;
@@ -195,6 +211,19 @@ Result<LinkProfile> profile_links(const Ranks& ranks, const LinkProfileOptions& 
     profile.tiers.push_back(fit);
   }
   return profile;
+}
+
+RankPlace place_of(const Ranks& ranks) {
+  return {ranks.rank(), ranks.size(), ranks.size_of_host(), ranks.exchange()};
+}
+
+Result<LinkProfile> profile_links(const Ranks& ranks, const LinkProfileOptions& options) {
+  const RankPlace place = place_of(ranks);
+  return profile_links(place, options,
+                       [&](const parallel::Mesh& mesh) -> Result<std::unique_ptr<LinkTransport>> {
+                         return std::unique_ptr<LinkTransport>(
+                             std::make_unique<HostTransport>(place.rank, mesh, place.exchange));
+                       });
 }
 
 }  // namespace egret::runtime

@@ -6,6 +6,8 @@
 // of a tier communicate at the same time, as they do in plans.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,8 +51,34 @@ struct LinkProfileOptions {
   std::int64_t ranks_per_host = 0;  // 0: as mpirun has placed them
 };
 
+// How ranks execute what is timed.
+class LinkTransport {
+ public:
+  // Returns when this rank's data have arrived.
+  using Run = std::function<base::Status()>;
+
+  virtual ~LinkTransport() = default;
+  // Of this rank's part, of the type LOCAL. All ranks of a group prepare and run the same.
+  virtual base::Result<Run> collective(const parallel::Collective& collective,
+                                       const ir::TensorType& local) = 0;
+  // A message to the next rank of the group along an axis, and one from the last.
+  virtual base::Result<Run> message(int axis, std::int64_t bytes) = 0;
+};
+using MakeTransport =
+    std::function<base::Result<std::unique_ptr<LinkTransport>>(const parallel::Mesh& mesh)>;
+
+// A rank among those that are measured together.
+struct RankPlace {
+  std::int64_t rank = 0, size = 1, on_host = 1;
+  Exchange exchange;  // of what the ranks tell each other besides
+};
+RankPlace place_of(const Ranks& ranks);
+
 // All ranks call it, and all get the profile. Sizes grow by factors of four. Errors: usage, for one
 // rank alone, or hosts with different numbers of ranks; those of exchanges.
+base::Result<LinkProfile> profile_links(const RankPlace& place, const LinkProfileOptions& options,
+                                        const MakeTransport& make_transport);
+// Between the processes, as they exchange values of plans (MPI).
 base::Result<LinkProfile> profile_links(const Ranks& ranks, const LinkProfileOptions& options);
 
 }  // namespace egret::runtime

@@ -45,21 +45,24 @@ class RandomPrices final : public cost::Model {
 
 ir::Graph random_graph(base::Random& random, int operators) {
   ir::GraphBuilder b;
-  const ir::TensorType square(DType::kF32, {16, 16});
+  const ir::TensorType square(DType::kF32, {64, 64});
   std::vector<Value> values{b.input("x", square), b.input("y", square)};
   const auto any = [&] { return values[random.below(values.size())]; };
+  const auto other = [&] { return values[random.below(values.size() - 1)]; };  // not the last
   const ir::Attrs turned{{"perm", ir::Integers{1, 0}}};
+  const ir::Attrs of_rows{{"axes", ir::Integers{1}}, {"keepdims", std::int64_t{1}}};
   while (operators-- > 0) {
     const Value x = values.back();
-    switch (random.below(7)) {
+    switch (random.below(8)) {
       case 0: values.push_back(b.add("add", {x, any()})); break;
       case 1: values.push_back(b.add("mul", {any(), x})); break;
-      case 2: values.push_back(b.add("sub", {x, any()})); break;
+      case 2: values.push_back(b.add("sub", {x, other()})); break;
       case 3: values.push_back(b.add("transpose", {x}, turned)); break;
       case 4: values.push_back(b.add("relu", {x})); break;
       case 5:
         values.push_back(b.add("matmul", {x, b.constant(ir::Tensor::random(square, random))}));
         break;
+      case 6: values.push_back(b.add("sub", {x, b.add("reduce_max", {any()}, of_rows)})); break;
       default: values.push_back(b.add("matmul", {x, any()}));
     }
   }
@@ -135,7 +138,7 @@ Ways ways_of(const Program& program, cost::Model& model, KernelChoiceOptions opt
 TEST(JointKernels, AreEstimatedNoSlowerThanAnyOtherWay) {
   base::Random random(11);
   int better = 0, worse_at_once = 0;
-  for (int i = 0; i < 16; ++i) {
+  for (int i = 0; i < 10; ++i) {
     RandomPrices model(static_cast<std::uint64_t>(i));
     const Program program = program_of(random_graph(random, 12), model);
     for (const char* extractor : {"tree-greedy", "auto"}) {
@@ -250,6 +253,50 @@ TEST(JointKernels, StoreSeveralValues) {
   options.backend = backends::find_backend("codegen");
   const KernelChoice apart = kernels_of(program, model, program.given, options);
   EXPECT_LT(compare(apart.program, *options.backend).difference, 1e-3);
+}
+
+// Two moments of a sum, and the sum itself: one kernel reads its operands once.
+TEST(JointKernels, StoreReductionsBesideWhatTheyReduce) {
+  ir::GraphBuilder b;
+  const ir::TensorType type(DType::kF32, {32, 256});
+  const Value sum = b.add("add", {b.input("x", type), b.input("r", type)});
+  const ir::Attrs of_rows{{"axes", ir::Integers{1}}, {"keepdims", std::int64_t{1}}};
+  b.output("sum", sum);
+  b.output("mean", b.add("reduce_mean", {sum}, of_rows));
+  b.output("squares", b.add("reduce_mean", {b.add("mul", {sum, sum})}, of_rows));
+  const ir::Graph graph = *b.finish();
+  RandomPrices model(2);
+  const Program program = program_of(graph, model);
+  KernelChoiceOptions options = options_of("auto");
+  options.seconds = 0;
+  const KernelChoice chosen = kernels_of(program, model, program.given, options);
+  EXPECT_EQ(chosen.program.division.size(), 1U);
+  const Comparison joint = compare(chosen.program, *options.backend);
+  EXPECT_EQ(joint.kernels, 1U);
+  EXPECT_LT(joint.difference, 1e-4);
+}
+
+// silu(x W1) * (x W2): no other kernel has two products.
+TEST(JointKernels, AreGatedLayersOfTwoProducts) {
+  ir::GraphBuilder b;
+  base::Random random(3);
+  const Value x = b.input("x", {DType::kF32, {4, 96}});
+  const auto weights = [&] {
+    return b.constant(ir::Tensor::random({DType::kF32, {96, 160}}, random));
+  };
+  const Value gate = b.add("matmul", {x, weights()});
+  const Value silu = b.add("mul", {gate, b.add("sigmoid", {gate})});
+  b.output("y", b.add("mul", {silu, b.add("matmul", {x, weights()})}));
+  const ir::Graph graph = *b.finish();
+  RandomPrices model(2);
+  const Program program = program_of(graph, model);
+  KernelChoiceOptions options = options_of("auto");
+  options.seconds = 0;
+  const KernelChoice chosen = kernels_of(program, model, program.given, options);
+  EXPECT_EQ(chosen.program.division.size(), 1U);
+  const Comparison joint = compare(chosen.program, *options.backend);
+  EXPECT_EQ(joint.kernels, 1U);
+  EXPECT_LT(joint.difference, 1e-3);
 }
 
 // The CPU backend, which cannot divide some graphs.

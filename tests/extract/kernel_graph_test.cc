@@ -11,45 +11,11 @@
 
 #include "base/random.h"
 #include "extract/kernels/joint_pieces.h"
+#include "tests/extract/kernel_stand_in.h"
 #include "tests/extract/random_view.h"
 
 namespace egret::extract {
 namespace {
-
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
-
-// What a backend that exists in this test makes of nodes: kernels of at most four operators, whose
-// price depends on all of them, and of which some are refused.
-struct StandIn {
-  const RandomView& random;
-  std::uint64_t seed;
-
-  bool is_kernel(const Piece& piece) const {
-    return piece.nodes.size() <= 4 && drawn(piece, 1) < 0.8;
-  }
-  double price(const Piece& piece) const {
-    double sum = 0;
-    for (const NodeIndex node : piece.nodes) sum += random.costs[node];
-    return piece.nodes.size() == 1 ? sum : std::floor(sum * drawn(piece, 2) * 8) / 8;
-  }
-  double drawn(const Piece& piece, std::uint64_t salt) const {
-    std::vector<NodeIndex> nodes = piece.nodes;
-    for (const NodeIndex node : piece.stored) nodes.push_back(node + 1000);
-    return drawn(nodes, salt);
-  }
-  double drawn(std::vector<NodeIndex> nodes, std::uint64_t salt) const {
-    std::ranges::sort(nodes);
-    std::uint64_t hash = seed + salt;
-    for (const NodeIndex node : nodes) hash = base::hash_combine(hash, node);
-    return base::Random(hash).uniform(0, 1);
-  }
-};
-
-std::vector<bool> leaves_of(const EGraphView& graph) {
-  std::vector<bool> leaves(graph.class_count(), false);
-  leaves.back() = true;  // its nodes have no operands
-  return leaves;
-}
 
 // All kernels of a class, by growing each in each way. Written apart from find_pieces(): a kernel
 // is found as long as it grows, node by node, through kernels.
@@ -77,35 +43,6 @@ std::set<std::vector<NodeIndex>> all_kernels(const RandomView& random, const Sta
     }
   }
   return found;
-}
-
-// Whether the kernels of a division, by the class that they make, can run one after the other.
-// `is_ready`: whether what a kernel reads is there once others are done.
-template <typename Kernel, typename IsReady>
-bool can_be_ordered(const std::map<ClassIndex, Kernel>& makers, const IsReady& is_ready) {
-  std::set<Kernel> left;
-  for (const auto& [c, kernel] : makers) left.insert(kernel);
-  std::set<Kernel> done;
-  for (bool more = true; more && !left.empty();) {
-    more = std::erase_if(left, [&](const Kernel& kernel) {
-             return is_ready(kernel, done) && done.insert(kernel).second;
-           }) > 0;
-  }
-  return left.empty();
-}
-
-// What the stand-in takes, at its prices.
-PieceOptions options_of(const StandIn& backend) {
-  PieceOptions options;
-  options.is_kernel = [&](const Piece& piece) { return backend.is_kernel(piece); };
-  options.price = [&](const Piece& piece) { return backend.price(piece); };
-  return options;
-}
-
-std::vector<double> prices_of(const Pieces& pieces, const StandIn& backend) {
-  std::vector<double> prices;
-  for (const Piece& piece : pieces.all) prices.push_back(backend.price(piece));
-  return prices;
 }
 
 // The least sum of prices of kernels that make all roots: each class that is needed is made by one
@@ -387,6 +324,38 @@ TEST(JointPieces, KeepToTheirLimits) {
                                   [](const Piece& piece) { return piece.stored.size() == 6; }));
   const auto nothing = [](ClassIndex) { return false; };
   EXPECT_EQ(joint({.is_shared = nothing}).all.size(), singles.all.size());
+}
+
+// v = f(x) is read by two others, and a root: one kernel may store all three.
+TEST(JointPieces, OfReadersStoreValuesInsideThem) {
+  EGraphView graph;
+  const auto add = [&](std::vector<ClassIndex> children) {
+    graph.node_class.push_back(static_cast<ClassIndex>(graph.class_count()));
+    graph.node_op.emplace_back(0);
+    graph.children.insert(graph.children.end(), children.begin(), children.end());
+    graph.child_begin.push_back(static_cast<ClassIndex>(graph.children.size()));
+    graph.class_begin.push_back(static_cast<ClassIndex>(graph.node_op.size()));
+    graph.class_id.emplace_back(graph.class_id.size());
+  };
+  add({2});  // g
+  add({2});  // h
+  add({3});  // f
+  add({});   // x
+  graph.roots = {0, 1, 2};
+  const std::vector<bool> leaves{false, false, false, true};
+  const std::vector<double> costs{5, 5, 5, 0};
+  PieceOptions options;
+  options.is_kernel = [](const Piece&) { return true; };
+  options.price = [](const Piece&) { return 5.0; };
+  Pieces pieces = find_pieces({graph, costs}, leaves, options);
+  add_joint_pieces(graph, leaves, options, {}, pieces);
+  EXPECT_TRUE(std::ranges::any_of(pieces.all, [](const Piece& piece) {
+    return piece.nodes.size() == 3 && piece.stored.size() == 2;
+  }));
+  const KernelGraph kernels = kernel_graph(graph, leaves, pieces);
+  const std::vector<double> prices(pieces.all.size(), 5);
+  const std::vector<double> kernel_costs = kernels.costs(prices);
+  EXPECT_EQ(find_extractor("auto")->extract({kernels.graph, kernel_costs}, {})->dag_cost, 5);
 }
 
 // x -> f -> g, f also to h: f is computed twice where that is cheaper than to store it.

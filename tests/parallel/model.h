@@ -20,6 +20,7 @@ class Model {
   ir::Value weight(const char* name, std::initializer_list<std::int64_t> shape) {
     return builder_.constant(ir::Tensor::random({ir::DType::kF32, shape}, random_), name);
   }
+  ir::Value constant(ir::Tensor data) { return builder_.constant(std::move(data)); }
   ir::Value operator()(const char* op, std::initializer_list<ir::Value> inputs,
                        ir::Attrs attrs = {}) {
     return builder_.add(op, inputs, std::move(attrs));

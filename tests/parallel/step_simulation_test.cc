@@ -203,7 +203,9 @@ TEST(StepSimulation, DividesStateAsZeroSays) {
 
 TEST(StepSimulation, PrefetchHidesTheGatheringOfWeights) {
   const auto exposed = [](std::int64_t prefetch) {
-    return use_of(simulate(a100(), gpt(1, 1, 8), {.zero = 3, .prefetch = prefetch}).seconds_by_use,
+    TrainingSetup setup = gpt(1, 1, 8);
+    setup.overlap_gradients = true;
+    return use_of(simulate(a100(), setup, {.zero = 3, .prefetch = prefetch}).seconds_by_use,
                   TimeUse::kExposed);
   };
   EXPECT_LT(exposed(1), 0.7 * exposed(0));
@@ -225,6 +227,50 @@ TEST(StepSimulation, OffloadTradesMemoryForTime) {
   EXPECT_GT(copied.seconds, kept.seconds);
   const StepReport elsewhere = simulate(a100(), setup, {.offload = Offload::kOptimizer});
   EXPECT_LT(elsewhere.fullest().peak_total_bytes, 0.6 * kept.fullest().peak_total_bytes);
+}
+
+// The last rank under 1F1B reads backward what it has just made: its layers leave and return one by
+// one, so it waits for copies no longer than the others do.
+TEST(StepSimulation, OffloadDoesNotStallTheLastRank) {
+  TrainingSetup setup = gpt(1, 4, 1);
+  setup.layers = 32;
+  const double bandwidth = 2e11;  // a layer is copied faster than computed
+  const StepReport kept = simulate(a100(), setup);
+  const StepReport copied =
+      simulate(a100(), setup, {.offload = Offload::kActivations, .host_bandwidth = bandwidth});
+  EXPECT_LT(copied.seconds, 1.2 * kept.seconds);
+  const auto activations = [](const StepReport& report, std::size_t rank) {
+    return report.devices[rank].peak_bytes[static_cast<std::size_t>(MemoryKind::kActivations)];
+  };
+  EXPECT_LT(activations(copied, 3), 0.8 * activations(kept, 3));
+  const auto exposed = [&](std::size_t rank) {
+    return use_of(copied.devices[rank].seconds, TimeUse::kExposed);
+  };
+  EXPECT_LT(exposed(3), 1.2 * exposed(0));
+  // Of each of its micro-batches, all layers but the last ones travel both ways.
+  const double there_and_back =
+      copied.devices[3].part_s[static_cast<std::size_t>(StepPart::kOffload)];
+  EXPECT_NEAR(there_and_back, 2 * 16 * 6 * layer_activation_bytes(setup) / bandwidth,
+              1e-6 * there_and_back);
+}
+
+// Under ZeRO-2 and 3 as under the others, gradients travel beside computation only if asked for.
+TEST(StepSimulation, GradientsOverlapOnlyWithTheFlag) {
+  for (const std::int64_t zero : {0, 1, 2, 3}) {
+    TrainingSetup setup = gpt(1, 1, 8);
+    const StepReport blocking = simulate(a100(), setup, {.zero = zero});
+    setup.overlap_gradients = true;
+    const StepReport hidden = simulate(a100(), setup, {.zero = zero});
+    EXPECT_LT(hidden.seconds, blocking.seconds) << zero;
+    EXPECT_LT(use_of(hidden.seconds_by_use, TimeUse::kExposed),
+              use_of(blocking.seconds_by_use, TimeUse::kExposed))
+        << zero;
+    // Nothing slows computation down where nothing runs beside it.
+    if (zero < 3) {
+      EXPECT_NEAR(use_of(blocking.seconds_by_use, TimeUse::kSlowdown), 0, 1e-9) << zero;
+    }
+    EXPECT_GT(use_of(hidden.seconds_by_use, TimeUse::kSlowdown), 0) << zero;
+  }
 }
 
 TEST(StepSimulation, ZeroBubbleSchedulesIdleLess) {

@@ -1,1 +1,1 @@
-egret_tests(parallel DEPS parallel runtime)
+egret_tests(parallel DEPS parallel runtime zoo)

@@ -7,6 +7,8 @@
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "driver/measure/calibration.h"
+#include "runtime/devices/device_links.h"
+#include "runtime/plan_run.h"
 #include "runtime/ranks/link_profile.h"
 #include "tools/arguments/measured_machine.h"
 #include "tools/arguments/output_file.h"
@@ -70,7 +72,29 @@ std::string to_text(const runtime::LinkProfile& profile) {
   return text;
 }
 
-base::Result<parallel::Cluster> machine_of(const runtime::LinkProfile& profile) {
+// Between the GPUs, unless they cannot be connected and MPI will do.
+base::Result<runtime::LinkProfile> profile_of(const runtime::Ranks& ranks,
+                                              const CollectiveOptions& options,
+                                              const driver::Execution& execution,
+                                              Console& console) {
+  const runtime::LinkProfileOptions sizes = {.most_bytes = static_cast<double>(options.largest),
+                                             .ranks_per_host = options.ranks_per_host};
+  if (execution.backend != "cuda" || options.exchange == "mpi")
+    return runtime::profile_links(ranks, sizes);
+  EGRET_ASSIGN_OR_RETURN(auto device,
+                         backends::cuda::open_own_device(backends::cuda::system_libraries()));
+  auto profile =
+      runtime::profile_device_links(place_of(ranks), sizes, runtime::nccl::system_library(),
+                                    std::move(device), ranks.limit_exchange_s());
+  if (options.exchange == "nccl" || profile.status().code() != base::StatusCode::kUnavailable)
+    return profile;
+  if (ranks.rank() == 0)
+    console.warning("ranks exchange values through MPI: " + profile.status().message());
+  return runtime::profile_links(ranks, sizes);
+}
+
+base::Result<parallel::Cluster> machine_of(const runtime::LinkProfile& profile,
+                                           const driver::Execution& execution) {
   parallel::Cluster machine;
   machine.name = kMeasuredMachine;
   std::vector<parallel::MeshAxis> axes;
@@ -79,7 +103,7 @@ base::Result<parallel::Cluster> machine_of(const runtime::LinkProfile& profile) 
     machine.links.push_back(fit.link);
   }
   EGRET_ASSIGN_OR_RETURN(machine.mesh, parallel::Mesh::of(std::move(axes)));
-  EGRET_ASSIGN_OR_RETURN(machine.rates, driver::measured_rates({.threads = 1}));
+  EGRET_ASSIGN_OR_RETURN(machine.rates, driver::measured_rates(execution));
   return machine;
 }
 
@@ -97,12 +121,16 @@ const base::OptionTable<CollectiveOptions>& CollectiveOptions::table() {
         base::bytes(1 << 12, std::int64_t{1} << 30)},
        {"ranks-per-host", &C::ranks_per_host,
         "With --collectives: ranks of a host; 0: as mpirun has placed them", base::range(0, 1e6)},
-       {"limit-exchange", &C::limit_exchange, kLimitExchangeHelp, base::seconds()}}};
+       {"limit-exchange", &C::limit_exchange, kLimitExchangeHelp, base::seconds()},
+       {"exchange", &C::exchange, kExchangeHelp, base::one_of({"auto", "nccl", "mpi"})}}};
   return rows;
 }
 
 base::Result<ExitCode> profile_collectives(const CollectiveOptions& options,
+                                           const driver::Execution& execution,
                                            const std::string& database, Console& console) {
+  EGRET_RETURN_IF_ERROR(runtime::check_backend(
+      {.backend = std::string(execution.backend), .precision = execution.precision}));
   EGRET_ASSIGN_OR_RETURN(
       runtime::Ranks ranks,
       runtime::Ranks::join({.limit_exchange_s = options.limit_exchange,
@@ -110,13 +138,12 @@ base::Result<ExitCode> profile_collectives(const CollectiveOptions& options,
                               console.error(message);
                               std::_Exit(base::exit_code(base::StatusCode::kRankFailed));
                             }}));
-  auto profile = runtime::profile_links(ranks, {.most_bytes = static_cast<double>(options.largest),
-                                                .ranks_per_host = options.ranks_per_host});
+  const auto profile = profile_of(ranks, options, execution, console);
   if (!profile.ok()) return rank_failed(ranks, profile.status(), console);
   const bool reports = ranks.rank() == 0;
   ranks.leave();
   if (!reports) return ExitCode::kOk;
-  EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine, machine_of(*profile));
+  EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine, machine_of(*profile, execution));
   EGRET_ASSIGN_OR_RETURN(const auto kept, cost::open_database(database));
   EGRET_RETURN_IF_ERROR(keep_measured_machine(*kept, machine));
   if (!options.output.empty())

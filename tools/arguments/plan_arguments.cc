@@ -43,10 +43,7 @@ const base::OptionTable<PlanRunOptions>& PlanRunOptions::table() {
   static const base::OptionTable<P> rows{
       "plan-run",
       {{"limit-exchange", &P::limit_exchange, kLimitExchangeHelp, base::seconds()},
-       {"exchange", &P::exchange,
-        "Plans on GPUs: library that exchanges values between ranks; auto takes nccl if each rank "
-        "has its own GPU, otherwise mpi",
-        base::one_of({"auto", "nccl", "mpi"})}}};
+       {"exchange", &P::exchange, kExchangeHelp, base::one_of({"auto", "nccl", "mpi"})}}};
   return rows;
 }
 

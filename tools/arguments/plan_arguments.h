@@ -18,10 +18,16 @@ bool is_plan_file(const std::string& path);
 // to the plan's folder, so that both may be used from anywhere and move together.
 std::string model_path_in_plan(const std::string& model, const std::string& plan);
 
+inline constexpr const char* kMeshHelp =
+    "Mesh of devices as NAME=SIZE,... (default: that of the machine, or of the ranks' models)";
+
 // `egret run --check`, `egret train-step --check`.
 inline constexpr const char* kCheckHelp =
     "Compare the results with a reference run in one process; exit 6 if they differ";
 
+inline constexpr const char* kExchangeHelp =
+    "Plans on GPUs: library that exchanges values between ranks; auto takes nccl if each rank has "
+    "its own GPU, otherwise mpi";
 inline constexpr const char* kLimitExchangeHelp =
     "Runs on ranks: time that a rank waits for other ranks before it ends the run";
 

@@ -63,8 +63,14 @@ class Profile final : public Command {
   base::Result<ExitCode> run(Console& console) override {
     if (path_.empty() != collectives_.collectives)
       return base::usage_error("name a model, or give --collectives");
-    if (collectives_.collectives)
-      return profile_collectives(collectives_, options_.cost_db, console);
+    if (collectives_.collectives) {
+      // Ranks share the machine, so each uses one thread.
+      const driver::Execution execution = {
+          .backend = options_.backend,
+          .threads = 1,
+          .precision = backends::precision_named(options_.precision)};
+      return profile_collectives(collectives_, execution, options_.cost_db, console);
+    }
     options_.threads = console.options().threads;
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
@@ -97,7 +103,8 @@ Verb costs_profile_verb() {
       "--collectives, the ranks of mpirun measure all_reduce, all_gather, reduce_scatter, "
       "all_to_all and messages between neighbours, for tensors of 1 KiB to 64 MiB: mpirun -n 4 "
       "egret costs profile --collectives. For the ranks of a host, and for equal ranks of all "
-      "hosts, the latency and bandwidth are fitted that a machine file has. The database keeps "
+      "hosts, the latency and bandwidth are fitted that a machine file has. With --backend cuda, "
+      "data lie on GPUs, one for each rank, and NCCL moves them (--exchange). The database keeps "
       "them: `egret plan --machine measured` and `egret simulate PLAN` read them. --output also "
       "writes a machine file.",
       make_command<Profile>};

@@ -84,7 +84,7 @@ class Inspect final : public Command {
     switch (options_.show) {
       case Show::kText: console.data(ir::to_text(model->graph)); break;
       case Show::kDot: console.data(ir::to_dot(model->graph)); break;
-      case Show::kSvg: draw(model->graph, {}, console); break;
+      case Show::kSvg: draw(model->graph, {}, {}, console); break;
       case Show::kKernels: {
         EGRET_RETURN_IF_ERROR(draw_kernels(model->graph, open ? &*open : nullptr, console));
         break;
@@ -102,18 +102,20 @@ class Inspect final : public Command {
     const backends::Backend& cpu = *backends::find_backend("cpu");
     EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, driver::runnable(model, open));
     backends::Division kernels = backends::stored_division(graph, cpu.name());
+    const backends::DivisionLayouts layouts = backends::stored_layouts(graph, kernels, cpu.name());
     if (kernels.empty()) {
       EGRET_ASSIGN_OR_RETURN(kernels, cpu.divide(graph, {}));
     }
-    draw(graph, kernels, console);
+    draw(graph, kernels, layouts, console);
     return base::ok();
   }
 
   // The operators nearest to the inputs, if there are many.
-  static void draw(const ir::Graph& graph, const backends::Division& kernels, Console& console) {
+  static void draw(const ir::Graph& graph, const backends::Division& kernels,
+                   const backends::DivisionLayouts& layouts, Console& console) {
     std::size_t hidden = 0;
     const driver::Picture picture =
-        driver::picture_of_graph(graph, kMostDrawn, false, hidden, kernels);
+        driver::picture_of_graph(graph, kMostDrawn, false, hidden, kernels, layouts);
     const std::string note = hidden == 0
                                  ? ""
                                  : base::counted(static_cast<std::int64_t>(hidden), "operator") +

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "driver/plan_training.h"
+#include "driver/proofs/rank_models.h"
 #include "driver/report/cluster_plan_text.h"
 #include "driver/report/plan_page.h"
 #include "driver/report/plan_tables.h"
@@ -25,6 +28,7 @@ struct PlanArguments {
   std::string mesh;
   std::string machine = "local";
   bool train = false;
+  std::string rank_models;
 
   static const base::OptionTable<PlanArguments>& table() {
     using P = PlanArguments;
@@ -32,7 +36,7 @@ struct PlanArguments {
         "plan-machine",
         {{"output", &P::output, "File for the result; - is standard output", base::output_file(),
           'o'},
-         {"mesh", &P::mesh, "Mesh of devices as NAME=SIZE,... (default: the mesh of the machine)"},
+         {"mesh", &P::mesh, kMeshHelp},
          {"machine", &P::machine,
           "Machine: a TOML file, a preset such as local, dgx-h100, gh200 or tpu-v4, or measured "
           "for "
@@ -40,7 +44,10 @@ struct PlanArguments {
           base::path()},
          {"train", &P::train,
           "Plan one training step of the model, as `egret grad` builds it; implies "
-          "--sharded-inputs"}}};
+          "--sharded-inputs"},
+         {"rank-models", &P::rank_models,
+          "Also write the part of each rank as an ONNX model into this folder, as rankN.onnx",
+          base::output_folder()}}};
     return rows;
   }
 };
@@ -114,6 +121,7 @@ class PlanVerb final : public Command {
     const base::Json json = to_json(plan, origin);
     if (!arguments_.output.empty() && !keeps_earlier_file(console, arguments_.output))
       EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
+    EGRET_RETURN_IF_ERROR(write_rank_models(plan.program, model.info));
     const auto page = [&] {
       return driver::plan_page(plan, origin, machine, std::string(build_info().version));
     };
@@ -133,12 +141,25 @@ class PlanVerb final : public Command {
   }
 
  private:
+  base::Status write_rank_models(const parallel::PlacedGraph& placed,
+                                 const frontends::OnnxModelInfo& info) const {
+    if (arguments_.rank_models.empty()) return base::ok();
+    for (std::int64_t rank = 0; rank < placed.mesh.ranks(); ++rank) {
+      EGRET_ASSIGN_OR_RETURN(frontends::ExportedModel model,
+                             driver::rank_model(placed, rank, info));
+      const auto file =
+          std::filesystem::path(arguments_.rank_models) / ("rank" + std::to_string(rank) + ".onnx");
+      EGRET_RETURN_IF_ERROR(model.write(file.string()));
+    }
+    return base::ok();
+  }
+
   base::Result<ExitCode> plan_transformer(Console& console) {
     if (cluster_.devices == 0) {
       return base::usage_error(
           "MODEL is missing, or --devices to plan a transformer (`egret plan --help`)");
     }
-    for (const char* option : {"mesh", "train", "report"}) {
+    for (const char* option : {"mesh", "train", "report", "rank-models"}) {
       if (console.is_given(option))
         return base::usage_error("--" + std::string(option) + " needs MODEL");
     }

@@ -5,6 +5,7 @@
 #include "parallel/simulator/chrome_trace.h"
 #include "parallel/simulator/plan_simulation.h"
 #include "parallel/simulator/step_json.h"
+#include "parallel/transformer/experts.h"
 #include "runtime/loaded_plan.h"
 #include "tools/arguments/measured_machine.h"
 #include "tools/arguments/output_file.h"
@@ -45,6 +46,13 @@ std::string to_text(const parallel::StepReport& report, const parallel::StepSimu
                      base::format_short(setup.model_parameters() / 1e9) +
                      " billion parameters on " + base::counted(setup.devices(), "device") + " of " +
                      system.name + ", MFU " + base::format_percent(report.mfu) + "\n";
+  if (setup.experts > 0) {
+    const parallel::ExpertLoads loads = parallel::expert_loads(setup);
+    text += base::format_short(setup.active_parameters() / 1e9) +
+            " billion of them active for a token; fullest expert rank " +
+            base::format_short(loads.fullest()) + " times the mean, dropped tokens " +
+            base::format_percent(loads.dropped) + "\n";
+  }
   if (const parallel::Distribution& random = report.distribution; random.trials > 0) {
     text += "over " + base::counted(random.trials, "random step") + ": mean " +
             base::format_seconds(random.mean) + ", p95 " + base::format_seconds(random.p95) +

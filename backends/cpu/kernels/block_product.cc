@@ -99,15 +99,14 @@ Split split_of(const BlockShape& shape, int threads) {
 
 class BlockProductStep : public Step {
  public:
+  // One operand of weights for each product.
   BlockProductStep(const BlockShape& shape, const Split& split, const Operand& left,
-                   const Operand& weights, ProductChain chain, const Operand& target,
-                   const Operand& scratch)
+                   std::vector<Operand> weights, ProductChain chain, const Operand& scratch)
       : shape_(shape),
         split_(split),
         left_(left),
-        weights_(weights),
+        weights_(std::move(weights)),
         chain_(std::move(chain)),
-        target_(target),
         scratch_(scratch),
         tiles_(*tile_functions()) {}
 
@@ -136,6 +135,13 @@ class BlockProductStep : public Step {
   static std::int64_t scratch_elements(const BlockShape& shape) {
     return shape.block_rows() * (kLeftStride + kResultStride);
   }
+  // Panels of each product whose results are in one block, side by side.
+  std::int64_t group_panels() const {
+    return kGroupPanels / static_cast<std::int64_t>(weights_.size());
+  }
+  float* results_of_product(float* result, std::size_t product) const {
+    return result + static_cast<std::int64_t>(product) * group_panels() * kTileColumns;
+  }
 
   // One thread's rectangle of rows and panels: blocks of rows, then groups of panels.
   void run_part(const Addresses& addresses, std::int64_t part) const {
@@ -150,8 +156,8 @@ class BlockProductStep : public Step {
       const Range block = part_of(rows, b, blocks);
       // A group of panels bounds the block of results: rows x 768 columns stay in the second-level
       // cache until finish() has run the chain on them.
-      for (std::int64_t p = panels.begin; p < panels.end; p += kGroupPanels) {
-        const Range group{p, std::min(panels.end, p + kGroupPanels)};
+      for (std::int64_t p = panels.begin; p < panels.end; p += group_panels()) {
+        const Range group{p, std::min(panels.end, p + group_panels())};
         multiply(addresses, block, group, left, result);
         finish(addresses, block, group, result);
       }
@@ -162,7 +168,6 @@ class BlockProductStep : public Step {
   // depth is outermost, so that the copied rows of one run are reused by all panels.
   void multiply(const Addresses& addresses, const Range& rows, const Range& panels, float* left,
                 float* result) const {
-    const float* const packed = addresses.at(weights_);
     for (std::int64_t k = 0; k < shape_.depth; k += kTileDepth) {
       const std::int64_t depth = shape_.run_depth(k);
       const float* const from = addresses.at(left_) + rows.begin * shape_.depth + k;
@@ -170,26 +175,36 @@ class BlockProductStep : public Step {
         // Rows are copied once for each run of the depth: the tile reads them at a fixed, padded
         // stride.
         std::copy_n(from + r * shape_.depth, depth, left + r * kLeftStride);
-      for (std::int64_t p = panels.begin; p < panels.end; ++p) {
-        run_panel({.left = left,
-                   .panel = packed + shape_.panel_at(k, p),
-                   .depth = depth,
-                   .result = result + (p - panels.begin) * kTileColumns,
-                   // The first run overwrites the result, later ones add.
-                   .adds = k > 0,
-                   .next = packed + panel_after(k, p, panels),
-                   .stride = 0},
-                  shape_.panel_width(p), rows.size());
+      for (std::size_t i = 0; i < weights_.size(); ++i) {
+        const float* const packed = addresses.at(weights_[i]);
+        float* const to = results_of_product(result, i);
+        for (std::int64_t p = panels.begin; p < panels.end; ++p) {
+          run_panel({.left = left,
+                     .panel = packed + shape_.panel_at(k, p),
+                     .depth = depth,
+                     .result = to + (p - panels.begin) * kTileColumns,
+                     // The first run overwrites the result, later ones add.
+                     .adds = k > 0,
+                     .next = panel_after(addresses, k, p, panels, i),
+                     .stride = 0},
+                    shape_.panel_width(p), rows.size());
+        }
       }
     }
   }
 
-  // The next panel in order of use: in this run, in the next run, or in the next group.
-  std::int64_t panel_after(std::int64_t k, std::int64_t panel, const Range& panels) const {
-    if (panel + 1 < panels.end) return shape_.panel_at(k, panel + 1);
+  // The next panel in order of use: in this run, of the next product, in the next run, or in the
+  // next group.
+  const float* panel_after(const Addresses& addresses, std::int64_t k, std::int64_t panel,
+                           const Range& panels, std::size_t product) const {
+    if (panel + 1 < panels.end)
+      return addresses.at(weights_[product]) + shape_.panel_at(k, panel + 1);
+    if (product + 1 < weights_.size())
+      return addresses.at(weights_[product + 1]) + shape_.panel_at(k, panels.begin);
     const std::int64_t next = k + kTileDepth;
-    return next < shape_.depth ? shape_.panel_at(next, panels.begin)
-                               : shape_.panel_at(0, panels.end % shape_.panels());
+    return addresses.at(weights_[0]) + (next < shape_.depth
+                                            ? shape_.panel_at(next, panels.begin)
+                                            : shape_.panel_at(0, panels.end % shape_.panels()));
   }
 
   // All rows of the block times one panel. Each tile prefetches its share of the next panel.
@@ -211,29 +226,31 @@ class BlockProductStep : public Step {
     }
   }
 
-  // Runs the fused epilogue on the block of results and writes it to the target.
+  // Runs the fused epilogue on the block of results and writes its values.
   void finish(const Addresses& addresses, const Range& rows, const Range& panels,
               float* result) const {
     const std::int64_t begin = panels.begin * kTileColumns;
     const std::int64_t end = std::min(shape_.columns, panels.end * kTileColumns);
     // The chain holds its registers in blocks of kBlockElements columns.
     for (std::int64_t column = begin; column < end; column += kBlockElements) {
-      chain_.run(addresses,
-                 {.data = result + (column - begin),
-                  .stride = kResultStride,
-                  .row = rows.begin,
-                  .rows = rows.size(),
-                  .column = column,
-                  .count = std::min<std::int64_t>(kBlockElements, end - column)},
-                 target_);
+      ProductChain::Block block{.data = {},
+                                .stride = kResultStride,
+                                .row = rows.begin,
+                                .rows = rows.size(),
+                                .column = column,
+                                .count = std::min<std::int64_t>(kBlockElements, end - column)};
+      for (std::size_t i = 0; i < weights_.size(); ++i)
+        block.data[i] = results_of_product(result, i) + (column - begin);
+      chain_.run(addresses, block);
     }
   }
 
   BlockShape shape_;
   Split split_;
-  Operand left_, weights_;
+  Operand left_;
+  std::vector<Operand> weights_;
   ProductChain chain_;
-  Operand target_, scratch_;
+  Operand scratch_;
   const TileFunctions& tiles_;
 };
 
@@ -271,18 +288,29 @@ Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const BlockShape& sh
 }  // namespace
 
 bool is_block_product(const ir::Graph& graph, ir::NodeId id, Precision precision) {
-  return precision == Precision::kF32 && has_two_product_units() && tile_functions() != nullptr &&
+  return has_two_product_units() && may_be_block_product(graph, id, precision);
+}
+
+bool may_be_block_product(const ir::Graph& graph, ir::NodeId id, Precision precision) {
+  return precision == Precision::kF32 && tile_functions() != nullptr &&
          block_shape(graph, graph.node(id)).has_value() && !is_row_product(graph, id);
 }
 
 base::Status make_block_product(PlanBuilder& builder, const Group& group) {
-  const ir::Node& node = builder.node(group.anchor());
-  const bool fused = node.attrs.find("activation") != nullptr;
-  const bool lowered = builder.given_form(group.anchor()) != OperandForm::kF32;
-  if (fused || lowered ||
-      !is_block_product(builder.graph(), group.anchor(), builder.options().precision))
+  if (!is_block_product(builder.graph(), group.anchor(), builder.options().precision))
     return base::unsupported("needs many rows and constant weights");
+  return make_block_product(builder, product_group(group));
+}
+
+base::Status make_block_product(PlanBuilder& builder, const ProductGroup& group) {
+  for (const ir::NodeId id : group.products) {
+    if (builder.node(id).attrs.find("activation") != nullptr ||
+        builder.given_form(id) != OperandForm::kF32 ||
+        !may_be_block_product(builder.graph(), id, builder.options().precision))
+      return base::unsupported("needs many rows and constant weights");
+  }
   if (builder.least_scratch) return base::unsupported("tiles take scratch space");
+  const ir::Node& node = builder.node(group.products.front());
   const Operand& home = builder.home(node.inputs[0]);
   if (!is_row_major(home.layout, home.shape()))
     return base::unsupported("the input is not row-major");
@@ -290,15 +318,17 @@ base::Status make_block_product(PlanBuilder& builder, const Group& group) {
   EGRET_ASSIGN_OR_RETURN(ProductChain chain, ProductChain::of(builder, group, shape.columns));
   const Split split = split_of(shape, builder.threads());
   const Operand left = builder.in_row_major(node.inputs[0]);
-  std::vector<Operand> touched{left};
-  chain.append_operands(touched);
-  const Operand weights = packed_weights(builder, node.inputs[1], shape);
+  std::vector<Operand> weights;
+  for (const ir::NodeId id : group.products)
+    weights.push_back(packed_weights(builder, builder.node(id).inputs[1], shape));
   const Operand scratch = builder.bytes(BlockProductStep::scratch_bytes(shape, split));
-  const Operand target = chain.target(builder, group);
-  touched.insert(touched.end(), {weights, scratch, target});
-  builder.add(std::make_unique<BlockProductStep>(shape, split, left, weights, std::move(chain),
-                                                 target, scratch),
-              touched, "matmul", "own:tiles");
+  chain.place_results(builder);
+  std::vector<Operand> touched{left, scratch};
+  touched.insert(touched.end(), weights.begin(), weights.end());
+  chain.append_operands(touched);
+  builder.add(std::make_unique<BlockProductStep>(shape, split, left, std::move(weights),
+                                                 std::move(chain), scratch),
+              touched, "matmul", "own:tiles" + results_of(group));
   return base::ok();
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "backends/backend.h"
+#include "backends/cpu/kernels/product_chain.h"
 #include "backends/cpu/plan/plan_builder.h"
 #include "base/status.h"
 #include "ir/graph/graph.h"
@@ -16,10 +17,14 @@ namespace egret::backends::cpu {
 
 // Whether a matmul (or its fused form) is such a product on this processor in this precision.
 bool is_block_product(const ir::Graph& graph, ir::NodeId id, Precision precision);
+// Whether it can be, although oneDNN's kernels may be faster for it alone.
+bool may_be_block_product(const ir::Graph& graph, ir::NodeId id, Precision precision);
 
 // For a matmul. Errors: unsupported when it is not such a product, when scratch space must be
 // minimal, when its input does not lie row by row, or when an operand of the chain is neither rows
 // nor a single element. Only reorders have been added in that case.
 base::Status make_block_product(PlanBuilder& builder, const Group& group);
+// The same for several products, and for several results, where the products can be such.
+base::Status make_block_product(PlanBuilder& builder, const ProductGroup& group);
 
 }  // namespace egret::backends::cpu

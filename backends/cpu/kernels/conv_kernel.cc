@@ -19,6 +19,7 @@
 #include "backends/cpu/kernels/rounding.h"
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/plan/epilogue.h"
+#include "backends/cpu/plan/layout_forms.h"
 #include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/plan/winograd.h"
 
@@ -40,14 +41,6 @@ struct Candidate {
   bool gemm = false;     // whether an implementation by GEMM is good enough
   bool lowered = false;  // inputs in less precision
 };
-
-// The channels of one vector register: 16 floats with AVX-512, else 8. oneDNN's blocked layouts use
-// the same sizes.
-std::int64_t preferred_block() {
-  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  constexpr auto kAvx512 = static_cast<unsigned>(dnnl_cpu_isa_avx512_core);
-  return (isa & kAvx512) == kAvx512 ? 16 : 8;
-}
 
 // The convolution in oneDNN's terms: shapes, and one stride, dilation and pair of pads per spatial
 // axis. oneDNN counts dilations from 0, Egret from 1.
@@ -139,7 +132,7 @@ memory::desc formed(const ir::Shape& shape, Form form, Element element) {
 }
 
 // The form in which the operand lies now; kAny if it is none of the named ones.
-Form form_of(const Operand& operand) {
+Form lies_in(const Operand& operand) {
   const ir::Shape shape = operand.shape();
   if (operand.layout.block > 1) return Form::kBlocked;
   if (is_row_major(operand.layout, shape)) return Form::kPlain;
@@ -147,18 +140,35 @@ Form form_of(const Operand& operand) {
   return Form::kAny;
 }
 
+Form named(LayoutForm form) {
+  switch (form) {
+    case LayoutForm::kRowMajor: return Form::kPlain;
+    case LayoutForm::kChannelsLast: return Form::kChannelsLast;
+    case LayoutForm::kBlocked: break;
+  }
+  return Form::kBlocked;
+}
+
+bool is_blocked(const std::optional<KernelLayouts>& layouts) {
+  return !layouts || (*layouts == KernelLayouts{LayoutForm::kBlocked, LayoutForm::kBlocked});
+}
+
 // The candidates in the order of the header of this file: each keeps the layout that the input has
 // before it asks for another one, because a reorder costs more than the difference of the kernels.
+// Where layouts are asked for, those come first; Winograd's kernels have blocked ones.
 std::vector<Candidate> candidates(const PlanBuilder& builder, const Geometry& g, ir::NodeId source,
-                                  bool constant_weights) {
+                                  bool constant_weights,
+                                  const std::optional<KernelLayouts>& layouts) {
   std::vector<Candidate> list;
   const std::int64_t block = preferred_block();
-  const Form home = form_of(builder.place(source));
+  const Form home = lies_in(builder.place(source));
   if (!builder.options().blocked) {
     list.push_back({.source = Form::kPlain, .target = Form::kPlain, .gemm = true});
   } else {
-    if (g.winograd() && constant_weights && !builder.least_scratch)
+    if (g.winograd() && constant_weights && !builder.least_scratch && is_blocked(layouts))
       list.push_back({.algorithm = kWinograd});
+    if (layouts)
+      list.push_back({.source = named(layouts->reads), .target = named(layouts->writes)});
     // Padding channels to whole blocks wastes work; a few input channels are best read as they
     // come.
     const bool fits = g.filters() % block == 0 || g.filters() > 8 * block;
@@ -210,8 +220,8 @@ class ConvMaker {
     const bool lowers = how_.form != OperandForm::kF32;
     if (!lowers && make_by_phases()) return base::ok();
     std::string reason = "no implementation";
-    std::vector<Candidate> list =
-        candidates(builder_, g_, node_.inputs[0], builder_.is_constant(node_.inputs[1]));
+    std::vector<Candidate> list = candidates(builder_, g_, node_.inputs[0],
+                                             builder_.is_constant(node_.inputs[1]), group_.layouts);
     // They come first, and the f32 ones stay as fallback. An operator whose operands the graph
     // rounds is rather computed apart from its epilogue.
     if (lowers) {
@@ -231,7 +241,7 @@ class ConvMaker {
   // A dilated convolution by Winograd kernels on strips of its phases.
   bool make_by_phases() {
     const std::int64_t phases = g_.phases();
-    if (phases == 1) return false;
+    if (phases == 1 || !is_blocked(group_.layouts)) return false;
     // The candidate is described for the geometry of one strip. If anything fails, the original
     // geometry is restored and the usual candidates are tried.
     const Geometry whole = std::exchange(g_, g_.of_strip(phases));

@@ -10,9 +10,10 @@
 
 namespace egret::backends::cpu {
 
-// Whether make_joint_kernel() makes one kernel of all operators of the graph that stores the
-// graph's outputs. They have the shape of its last operator.
-bool is_joint_region(const ir::Graph& graph);
+// Whether make_joint_kernel() makes one kernel of the nodes, ascending, that stores the values of
+// the last and of these nodes. They have one shape.
+bool is_joint_region(const ir::Graph& graph, std::span<const ir::NodeId> nodes,
+                     std::span<const ir::NodeId> stored);
 
 // Adds the step that computes the group and stores the values of its root and of these nodes in it.
 // Errors: unsupported where there is no such kernel; nothing but reorders was added then.

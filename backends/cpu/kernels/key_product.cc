@@ -35,8 +35,7 @@ class KeyProductStep : public Step {
  public:
   // `starts`: where the keys of each batch begin, in elements from the operand's.
   KeyProductStep(const KeyShape& shape, const Operand& queries, const Operand& keys,
-                 std::vector<std::int64_t> starts, ProductChain chain, const Operand& target,
-                 int threads)
+                 std::vector<std::int64_t> starts, ProductChain chain, int threads)
       : shape_(shape),
         key_stride_(keys.layout.strides.back()),
         blocks_((shape.keys + kBlockElements - 1) / kBlockElements),
@@ -45,7 +44,6 @@ class KeyProductStep : public Step {
         keys_(keys),
         starts_(std::move(starts)),
         chain_(std::move(chain)),
-        target_(target),
         threads_(shape.batches * shape.keys * shape.width * 4 >= kParallelBytes ? threads : 1) {}
 
   base::Status run(const Addresses& addresses) override {
@@ -66,14 +64,12 @@ class KeyProductStep : public Step {
       dots_(addresses.at(queries_) + (row + q) * shape_.width, shape_.width, keys, key_stride_,
             count, scores + q * kBlockElements);
     }
-    chain_.run(addresses,
-               {.data = scores,
-                .stride = kBlockElements,
-                .row = row,
-                .rows = shape_.queries,
-                .column = first,
-                .count = count},
-               target_);
+    chain_.run(addresses, {.data = {scores},
+                           .stride = kBlockElements,
+                           .row = row,
+                           .rows = shape_.queries,
+                           .column = first,
+                           .count = count});
   }
 
   KeyShape shape_;
@@ -82,7 +78,6 @@ class KeyProductStep : public Step {
   Operand queries_, keys_;
   std::vector<std::int64_t> starts_;
   ProductChain chain_;
-  Operand target_;
   int threads_;
 };
 
@@ -132,12 +127,11 @@ base::Status make_key_product(PlanBuilder& builder, const Group& group) {
   EGRET_ASSIGN_OR_RETURN(ProductChain chain, ProductChain::of(builder, group, shape->keys));
   const Operand queries = builder.in_row_major(node.inputs[0]);
   std::vector<Operand> touched{queries, keys};
+  chain.place_results(builder);
   chain.append_operands(touched);
-  const Operand target = chain.target(builder, group);
-  touched.push_back(target);
   builder.add(
       std::make_unique<KeyProductStep>(*shape, queries, keys, starts_of(keys, shape->batches),
-                                       std::move(chain), target, builder.threads()),
+                                       std::move(chain), builder.threads()),
       touched, "matmul", "own:keys");
   return base::ok();
 }

@@ -178,43 +178,17 @@ class PointwiseStep : public Step {
   std::int64_t rows_per_block_ = 1, pieces_per_row_ = 1, row_blocks_ = 1;
 };
 
-// The place of a result. The last reader of an input of the same type and layout writes over it,
-// unless another value is written there already, which its buffer's readers tell.
-Operand output_of(PlanBuilder& builder, const PointwiseProgram& program,
-                  std::span<const RegionInput> inputs, std::size_t result, ir::NodeId id,
-                  const Layout& layout) {
-  const ir::TensorType& type = builder.node(id).type;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Operand& in = inputs[i].operand;
-    if (in.type == type && same_layout(in.layout, layout, type.shape()) &&
-        is_dense(in.layout, type.shape()) && builder.may_overwrite(program.inputs[i], in) &&
-        may_share_place(program, i, result)) {
-      Operand output = in;
-      output.layout = layout;
-      builder.set_home(id, output);
-      return output;
-    }
-  }
-  return builder.output(id, layout);
-}
-
 }  // namespace
 
-bool is_joint_region(const ir::Graph& graph) {
-  if (graph.outputs().empty()) return false;
-  std::vector<ir::NodeId> nodes, stored;
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    const ir::NodeId id(i);
-    if (graph.node(id).kind != ir::NodeKind::kOperator) continue;
+bool is_joint_region(const ir::Graph& graph, std::span<const ir::NodeId> nodes,
+                     std::span<const ir::NodeId> stored) {
+  const ir::TensorType& type = graph.node(nodes.back()).type;
+  if (type.elements() == 0) return false;
+  for (const ir::NodeId id : nodes) {
     if (!is_pointwise(graph, id)) return false;
-    nodes.push_back(id);
   }
-  for (const auto& output : graph.outputs()) {
-    const ir::TensorType& type = graph.node(output.node).type;
-    if (graph.node(output.node).kind != ir::NodeKind::kOperator || type.elements() == 0 ||
-        type.shape() != graph.node(nodes.back()).type.shape())
-      return false;
-    if (output.node != nodes.back()) stored.push_back(output.node);
+  for (const ir::NodeId id : stored) {
+    if (graph.node(id).type.shape() != type.shape()) return false;
   }
   const auto program = compile_pointwise(graph, nodes, stored);
   return program.ok() && program->registers <= kMostRegisters;
@@ -253,7 +227,7 @@ base::Status make_joint_kernel(PlanBuilder& builder, const Group& group,
 
   std::vector<Operand> outputs;
   for (std::size_t i = 0; i < values.size(); ++i)
-    outputs.push_back(output_of(builder, program, inputs, i, values[i], layout));
+    outputs.push_back(place_output(builder, program, inputs, i, values[i], layout));
 
   std::vector<Operand> touched;
   for (const RegionInput& input : inputs) touched.push_back(input.operand);

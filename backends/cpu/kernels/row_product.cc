@@ -30,18 +30,19 @@ struct RowShape {
 // are read in order, and each thread has its own share of them.
 class RowProductStep : public Step {
  public:
-  RowProductStep(const RowShape& shape, const Operand& row, const Operand& weights,
-                 ProductChain chain, const Operand& target, int threads)
+  // One operand of weights for each product.
+  RowProductStep(const RowShape& shape, const Operand& row, std::vector<Operand> weights,
+                 ProductChain chain, int threads)
       : count_(shape.count),
         rows_(shape.rows),
         columns_(shape.columns),
         panels_(panels_of(shape.packed_rows(), shape.columns)),
         panel_(shape.bf16 ? best_bf16_panel() : best_panel()),
         row_(row),
-        weights_(weights),
-        chain_(std::move(chain)),
-        target_(target) {
-    parts_ = shape.packed_rows() * columns_ * 4 >= kParallelBytes
+        weights_(std::move(weights)),
+        chain_(std::move(chain)) {
+    const auto products = static_cast<std::int64_t>(weights_.size());
+    parts_ = products * shape.packed_rows() * columns_ * 4 >= kParallelBytes
                  ? std::min<int>(threads, static_cast<int>(panels_.size()))
                  : 1;
   }
@@ -67,29 +68,29 @@ class RowProductStep : public Step {
     // Only the last panel of all may be wider than its columns: panels are multiples of 16 columns.
     // The buffer has room for the padding, and the chain reads `last - first` columns.
     const std::int64_t last = end < panels_.size() ? panels_[end].first : columns_;
-    const float* const w = addresses.at(weights_);
-    alignas(64) float product[kMostRows * kBlockElements];
-    for (std::size_t p = begin; p < end; ++p) {
-      const Panel& panel = panels_[p];
-      panel_(panel.vectors, {addresses.at(row_), rows_}, w + panel.at, rows_,
-             {product + (panel.first - first), kBlockElements}, count_);
+    alignas(64) float products[kMostProducts][kMostRows * kBlockElements];
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      const float* const w = addresses.at(weights_[i]);
+      for (std::size_t p = begin; p < end; ++p) {
+        const Panel& panel = panels_[p];
+        panel_(panel.vectors, {addresses.at(row_), rows_}, w + panel.at, rows_,
+               {products[i] + (panel.first - first), kBlockElements}, count_);
+      }
     }
-    chain_.run(addresses,
-               {.data = product,
-                .stride = kBlockElements,
-                .row = 0,
-                .rows = count_,
-                .column = first,
-                .count = last - first},
-               target_);
+    chain_.run(addresses, {.data = {products[0], products[1], products[2], products[3]},
+                           .stride = kBlockElements,
+                           .row = 0,
+                           .rows = count_,
+                           .column = first,
+                           .count = last - first});
   }
 
   std::int64_t count_, rows_, columns_;
   std::vector<Panel> panels_;
   PanelFunction panel_;
-  Operand row_, weights_;
+  Operand row_;
+  std::vector<Operand> weights_;
   ProductChain chain_;
-  Operand target_;
   int parts_ = 1;
 };
 
@@ -222,24 +223,37 @@ bool is_row_product(const ir::Graph& graph, ir::NodeId id) {
 }
 
 base::Status make_row_product(PlanBuilder& builder, const Group& group) {
-  const ir::Node& node = builder.node(group.anchor());
-  auto shape = row_shape(builder.graph(), group.anchor());
+  return make_row_product(builder, product_group(group));
+}
+
+base::Status make_row_product(PlanBuilder& builder, const ProductGroup& group) {
+  const ir::NodeId anchor = group.products.front();
+  const ir::Node& node = builder.node(anchor);
+  auto shape = row_shape(builder.graph(), anchor);
   const bool fused = node.attrs.find("activation") != nullptr;
-  if (!shape || fused || !builder.is_constant(node.inputs[1]))
-    return base::unsupported("needs few rows and constant weights");
-  const OperandForm form = builder.given_form(group.anchor());
-  if (form == OperandForm::kI8) return base::unsupported("has no weights in integers");
+  if (!shape || fused) return base::unsupported("needs few rows and constant weights");
+  const OperandForm form = builder.given_form(anchor);
+  for (const ir::NodeId id : group.products) {
+    if (!builder.is_constant(builder.node(id).inputs[1]))
+      return base::unsupported("needs few rows and constant weights");
+    if (builder.given_form(id) != form || form == OperandForm::kI8)
+      return base::unsupported("has no weights in integers");
+  }
   shape->bf16 = builder.options().precision == Precision::kBF16 || form == OperandForm::kBF16;
   EGRET_ASSIGN_OR_RETURN(ProductChain chain, ProductChain::of(builder, group, shape->columns));
   const Operand row = builder.in_row_major(node.inputs[0]);
+  std::vector<Operand> weights;
+  for (const ir::NodeId id : group.products)
+    weights.push_back(packed_weights(builder, builder.node(id).inputs[1], *shape));
+  chain.place_results(builder);
   std::vector<Operand> touched{row};
+  touched.insert(touched.end(), weights.begin(), weights.end());
   chain.append_operands(touched);
-  const Operand weights = packed_weights(builder, node.inputs[1], *shape);
-  const Operand target = chain.target(builder, group);
-  touched.insert(touched.end(), {weights, target});
-  auto step = std::make_unique<RowProductStep>(*shape, row, weights, std::move(chain), target,
+  auto step = std::make_unique<RowProductStep>(*shape, row, std::move(weights), std::move(chain),
                                                builder.threads());
-  builder.add(std::move(step), touched, node.op->name(), shape->bf16 ? "own:row_bf16" : "own:row");
+  const std::string results = results_of(group);
+  builder.add(std::move(step), touched, node.op->name(),
+              (shape->bf16 ? "own:row_bf16" : "own:row") + results);
   return base::ok();
 }
 

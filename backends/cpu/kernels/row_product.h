@@ -8,6 +8,7 @@
 // product runs on each block of results.
 #pragma once
 
+#include "backends/cpu/kernels/product_chain.h"
 #include "backends/cpu/plan/plan_builder.h"
 #include "base/status.h"
 #include "ir/graph/graph.h"
@@ -21,5 +22,7 @@ bool is_row_product(const ir::Graph& graph, ir::NodeId id);
 // computed at run time, or when operands of the chain are neither rows nor single elements. Only
 // reorders of inputs have been added in that case.
 base::Status make_row_product(PlanBuilder& builder, const Group& group);
+// The same for several products, and for several results.
+base::Status make_row_product(PlanBuilder& builder, const ProductGroup& group);
 
 }  // namespace egret::backends::cpu

@@ -143,8 +143,7 @@ class Compiler {
     return base::ok();
   }
 
-  // The first of the values is the root.
-  PointwiseProgram finish(std::span<const ir::NodeId> stored) &&;
+  PointwiseProgram finish(std::span<const ir::NodeId> stored, std::span<const ir::NodeId> read) &&;
 
  private:
   enum class Kind : std::uint8_t { kInput, kConstant, kComputed };
@@ -292,10 +291,12 @@ base::Result<int> Compiler::emit(const ir::Operator& op, const ir::Attrs& attrs,
   return values[body.outputs()[0].node.index()];
 }
 
-PointwiseProgram Compiler::finish(std::span<const ir::NodeId> stored) && {
-  std::vector<int> results;
+PointwiseProgram Compiler::finish(std::span<const ir::NodeId> stored,
+                                  std::span<const ir::NodeId> read) && {
+  std::vector<int> results, kept;
+  for (const ir::NodeId id : read) kept.push_back(value_of(id));
   for (const ir::NodeId id : stored) {
-    int result = values_.at(id);
+    int result = value_of(id);
     const bool is_computed = infos_[static_cast<std::size_t>(result)].kind == Kind::kComputed;
     // A copy of what is not computed, or is another result.
     if (!is_computed || std::ranges::count(results, result) > 0)
@@ -304,6 +305,9 @@ PointwiseProgram Compiler::finish(std::span<const ir::NodeId> stored) && {
   }
   const auto is_result = [&](std::size_t value) {
     return std::ranges::count(results, static_cast<int>(value)) > 0;
+  };
+  const auto is_kept = [&](std::size_t value) {
+    return is_result(value) || std::ranges::count(kept, static_cast<int>(value)) > 0;
   };
 
   // Linear-scan allocation. Registers: inputs, constants, then computed values, whose registers are
@@ -332,7 +336,7 @@ PointwiseProgram Compiler::finish(std::span<const ir::NodeId> stored) && {
     const std::size_t value = code.target;
     for (const std::uint16_t used : uses(program_.code[i])) {
       const bool computed = infos_[used].kind == Kind::kComputed;
-      if (computed && !is_result(used) && last_use[used] == static_cast<int>(i)) {
+      if (computed && !is_kept(used) && last_use[used] == static_cast<int>(i)) {
         free.push_back(reg[used]);
         last_use[used] = -1;  // once, though it may be read twice here
       }
@@ -355,6 +359,7 @@ PointwiseProgram Compiler::finish(std::span<const ir::NodeId> stored) && {
   }
   for (const int result : results)
     program_.results.push_back(reg[static_cast<std::size_t>(result)]);
+  for (const int value : kept) program_.read.push_back(reg[static_cast<std::size_t>(value)]);
   return std::move(program_);
 }
 
@@ -382,14 +387,22 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
 base::Result<PointwiseProgram> compile_pointwise(const ir::Graph& graph,
                                                  std::span<const ir::NodeId> nodes,
                                                  std::span<const ir::NodeId> stored) {
-  Compiler compiler(graph);
-  for (const ir::NodeId id : nodes) EGRET_RETURN_IF_ERROR(compiler.add(id));
   std::vector<ir::NodeId> results{nodes.back()};
   results.insert(results.end(), stored.begin(), stored.end());
-  return std::move(compiler).finish(results);
+  return compile_values(graph, nodes, results, {});
+}
+
+base::Result<PointwiseProgram> compile_values(const ir::Graph& graph,
+                                              std::span<const ir::NodeId> nodes,
+                                              std::span<const ir::NodeId> stored,
+                                              std::span<const ir::NodeId> read) {
+  Compiler compiler(graph);
+  for (const ir::NodeId id : nodes) EGRET_RETURN_IF_ERROR(compiler.add(id));
+  return std::move(compiler).finish(stored, read);
 }
 
 bool may_share_place(const PointwiseProgram& program, std::size_t input, std::size_t result) {
+  if (std::ranges::count(program.read, static_cast<int>(input)) > 0) return false;
   bool is_written = false;
   for (const Instruction& code : program.code) {
     // Operands that an operation lacks are 0: they only forbid more.

@@ -54,14 +54,16 @@ struct Instruction {
 };
 
 // Registers [0, inputs.size()) hold the inputs' elements, the next constants.size() the constants;
-// the rest are computed. `results` are the registers of the values that are stored, the root's
-// first; no two are the same, and nothing else is written there.
+// the rest are computed. `results` are the registers of the values that are stored; no two are the
+// same, and nothing else is written there. `read` are those of the values that the kernel reads
+// when the code has run, inputs among them.
 struct PointwiseProgram {
   std::vector<ir::NodeId> inputs{};  // nodes outside the region, each once
   std::vector<float> constants{};
   std::vector<Instruction> code{};
   int registers = 0;
   std::vector<int> results{};
+  std::vector<int> read{};
 
   int result() const { return results.front(); }
 };
@@ -79,12 +81,19 @@ inline std::int64_t register_bytes(const PointwiseProgram& program, int threads)
 bool is_pointwise(const ir::Graph& graph, ir::NodeId id);
 
 // The program of a region: `nodes` ascending, the last is the root, all pointwise. `stored`: nodes
-// whose values are results, too.
+// whose values are results, too, behind the root's.
 base::Result<PointwiseProgram> compile_pointwise(const ir::Graph& graph,
                                                  std::span<const ir::NodeId> nodes,
                                                  std::span<const ir::NodeId> stored = {});
 
-// Whether no instruction reads the input after the one that writes the result: both may then be in
+// The program of any pointwise nodes, ascending, that stores these values, in their order, and with
+// `read`. Both may be nodes outside.
+base::Result<PointwiseProgram> compile_values(const ir::Graph& graph,
+                                              std::span<const ir::NodeId> nodes,
+                                              std::span<const ir::NodeId> stored,
+                                              std::span<const ir::NodeId> read);
+
+// Whether nothing reads the input after the instruction that writes the result: both may then be in
 // one place.
 bool may_share_place(const PointwiseProgram& program, std::size_t input, std::size_t result);
 

@@ -104,7 +104,10 @@ void PlanBuilder::count_reads(std::span<const Group> groups) {
   settled_ = buffers_.size();
 }
 
-void PlanBuilder::begin(const Group& group) { current_ = &group; }
+void PlanBuilder::begin(const Group& group) {
+  current_ = &group;
+  touched_.clear();
+}
 
 // The group has read its inputs: their counts and the pending reads of their buffers go down by
 // one.
@@ -255,6 +258,20 @@ Operand PlanBuilder::rounded(ir::NodeId id, const Layout& layout, const Lowering
   }
   add_rounded(id, {target, scale});
   return target;
+}
+
+Layout PlanBuilder::prefer(ir::NodeId id, const Layout& layout, int part) {
+  const Layout before = home(id).layout;
+  part_between_ = part;
+  (void)in_layout(id, layout);
+  part_between_ = -1;
+  std::vector<Operand>& homes = homes_[id.index()];
+  const auto wanted = std::ranges::find_if(homes, [&](const Operand& operand) {
+    return same_layout(operand.layout, layout, operand.shape());
+  });
+  wanted->layout = layout;
+  std::rotate(homes.begin(), wanted, wanted + 1);
+  return before;
 }
 
 Operand PlanBuilder::in_row_major(ir::NodeId id) {
@@ -418,7 +435,8 @@ void PlanBuilder::add(std::unique_ptr<Step> step, std::span<const Operand> touch
   if (!touched.empty()) note.layout = to_string(touched.back().layout, touched.back().shape());
   const bool moves = current_ == nullptr || note.name == "reorder";
   if (!moves) note.ids = current_->nodes;
-  if (current_ != nullptr) note.part = current_->part;
+  if (!moves) touched_.insert(touched_.end(), touched.begin(), touched.end());
+  note.part = current_ != nullptr ? current_->part : part_between_;
   if (options_.profile) {
     note.signature = note.name + " by " + note.implementation +
                      (moves ? "" : ", " + text_of(graph_, *current_)) + ", on" + text_of(touched);
@@ -478,6 +496,7 @@ base::Result<std::unique_ptr<ExecutablePlan>> PlanBuilder::finish(
   report.folded_nodes = folded_nodes;
   report.fallbacks = std::move(fallbacks_);
   report.missing = std::move(missing);
+  report.layouts = std::move(layouts);
   for (PlanReport::Kernel& note : notes_) {
     std::vector<ir::NodeId> known;
     for (const ir::NodeId id : note.ids) {

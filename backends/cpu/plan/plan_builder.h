@@ -14,6 +14,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -38,6 +39,7 @@ struct Group {
   ir::NodeId root() const { return nodes.back(); }
   bool emitted = false;  // no node has a kernel: one is emitted from their definitions
   int part = -1;         // PlanReport::Kernel::part
+  std::optional<KernelLayouts> layouts{};  // that are asked for
 };
 
 enum class BufferKind : std::uint8_t { kArena, kWeights, kInput, kOutput };
@@ -104,6 +106,13 @@ class PlanBuilder {
   Operand in_layout(ir::NodeId id, const Layout& layout);
   Operand in_row_major(ir::NodeId id);
   const Operand* find_home(ir::NodeId id, const Layout& layout) const;
+  // All operands that hold the f32 value.
+  std::span<const Operand> places(ir::NodeId id) const { return homes_[id.index()]; }
+  // Between groups: from now on home() is the value in this layout. A copy that it takes is of
+  // this part. Returns the layout of home() before.
+  Layout prefer(ir::NodeId id, const Layout& layout, int part);
+  // What the steps of the group that was begun last read or write, without reorders.
+  std::span<const Operand> touched() const { return touched_; }
   // The f32 value rounded to bf16 or integers, in this dense layout. Adds a rounding step if no
   // kernel has asked for it before.
   Operand rounded(ir::NodeId id, const Layout& layout, const Lowering& how);
@@ -155,7 +164,8 @@ class PlanBuilder {
     std::string reason;  // why no other kernel takes it
   };
   std::vector<EmittedStep> emitted_steps;
-  std::string missing;  // for PlanReport
+  std::string missing;                 // for PlanReport
+  std::vector<KernelLayouts> layouts;  // the same
 
   // The finished plan. `origin` maps nodes of the graph to those the caller knows.
   base::Result<std::unique_ptr<ExecutablePlan>> finish(const ir::Graph& original,
@@ -196,6 +206,8 @@ class PlanBuilder {
   std::vector<PlanReport::Fallback> fallbacks_;
   std::map<std::pair<std::pair<BufferId, std::int64_t>, std::string>, Operand> packed_;
   const Group* current_ = nullptr;
+  int part_between_ = -1;  // of steps between groups
+  std::vector<Operand> touched_;
 };
 
 }  // namespace egret::backends::cpu

@@ -17,10 +17,12 @@ bool follows_memory(const RegionInput& input, const ir::Shape& loops) {
 
 }  // namespace
 
-base::Result<LazyRegion> LazyRegion::make(PlanBuilder& builder, std::span<const ir::NodeId> nodes) {
-  const ir::Shape shape = builder.node(nodes.back()).type.shape();
+base::Result<LazyRegion> LazyRegion::make(PlanBuilder& builder, std::span<const ir::NodeId> nodes,
+                                          std::span<const ir::NodeId> read,
+                                          std::span<const ir::NodeId> stored) {
+  const ir::Shape shape = builder.node(read.front()).type.shape();
   LazyRegion region;
-  EGRET_ASSIGN_OR_RETURN(region.program_, compile_pointwise(builder.graph(), nodes));
+  EGRET_ASSIGN_OR_RETURN(region.program_, compile_values(builder.graph(), nodes, stored, read));
   if (region.program_.registers > kMostRegisters)
     return base::unsupported("a region of more values than a block holds");
   region.layout_ = choose_layout(builder, region.program_, shape);
@@ -43,8 +45,14 @@ base::Result<LazyRegion> LazyRegion::make(PlanBuilder& builder, std::span<const 
   return region;
 }
 
+void LazyRegion::place_outputs(PlanBuilder& builder, std::span<const ir::NodeId> stored) {
+  for (std::size_t i = 0; i < stored.size(); ++i)
+    outputs_.push_back(place_output(builder, program_, inputs_, i, stored[i], layout_));
+}
+
 std::vector<Operand> LazyRegion::touched() const {
   std::vector<Operand> operands{registers_};
+  operands.insert(operands.end(), outputs_.begin(), outputs_.end());
   for (const RegionInput& input : inputs_) operands.push_back(input.operand);
   return operands;
 }
@@ -60,10 +68,14 @@ LazyRegion::Reader::Reader(const LazyRegion& region, const Addresses& addresses,
     std::fill_n(own_[region.inputs_.size() + i], kBlockElements, program.constants[i]);
 }
 
-const float* LazyRegion::Reader::at(std::int64_t offset, int count) {
+void LazyRegion::Reader::compute(std::int64_t offset, int count) {
+  const PointwiseProgram& program = region_.program_;
   for (std::size_t i = 0; i < region_.inputs_.size(); ++i) registers_[i] = load(i, offset, count);
-  run_block(region_.program_.code, registers_.data(), count);
-  return registers_[static_cast<std::size_t>(region_.program_.result())];
+  for (std::size_t i = 0; i < region_.outputs_.size(); ++i) {
+    registers_[static_cast<std::size_t>(program.results[i])] =
+        addresses_.at(region_.outputs_[i]) + offset;
+  }
+  run_block(program.code, registers_.data(), count);
 }
 
 // Along the innermost loop at a time. A piece of one such line is read in place where it can be.

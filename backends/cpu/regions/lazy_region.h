@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value of a pointwise region that is computed where it is read, and never stored.
+// Values of a pointwise region that are computed where they are read.
 //
-// The kernel that reads the value asks for pieces of it. A piece stays in the first-level cache.
+// The kernel that reads the values asks for pieces of them. A piece stays in the first-level cache.
+// Values that other kernels need are stored in the same pass.
 #pragma once
 
 #include <array>
@@ -14,14 +15,19 @@ namespace egret::backends::cpu {
 
 class LazyRegion {
  public:
-  // `nodes` ascending, all pointwise, the last is the root, of type f32. Adds reorders of inputs
-  // where strides cannot express them. Unsupported if the region has too many values, or a layout
-  // that its readers cannot follow (blocks of channels).
-  static base::Result<LazyRegion> make(PlanBuilder& builder, std::span<const ir::NodeId> nodes);
+  // `nodes` ascending, all pointwise. `read`: nodes inside or outside, of type f32 and one shape;
+  // `stored`: nodes inside, of the same. Adds reorders of inputs where strides cannot express them.
+  // Unsupported if the region has too many values, or a layout that its readers cannot follow
+  // (blocks of channels). Stored values get their places in place_outputs().
+  static base::Result<LazyRegion> make(PlanBuilder& builder, std::span<const ir::NodeId> nodes,
+                                       std::span<const ir::NodeId> read,
+                                       std::span<const ir::NodeId> stored = {});
+  // Once it is certain that the kernel is made.
+  void place_outputs(PlanBuilder& builder, std::span<const ir::NodeId> stored);
 
-  // The layout of the value, dense. Pieces are counted in the order of this memory.
+  // The layout of the values, dense. Pieces are counted in the order of this memory.
   const Layout& layout() const { return layout_; }
-  // The inputs and the scratch space, for PlanBuilder::add().
+  // Inputs, outputs and the scratch space, for PlanBuilder::add().
   std::vector<Operand> touched() const;
   std::size_t instructions() const { return program_.code.size(); }
 
@@ -29,9 +35,12 @@ class LazyRegion {
   class Reader {
    public:
     Reader(const LazyRegion& region, const Addresses& addresses, int part);
-    // Elements [offset, offset + count) in the order of memory, count <= kBlockElements. Valid
-    // until the next call.
-    const float* at(std::int64_t offset, int count);
+    // Computes elements [offset, offset + count) in the order of memory, count <= kBlockElements.
+    void compute(std::int64_t offset, int count);
+    // Those of the value with this number among `read`. Valid until the next call of compute().
+    const float* value(std::size_t which) const {
+      return registers_[static_cast<std::size_t>(region_.program_.read[which])];
+    }
 
    private:
     float* load(std::size_t input, std::int64_t offset, std::int64_t count) const;
@@ -45,8 +54,9 @@ class LazyRegion {
  private:
   PointwiseProgram program_;
   std::vector<RegionInput> inputs_;
-  std::vector<bool> in_place_;  // by input: f32 in the value's own order
-  ir::Shape loops_;             // in the order of memory, outermost first
+  std::vector<Operand> outputs_;  // of the program's results
+  std::vector<bool> in_place_;    // by input: f32 in the values' own order
+  ir::Shape loops_;               // in the order of memory, outermost first
   Layout layout_;
   Operand registers_;
 };

@@ -87,6 +87,24 @@ bool place_input(PlanBuilder& builder, ir::NodeId id, const ir::Shape& out, cons
   return input_strides(input.operand, out, layout.block, input.strides);
 }
 
+Operand place_output(PlanBuilder& builder, const PointwiseProgram& program,
+                     std::span<const RegionInput> inputs, std::size_t result, ir::NodeId id,
+                     const Layout& layout) {
+  const ir::TensorType& type = builder.node(id).type;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Operand& in = inputs[i].operand;
+    if (in.type == type && same_layout(in.layout, layout, type.shape()) &&
+        is_dense(in.layout, type.shape()) && builder.may_overwrite(program.inputs[i], in) &&
+        may_share_place(program, i, result)) {
+      Operand output = in;
+      output.layout = layout;
+      builder.set_home(id, output);
+      return output;
+    }
+  }
+  return builder.output(id, layout);
+}
+
 ir::Shape join_loops(const Layout& layout, const ir::Shape& shape,
                      std::vector<RegionInput>& inputs) {
   const StridedView view = strided_view(layout, shape);

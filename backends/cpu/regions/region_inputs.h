@@ -3,6 +3,7 @@
 // of the region's value.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "backends/cpu/loops/pointwise_program.h"
@@ -26,6 +27,13 @@ Layout choose_layout(const PlanBuilder& builder, const PointwiseProgram& program
 // is impossible, which happens with blocked layouts alone.
 bool place_input(PlanBuilder& builder, ir::NodeId id, const ir::Shape& out, const Layout& layout,
                  RegionInput& input);
+
+// The place of the result with this number, which is the value of `id`. The last reader of an input
+// of the same type and layout writes over it, unless another value is written there already, which
+// its buffer's readers tell.
+Operand place_output(PlanBuilder& builder, const PointwiseProgram& program,
+                     std::span<const RegionInput> inputs, std::size_t result, ir::NodeId id,
+                     const Layout& layout);
 
 // The loops over a value of this dense layout, in the order of its memory, outermost first. Those
 // that all inputs continue are merged. `inputs` get strides in these loops.

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans as ONNX models, one for each rank, whose exchanges are nodes
+// (frontends/nodes/collective_nodes.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "frontends/onnx.h"
+#include "parallel/placed/placed_graph.h"
+#include "parallel/ranks/rank_programs.h"
+
+namespace egret::driver {
+
+// The key of a rank's model for its mesh, "x=2,y=2".
+inline constexpr const char* kMeshKey = "egret.mesh";
+
+// A rank's model as a program, with its collectives. Errors: unsupported for other nodes that Egret
+// does not define; bad_input that names a collective with attributes that it lacks.
+base::Result<parallel::RankProgram> rank_program(const frontends::ImportedModel& model);
+
+// The files of a folder that are called rankN.onnx or rank_N.onnx, N from 0 on, by rank. Errors:
+// bad_input for a folder without them, or where one is missing.
+base::Result<std::vector<std::string>> rank_files(const std::string& folder);
+
+// A rank's part of a checked program as a model. `info` is that of the sequential model. Errors:
+// unsupported for rings and halos, and those of export.
+base::Result<frontends::ExportedModel> rank_model(const parallel::PlacedGraph& placed,
+                                                  std::int64_t rank,
+                                                  const frontends::OnnxModelInfo& info);
+
+}  // namespace egret::driver

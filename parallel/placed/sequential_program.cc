@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/placed/sequential_program.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace egret::parallel {
+namespace {
+
+using Kind = PlacedNode::Kind;
+
+class Eraser {
+ public:
+  explicit Eraser(const PlacedGraph& graph) : graph_(graph) {}
+
+  base::Result<ir::Graph> run() {
+    for (const PlacedNode& node : graph_.nodes) {
+      EGRET_ASSIGN_OR_RETURN(const ir::NodeId value, value_of(node));
+      values_.push_back(value);
+    }
+    for (const auto& output : graph_.outputs)
+      sequential_.add_output(output.name, values_[output.node]);
+    return std::move(sequential_);
+  }
+
+ private:
+  base::Result<ir::NodeId> value_of(const PlacedNode& node) {
+    switch (node.kind) {
+      case Kind::kInput: {
+        const auto [known, is_new] = inputs_.try_emplace(node.name);
+        if (is_new) {
+          known->second = sequential_.append(
+              {.kind = ir::NodeKind::kInput, .type = node.whole, .name = node.name});
+        }
+        return known->second;
+      }
+      case Kind::kConstant:
+        return sequential_.append({.kind = ir::NodeKind::kConstant,
+                                   .type = node.whole,
+                                   .data = node.data,
+                                   .name = node.name});
+      case Kind::kCollective: return values_[node.inputs.front()];
+      case Kind::kRing: return ring(node);
+      case Kind::kOperator: break;
+    }
+    std::vector<ir::NodeId> operands;
+    for (const std::size_t input : node.inputs) operands.push_back(values_[input]);
+    return apply(*node.op, node.attrs, std::move(operands), node.name);
+  }
+
+  base::Result<ir::NodeId> ring(const PlacedNode& node) {
+    std::vector<ir::NodeId> made;
+    for (const RingNode& step : node.ring.nodes) {
+      std::vector<ir::NodeId> operands;
+      for (const int input : step.inputs) {
+        operands.push_back(input >= 0 ? made[static_cast<std::size_t>(input)]
+                                      : values_[node.inputs[static_cast<std::size_t>(-1 - input)]]);
+      }
+      EGRET_ASSIGN_OR_RETURN(const ir::NodeId value,
+                             apply(*step.op, step.attrs, std::move(operands), node.name));
+      made.push_back(value);
+    }
+    return made.back();
+  }
+
+  base::Result<ir::NodeId> apply(const ir::Operator& op, const ir::Attrs& attrs,
+                                 std::vector<ir::NodeId> operands, const std::string& name) {
+    std::vector<ir::TensorType> types;
+    for (const ir::NodeId operand : operands) types.push_back(sequential_.node(operand).type);
+    EGRET_ASSIGN_OR_RETURN(ir::TensorType type, ir::infer_type(op, attrs, types));
+    return sequential_.append({.op = &op,
+                               .attrs = attrs,
+                               .inputs = std::move(operands),
+                               .type = std::move(type),
+                               .name = name});
+  }
+
+  const PlacedGraph& graph_;
+  ir::Graph sequential_;
+  std::vector<ir::NodeId> values_;  // by placed node
+  std::map<std::string, ir::NodeId> inputs_;
+};
+
+}  // namespace
+
+base::Result<ir::Graph> sequential_program(const PlacedGraph& graph) { return Eraser(graph).run(); }
+
+}  // namespace egret::parallel

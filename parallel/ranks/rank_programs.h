@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that somebody else wrote for the ranks of a mesh, one for each rank, read as one placed
+// program.
+//
+// Which value of the sequential program a rank's value is a part of is inferred. Leaves are
+// compared with those of the sequential program that have their name: a weight's elements, and
+// otherwise its sizes, say how it is placed. From there placements pass forward. The sizes in
+// attributes ("shape" of a reshape) are those of the parts, and those of the whole are the ones for
+// which a law gives the part's. What is inferred is checked like any placed program, so a wrong
+// guess is refused; what it computes is parallel/placed/sequential_program.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph/graph.h"
+#include "parallel/placed/placed_graph.h"
+
+namespace egret::parallel {
+
+struct RankCollective {
+  enum class Kind : std::uint8_t { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kSlice };
+  Kind kind = Kind::kAllReduce;
+  bool maximum = false;               // of kAllReduce and kReduceScatter; otherwise sums
+  int dim = 0;                        // that is gathered, or cut afterwards
+  int from_dim = 0;                   // of kAllToAll: cut before
+  std::string axis{};                 // of the mesh; empty: by the group
+  std::vector<std::int64_t> group{};  // ranks, in the order of their blocks; empty: all
+  friend bool operator==(const RankCollective&, const RankCollective&) = default;
+};
+
+// A rank's program. The results of collectives are nodes of any operator with the sent value as
+// their only input.
+struct RankProgram {
+  ir::Graph graph;
+  std::map<ir::NodeId, RankCollective> collectives;
+};
+
+// `ranks` has a program for each rank, or one that all ranks run. `given` are placements by the
+// names of inputs and weights. Errors: bad_input that names the node and what is wrong with it: a
+// node that differs between ranks, elements that are no part of a weight, an operator without a law
+// for what it reads, a collective that does not fit, ranks in another order than the mesh's.
+base::Result<PlacedGraph> place(std::span<const RankProgram> ranks, const Mesh& mesh,
+                                const ir::Graph& sequential,
+                                const std::map<std::string, Placement>& given);
+
+}  // namespace egret::parallel
