@@ -105,6 +105,7 @@ std::vector<LibraryStep*> Compilation::begin() {
 std::vector<const codegen::KernelSource*> Compilation::kernels() {
   std::vector<const codegen::KernelSource*> all;
   for (Begun& plan : begun_) {
+    if (options_.search) add_emitted(*plan.storage, plan.division.steps);
     programs_.push_back(assembled(plan.way, *plan.storage, std::move(plan.division)));
     const auto own = kernels_of(programs_.back().program, programs_.back().library_steps);
     all.insert(all.end(), own.begin(), own.end());
@@ -226,12 +227,12 @@ Compilation::Division Compilation::division(const Way& way, const Storage& stora
       divided([&](const std::vector<ir::NodeId>& nodes) { return storage.step(nodes, makers); });
   if (way.taken.joins && parts_.empty())
     join_parts(prepared_.graph, storage, makers, made.steps, made.regions);
-  if (options_.search) add_emitted(storage, made.steps);
   return made;
 }
 
-// Last, so that which nodes make a step, and in which form they are stored, stays the libraries'
-// choice. One that could not run in an earlier plan is not made again.
+// Once the steps are prepared: which nodes make a step, and in which form they are stored, stays
+// the libraries' choice, and none is kept for an emitted kernel alone. One that could not run in an
+// earlier plan is not made again.
 void Compilation::add_emitted(const Storage& storage, std::vector<LibraryRegion>& steps) const {
   const MakeStep make = [&](const StepDefinition& definition) {
     auto step = make_emitted_contraction(device_->libraries().driver, definition, tensor_cores());
@@ -258,7 +259,9 @@ base::Result<Compilation::Division> Compilation::prepared(const Way& way,
     for (const LibraryRegion& region : made.steps) steps.push_back(region.step.get());
     EGRET_ASSIGN_OR_RETURN(const std::vector<char> fails,
                            prepare_steps(*device_, steps, options_.search));
-    if (std::ranges::find(fails, 1) == fails.end()) return made;
+    if (std::ranges::find(fails, 1) != fails.end()) continue;
+    if (options_.search) add_emitted(storage, made.steps);
+    return made;
   }
 }
 

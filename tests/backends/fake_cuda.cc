@@ -21,12 +21,14 @@ namespace cuda {
 // What the driver's handles point to here.
 struct ModuleTag {
   std::shared_ptr<const codegen::HostLibrary> library;  // none where nothing is computed
+  bool has_fragments = false;                           // multiplies on the tensor cores
 };
 struct StreamTag {};
 struct EventTag {};
 struct FunctionTag {
   int (*launch)(unsigned blocks, unsigned threads, void** arguments) = nullptr;
   int arity = 0;
+  bool has_fragments = false;
 };
 struct GraphTag {
   std::vector<std::function<void()>> nodes;
@@ -215,10 +217,12 @@ void fill(DriverFunctions& d) {
 void fill_execution(DriverFunctions& d) {
   d.module_load = [](Module* module, const void* image) {
     note("module_load");
-    if (state().shown.simulates) return *module = new ModuleTag, 0;
+    const bool has_fragments =
+        std::string_view(static_cast<const char*>(image)).find("mma.sync") != std::string::npos;
+    if (state().shown.simulates) return *module = new ModuleTag{nullptr, has_fragments}, 0;
     auto library = codegen::compile_for_host(host_source(static_cast<const char*>(image)), "-O0");
     if (!library.ok()) return 1;
-    *module = new ModuleTag{*std::move(library)};
+    *module = new ModuleTag{*std::move(library), has_fragments};
     return 0;
   };
   d.module_unload = [](Module module) {
@@ -228,6 +232,7 @@ void fill_execution(DriverFunctions& d) {
   };
   d.module_function = [](Function* function, Module module, const char* name) {
     auto found = std::make_unique<FunctionTag>();
+    found->has_fragments = module->has_fragments;
     if (module->library != nullptr) {
       found->launch = reinterpret_cast<decltype(found->launch)>(
           module->library->find(std::string("launch_") + name));
@@ -243,12 +248,17 @@ void fill_execution(DriverFunctions& d) {
   d.launch = [](Function function, unsigned grid, unsigned, unsigned, unsigned block, unsigned,
                 unsigned, unsigned, Stream stream, void** arguments, void**) {
     note("launch");
+    if (function->has_fragments && !state().shown.fragments_run) return 701;
     constexpr double kBytesOfThread = 16;
+    // A guess, too: the text of a kernel does not say how long its sums are.
+    constexpr double kFlopsOfThread = 2.0 * 32 * 4096;
     // The values are taken now, as the driver does.
     std::vector<DevicePointer> values;
     for (int i = 0; i < function->arity; ++i)
       values.push_back(*static_cast<DevicePointer*>(arguments[i]));
-    const FakeWork work{.bytes = double(grid) * block * kBytesOfThread};
+    const double threads = double(grid) * block;
+    const FakeWork work{.flops = function->has_fragments ? threads * kFlopsOfThread : 0,
+                        .bytes = threads * kBytesOfThread};
     return run_or_capture(stream, work, [=]() mutable {
       std::vector<void*> pointers;
       for (DevicePointer& value : values) pointers.push_back(&value);
