@@ -120,6 +120,8 @@ struct TrainingSetup {
   // the output layer).
   double layer_parameters(LayerKind kind = LayerKind::kDense) const;
   double expert_parameters(LayerKind kind = LayerKind::kExperts) const;
+  // Of these, those that each tensor rank has: normalizations, the router.
+  double common_parameters(LayerKind kind) const;
   double embedding_parameters() const;
   double model_parameters() const;  // of the whole model
   double all_expert_parameters() const;

@@ -49,9 +49,9 @@ std::string to_text(const parallel::StepReport& report, const parallel::StepSimu
   if (setup.experts > 0) {
     const parallel::ExpertLoads loads = parallel::expert_loads(setup);
     text += base::format_short(setup.active_parameters() / 1e9) +
-            " billion of them active for a token; fullest expert rank " +
-            base::format_short(loads.fullest()) + " times the mean, dropped tokens " +
-            base::format_percent(loads.dropped) + "\n";
+            " billion of them active for a token; the fullest expert rank is chosen " +
+            base::format_short(loads.fullest()) + " times as often as the mean, " +
+            base::format_percent(loads.dropped) + " of the choices are dropped\n";
   }
   if (const parallel::Distribution& random = report.distribution; random.trials > 0) {
     text += "over " + base::counted(random.trials, "random step") + ": mean " +
