@@ -266,6 +266,34 @@ class Prover {
   EqualityProof proof_;
 };
 
+// Without the inputs that nothing reads, if the other graph has none of their name. Tools leave
+// some over, and drop others.
+ir::Graph without_lone_inputs(const ir::Graph& graph, const ir::Graph& other,
+                              std::vector<std::string>& lone) {
+  const ir::Graph live = ir::without_dead_nodes(graph);
+  const std::vector<int> uses = ir::use_counts(live);
+  std::set<std::string> needed;
+  for (const NodeId id : other.inputs()) needed.insert(other.node(id).name);
+  for (const NodeId id : live.inputs()) {
+    if (uses[id.index()] > 0) needed.insert(live.node(id).name);
+  }
+  ir::Graph result;
+  result.copy_header(live);
+  std::vector<NodeId> map(live.size());
+  for (std::size_t i = 0; i < live.size(); ++i) {
+    ir::Node node = live.node(NodeId(i));
+    if (node.kind == ir::NodeKind::kInput && !needed.contains(node.name)) {
+      lone.push_back(node.name);
+      continue;
+    }
+    for (NodeId& input : node.inputs) input = map[input.index()];
+    map[i] = result.append(std::move(node));
+  }
+  for (const auto& output : live.outputs())
+    result.add_output(output.name, map[output.node.index()]);
+  return result;
+}
+
 // The proof that needs no run of the models, which may be too large for one.
 std::optional<EqualityProof> same_operators(const ir::Graph& a, const ir::Graph& b) {
   if (!SameOperators::of(a, b).outputs_agree(a, b)) return std::nullopt;
@@ -278,17 +306,25 @@ std::optional<EqualityProof> same_operators(const ir::Graph& a, const ir::Graph&
 
 }  // namespace
 
-base::Result<EqualityProof> prove_equal(const ir::Graph& a, const ir::Graph& b,
+base::Result<EqualityProof> prove_equal(const ir::Graph& given_a, const ir::Graph& given_b,
                                         const rules::AdmittedRules& rules,
                                         const ProofOptions& options) {
+  std::vector<std::string> lone;
+  const ir::Graph a = without_lone_inputs(given_a, given_b, lone);
+  const ir::Graph b = without_lone_inputs(given_b, given_a, lone);
   EGRET_RETURN_IF_ERROR(same_interface(a, b));
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph first, as_operators(a));
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph second, as_operators(b));
-  if (const auto proof = same_operators(first, second)) return *proof;
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph bodies_a, ir::expand_composites(first));
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph bodies_b, ir::expand_composites(second));
-  if (const auto proof = same_operators(bodies_a, bodies_b)) return *proof;
-  return Prover(first, second, rules, options).run();
+  const auto prove = [&]() -> base::Result<EqualityProof> {
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph first, as_operators(a));
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph second, as_operators(b));
+    if (const auto proof = same_operators(first, second)) return *proof;
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph bodies_a, ir::expand_composites(first));
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph bodies_b, ir::expand_composites(second));
+    if (const auto proof = same_operators(bodies_a, bodies_b)) return *proof;
+    return Prover(first, second, rules, options).run();
+  };
+  EGRET_ASSIGN_OR_RETURN(EqualityProof proof, prove());
+  proof.unused_inputs = std::move(lone);
+  return proof;
 }
 
 }  // namespace egret::driver

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/progress.h"
 #include "base/status.h"
@@ -53,9 +54,12 @@ struct EqualityProof {
   std::string output;     // that is not proven
   double difference = 0;  // largest, of outputs on random inputs
   bool out_of_time = false;
+  // Inputs of one graph that it does not read and that the other does not have.
+  std::vector<std::string> unused_inputs{};
 };
 
-// Both have known sizes, and inputs and outputs of the same types, by position. Errors: mismatch
+// Both have known sizes, and inputs and outputs of the same types, by position. Inputs that only
+// one has and does not read do not count. Errors: mismatch
 // for other types; unsupported for nodes that Egret cannot compute, or may not look into; those of
 // the interpreter and of saturation.
 base::Result<EqualityProof> prove_equal(const ir::Graph& a, const ir::Graph& b,

@@ -55,6 +55,25 @@ TEST(EqualityProof, ProvesAProgramThatWasRewritten) {
   EXPECT_THAT(proof.term_b, IsEmpty());
 }
 
+// ONNX Runtime and others drop inputs that nothing reads, or leave them over.
+TEST(EqualityProof, LeavesOutInputsThatOneGraphAloneHasAndDoesNotRead) {
+  const auto graph = [](bool with_mask, bool reads_mask) {
+    ir::GraphBuilder b;
+    ir::Value mask{};
+    if (with_mask) mask = b.input("mask", {ir::DType::kF32, {4}});
+    const ir::Value x = b.input("x", {ir::DType::kF32, {4}});
+    b.output("y", b.add("relu", {reads_mask ? b.add("add", {x, mask}) : x}));
+    return b.finish().value();
+  };
+  const EqualityProof dropped = proof_of(graph(true, false), graph(false, false));
+  EXPECT_EQ(dropped.verdict, Verdict::kProven);
+  EXPECT_THAT(dropped.unused_inputs, testing::ElementsAre("mask"));
+  EXPECT_EQ(proof_of(graph(false, false), graph(true, false)).verdict, Verdict::kProven);
+  EXPECT_THAT(proof_of(graph(true, false), graph(true, false)).unused_inputs, IsEmpty());
+  const auto read = prove_equal(graph(true, true), graph(false, false), proven_rules(), {});
+  EXPECT_EQ(read.status().code(), base::StatusCode::kMismatch);
+}
+
 TEST(EqualityProof, IsOfTheSameGraphWithoutRules) {
   const ir::Graph graph = graph_of([](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
     return b.add("relu", {b.add("matmul", {x, w})});
