@@ -232,9 +232,55 @@ class Prover {
     proof_.difference = std::max(proof_.difference, spread(expected, got));
     const bool differs = !are_near(expected, got, kNear);
     if (!proof_.output.empty() && !differs) return base::ok();
+    const bool first = proof_.verdict != EqualityProof::Verdict::kDifferent;
     proof_.output = output.name;
-    if (differs) proof_.verdict = EqualityProof::Verdict::kDifferent;
+    if (!differs) return base::ok();
+    proof_.verdict = EqualityProof::Verdict::kDifferent;
+    if (first) note_difference(in_a, output.node);
     return base::ok();
+  }
+
+  bool differ(NodeId in_a, NodeId in_b) const {
+    return !(a_.node(in_a).type == b_.node(in_b).type) ||
+           !are_near(values_a_[in_a.index()], values_b_[in_b.index()], kNear);
+  }
+
+  // The smallest terms that differ: follows operands that differ while the operators are the same.
+  // Operands that agree are cut off, proven or not.
+  void note_difference(NodeId in_a, NodeId in_b) {
+    const auto operand = [&]() -> std::optional<std::size_t> {
+      const ir::Node& x = a_.node(in_a);
+      const ir::Node& y = b_.node(in_b);
+      if (x.kind != ir::NodeKind::kOperator || y.kind != x.kind || x.op != y.op ||
+          !(x.attrs == y.attrs) || x.inputs.size() != y.inputs.size())
+        return std::nullopt;
+      for (std::size_t i = 0; i < x.inputs.size(); ++i) {
+        if (differ(x.inputs[i], y.inputs[i])) return i;
+      }
+      return std::nullopt;
+    };
+    while (const auto next = operand()) {
+      in_a = a_.node(in_a).inputs[*next];
+      in_b = b_.node(in_b).inputs[*next];
+    }
+    Terms::Pairs cut_a = pairs_a_;
+    Terms::Pairs cut_b = pairs_b_;
+    const auto& of_a = a_.node(in_a).inputs;
+    const auto& of_b = b_.node(in_b).inputs;
+    for (std::size_t i = 0; i < std::min(of_a.size(), of_b.size()); ++i) {
+      if (cut_a.contains(of_a[i]) || cut_b.contains(of_b[i]) || differ(of_a[i], of_b[i])) continue;
+      cut_a.emplace(of_a[i], pairs_);
+      cut_b.emplace(of_b[i], pairs_++);
+    }
+    forget_open();
+    proof_.open_value = b_.node(in_b).name;
+    Terms terms(options_.pair_operators);
+    const auto term_a = terms.add(a_, in_a, cut_a);
+    const auto term_b = term_a ? terms.add(b_, in_b, cut_b) : std::nullopt;
+    if (!term_b) return;  // too large to print
+    const ir::Graph both = terms.take(*term_a, *term_b);
+    proof_.term_a = ir::to_text(one_output(both, 0));
+    proof_.term_b = ir::to_text(one_output(both, 1));
   }
 
   // The first one stays, which no earlier one explains.

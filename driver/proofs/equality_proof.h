@@ -47,7 +47,8 @@ struct EqualityProof {
   std::int64_t folded = 0;
   // The first value of the second graph, in topological order, that has no proof, although the
   // outputs need it: its term and the one that it should equal, over proven pairs p0, p1, ... Empty
-  // if everything is proven, or if no value of the first graph comes near.
+  // if everything is proven, or if no value of the first graph comes near. Of graphs that differ:
+  // the smallest terms that do, over operands that agree.
   std::string open_value;
   std::string term_a;
   std::string term_b;

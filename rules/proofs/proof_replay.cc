@@ -18,7 +18,6 @@ using base::Result;
 using base::Status;
 
 constexpr std::int64_t kMostImagined = std::int64_t{1} << 40;  // elements of a tensor not run
-constexpr std::size_t kMost = 1'000'000;  // paths and questions; there is no search
 
 class Replay {
  public:
@@ -103,15 +102,18 @@ class Replay {
       if (exception >= batch.groups.size()) return base::mismatch("there is no such batch axis");
       batch = batch.without(exception);
     }
-    Cover paths(rule_, *like, batch, session_, {.paths = kMost, .questions = kMost});
+    Cover paths(rule_, *like, batch, session_, {});  // without a search, limits have no effect
     std::string open;
     for (const ir::SymbolValues& numbers : kind.runs) {
       EGRET_ASSIGN_OR_RETURN(const std::optional<Choice> choice, paths.run(numbers));
       if (paths.exception()) return base::mismatch("sizes along a batch axis matter");
       if (choice) note_member(*choice, kind.like.splats, open);
     }
-    while (const auto choice = paths.next()) note_member(*choice, kind.like.splats, open);
-    if (paths.exception()) return base::mismatch("sizes along a batch axis matter");
+    if (kind.complete) {
+      paths.close();
+    } else if (open.empty()) {
+      open = "more paths than followed";
+    }
     notes_.add(like->choice, batch, paths.tree().leaves(), open.empty() ? paths.open() : open);
     return base::ok();
   }

@@ -117,7 +117,8 @@ Json json_of_kind(const ProofTrace::Kind& kind) {
   return Json::object()
       .set("like", json_of(kind.like))
       .set("exceptions", std::move(exceptions))
-      .set("runs", std::move(runs));
+      .set("runs", std::move(runs))
+      .set("complete", kind.complete);
 }
 
 Result<ProofTrace::Kind> parse_kind(const Json& json) {
@@ -128,6 +129,7 @@ Result<ProofTrace::Kind> parse_kind(const Json& json) {
     EGRET_ASSIGN_OR_RETURN(const std::int64_t number, exception.as_integer());
     kind.exceptions.push_back(static_cast<std::size_t>(number));
   }
+  kind.complete = in.truth("complete");
   for (const Json& run : in.items("runs")) {
     if (!run.is_object()) return base::bad_input("a run is malformed");
     ir::SymbolValues numbers;

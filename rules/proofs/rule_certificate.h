@@ -2,10 +2,11 @@
 // The proof of a rule as a document: one JSON object, on one line of a file.
 //
 //   {"schema_version": 1, "kind": "rule proof", "rule": TEXT, "hash": HEX,
-//    "operators": {"add": HEX, ..},              definitions on which it rests
+//    "on_scalars": false,                        proven for tensors of rank 0
 //    "claim": {"families": .., "kinds": .., ..},  what the proof shows
 //    "families": [CHOICE, ..],                   rules/traces/recorded_choice.h
-//    "kinds": [{"like": CHOICE, "exceptions": [..], "runs": [{"?x.0": 2, ..}, ..]}, ..],
+//    "kinds": [{"like": CHOICE, "exceptions": [..], "runs": [{"?x.0": 2, ..}, ..],
+//               "complete": true}, ..],
 //    "contradictions": {NAME: PROOF, ..},        verifier/contradictions/contradiction_proof.h
 //    "solver": {NAME: SMT-LIB, ..}}              contradictions without a proof
 //

@@ -140,6 +140,16 @@ std::optional<Choice> Cover::next() {
   return std::nullopt;
 }
 
+void Cover::close() {
+  while (const auto branch = tree_.open_branch()) {
+    if (feasibility_.excludes(branch->guards, least_of(*branch->near), *branch->near)) {
+      tree_.close(branch->node);
+    } else {
+      tree_.give_up(branch->node);
+    }
+  }
+}
+
 std::string Cover::open() const {
   if (!failure_.empty()) return failure_;
   const auto gaps = tree_.gaps();

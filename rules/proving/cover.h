@@ -46,6 +46,8 @@ class Cover {
   // A choice whose types fit, on a path that no run took before; nullopt at the end, at an
   // exception, or once a stop is requested.
   std::optional<Choice> next();
+  // Closes each branch that no run took and that no numbers follow, and gives up the others.
+  void close();
   // The number of a group of sizes that are not along a batch axis on some path. The runs then say
   // nothing about other sizes of the group.
   std::optional<std::size_t> exception() const { return exception_; }

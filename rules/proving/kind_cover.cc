@@ -73,8 +73,9 @@ std::optional<Ending> KindCover::explore_kind(std::span<const Choice* const> cho
       continue;
     }
     questions_ += paths.questions();
-    notes_.add(like->choice, batch, paths.tree().leaves(),
-               open.empty() ? paths.open() : std::move(open));
+    if (open.empty()) open = paths.open();
+    trace.complete = open.empty();
+    notes_.add(like->choice, batch, paths.tree().leaves(), std::move(open));
     trace.runs = paths.runs();
     trace_.push_back(std::move(trace));
     return std::nullopt;

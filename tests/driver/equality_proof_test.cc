@@ -55,6 +55,24 @@ TEST(EqualityProof, ProvesAProgramThatWasRewritten) {
   EXPECT_THAT(proof.term_b, IsEmpty());
 }
 
+TEST(EqualityProof, NamesTheSmallestPairThatDiffers) {
+  const auto graph = [](const char* function) {
+    return graph_of([&](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
+      x = b.add("matmul", {x, w});
+      x = b.add(function, {b.add("add", {x, w})});
+      return b.add("exp", {b.add("tanh", {b.add("add", {x, w})})});
+    });
+  };
+  const EqualityProof proof = proof_of(graph("relu"), graph("neg"));
+  EXPECT_EQ(proof.verdict, Verdict::kDifferent);
+  EXPECT_THAT(proof.term_a, HasSubstr("relu"));
+  EXPECT_THAT(proof.term_b, HasSubstr("neg"));
+  for (const std::string& term : {proof.term_a, proof.term_b}) {
+    EXPECT_THAT(term, testing::Not(HasSubstr("tanh")));
+    EXPECT_THAT(term, testing::Not(HasSubstr("matmul")));
+  }
+}
+
 // ONNX Runtime and others drop inputs that nothing reads, or leave them over.
 TEST(EqualityProof, LeavesOutInputsThatOneGraphAloneHasAndDoesNotRead) {
   const auto graph = [](bool with_mask, bool reads_mask) {

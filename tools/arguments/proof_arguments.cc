@@ -77,8 +77,10 @@ std::string to_text(const driver::EqualityProof& proof, const std::string& a,
   for (const std::string& input : proof.unused_inputs)
     text += "input '" + input + "' is in one model only, which does not read it\n";
   if (!proof.term_b.empty()) {
-    text += "\nthe first pair without a proof, in " + a + ":\n" + proof.term_a + "and in " + b +
-            ":\n" + proof.term_b;
+    text += std::string(proof.verdict == Verdict::kDifferent
+                            ? "\nthe smallest pair that differs, in "
+                            : "\nthe first pair without a proof, in ") +
+            a + ":\n" + proof.term_a + "and in " + b + ":\n" + proof.term_b;
   }
   return text;
 }
