@@ -75,8 +75,8 @@ std::optional<Ending> KindCover::explore_kind(std::span<const Choice* const> cho
     questions_ += paths.questions();
     if (open.empty()) open = paths.open();
     trace.complete = open.empty();
+    if (trace.complete) trace.runs = paths.runs();
     notes_.add(like->choice, batch, paths.tree().leaves(), std::move(open));
-    trace.runs = paths.runs();
     trace_.push_back(std::move(trace));
     return std::nullopt;
   }
