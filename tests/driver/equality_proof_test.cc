@@ -55,6 +55,43 @@ TEST(EqualityProof, ProvesAProgramThatWasRewritten) {
   EXPECT_THAT(proof.term_b, IsEmpty());
 }
 
+TEST(EqualityProof, NamesTheSmallestPairThatDiffers) {
+  const auto graph = [](const char* function) {
+    return graph_of([&](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
+      x = b.add("matmul", {x, w});
+      x = b.add(function, {b.add("add", {x, w})});
+      return b.add("exp", {b.add("tanh", {b.add("add", {x, w})})});
+    });
+  };
+  const EqualityProof proof = proof_of(graph("relu"), graph("neg"));
+  EXPECT_EQ(proof.verdict, Verdict::kDifferent);
+  EXPECT_THAT(proof.term_a, HasSubstr("relu"));
+  EXPECT_THAT(proof.term_b, HasSubstr("neg"));
+  for (const std::string& term : {proof.term_a, proof.term_b}) {
+    EXPECT_THAT(term, testing::Not(HasSubstr("tanh")));
+    EXPECT_THAT(term, testing::Not(HasSubstr("matmul")));
+  }
+}
+
+// ONNX Runtime and others drop inputs that nothing reads, or leave them over.
+TEST(EqualityProof, LeavesOutInputsThatOneGraphAloneHasAndDoesNotRead) {
+  const auto graph = [](bool with_mask, bool reads_mask) {
+    ir::GraphBuilder b;
+    ir::Value mask{};
+    if (with_mask) mask = b.input("mask", {ir::DType::kF32, {4}});
+    const ir::Value x = b.input("x", {ir::DType::kF32, {4}});
+    b.output("y", b.add("relu", {reads_mask ? b.add("add", {x, mask}) : x}));
+    return b.finish().value();
+  };
+  const EqualityProof dropped = proof_of(graph(true, false), graph(false, false));
+  EXPECT_EQ(dropped.verdict, Verdict::kProven);
+  EXPECT_THAT(dropped.unused_inputs, testing::ElementsAre("mask"));
+  EXPECT_EQ(proof_of(graph(false, false), graph(true, false)).verdict, Verdict::kProven);
+  EXPECT_THAT(proof_of(graph(true, false), graph(true, false)).unused_inputs, IsEmpty());
+  const auto read = prove_equal(graph(true, true), graph(false, false), proven_rules(), {});
+  EXPECT_EQ(read.status().code(), base::StatusCode::kMismatch);
+}
+
 TEST(EqualityProof, IsOfTheSameGraphWithoutRules) {
   const ir::Graph graph = graph_of([](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
     return b.add("relu", {b.add("matmul", {x, w})});

@@ -158,6 +158,11 @@ class VerifyPlan final : public Command {
       ranks.push_back(*std::move(program));
     }
     EGRET_ASSIGN_OR_RETURN(const parallel::Mesh mesh, mesh_for(ranks));
+    const auto programs = static_cast<std::int64_t>(ranks.size());
+    if (!arguments_.mesh.empty() && programs != 1 && programs != mesh.ranks())
+      return base::usage_error("--mesh " + arguments_.mesh + " has " +
+                               std::to_string(mesh.ranks()) + " ranks, but " + plan_ + " has " +
+                               std::to_string(programs) + " models");
     std::map<std::string, parallel::Placement> given;
     for (const std::string& text : arguments_.placement) {
       const std::size_t equals = text.find('=');
