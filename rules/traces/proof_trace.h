@@ -30,7 +30,8 @@ struct ProofTrace {
   struct Kind {
     RecordedChoice like;
     std::vector<std::size_t> exceptions{};  // groups of sizes along axes that are no batch axes
-    std::vector<ir::SymbolValues> runs{};   // numbers of the kind
+    std::vector<ir::SymbolValues> runs{};   // numbers of the kind, if it is complete
+    bool complete = false;                  // the families contain all numbers of the kind
   };
   bool on_scalars = false;  // the rule was proven for tensors of rank 0
   bool direct = true;       // each family by its normal form, not by lemmas or member by member

@@ -307,7 +307,11 @@ class Search {
       const NamedFact& a = known[i];
       if (a.fact.relation == Relation::kZero) {
         for (const std::uint32_t unknown : unknowns) {
-          NamedFact one{{product_of(a.fact.value, {{{unknown}, 1}}), Relation::kZero}, a.summand};
+          NamedFact one;
+          const QueryPolynomial factor{{QueryProduct{unknown}, ExactRational(1)}};
+          one.fact.value = product_of(a.fact.value, factor);
+          one.fact.relation = Relation::kZero;
+          one.summand = a.summand;
           one.summand.unknowns = {unknown};
           add(std::move(one));
         }
@@ -318,9 +322,10 @@ class Search {
         if (b.fact.relation == Relation::kZero) continue;
         const bool positive =
             a.fact.relation == Relation::kPositive && b.fact.relation == Relation::kPositive;
-        NamedFact one{{product_of(a.fact.value, b.fact.value),
-                       positive ? Relation::kPositive : Relation::kNonNegative},
-                      {.facts = {a.summand.facts[0], b.summand.facts[0]}}};
+        NamedFact one;
+        one.fact.value = product_of(a.fact.value, b.fact.value);
+        one.fact.relation = positive ? Relation::kPositive : Relation::kNonNegative;
+        one.summand.facts = {a.summand.facts[0], b.summand.facts[0]};
         add(std::move(one));
       }
     }
