@@ -70,6 +70,7 @@ TRUSTED = {
             "verifier/index/polynomial.",
             "verifier/index/proven_sizes.",
             "verifier/index/size_facts.",
+            "verifier/index/size_range.",
             "rules/language/",
             "rules/replay/",
             "rules/tensors/binding.",
@@ -79,7 +80,7 @@ TRUSTED = {
             "tools/egret_check/",
         ],
         "own": ["verifier/replay/", "rules/replay/", "tools/egret_check/"],
-        "most_lines": 1500,
+        "most_lines": 1700,
     }
 }
 
