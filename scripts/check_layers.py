@@ -70,6 +70,7 @@ TRUSTED = {
             "verifier/index/polynomial.",
             "verifier/index/proven_sizes.",
             "verifier/index/size_facts.",
+            "verifier/index/size_range.",
             "rules/language/",
             "rules/replay/",
             "rules/tensors/binding.",
