@@ -34,30 +34,19 @@ Status not_replayed(const Status& reason) {
   return base::unsupported("--certificate: the proof cannot be replayed: " + reason.message());
 }
 
-using ReadResult =
-    std::function<Result<frontends::ImportedModel>(const frontends::ImportOptions& reading)>;
-
 // As egret-check does it. `search` finds proofs about open sizes that the certificate lacks.
 Result<verifier::ProgramReplay> replay_models(const Certificate& certificate,
                                               const ModelSource& source,
-                                              const ReadResult& read_result,
+                                              const frontends::CertifiedModels::Read& read_result,
                                               const rules::RuleLibrary& library,
                                               verifier::ProvenSizes::Search search = {}) {
-  frontends::OnnxModelInfo given;
-  const auto read_first = [&](const verifier::ExampleOf& example_of) -> Result<ir::Graph> {
-    EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
-                           read_model(source, {}, reading_of(certificate, example_of)));
-    given = std::move(model.info);
-    return std::move(model.graph);
-  };
-  const auto read_second = [&](const verifier::ExampleOf& example_of) -> Result<ir::Graph> {
-    EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
-                           read_result(reading_of(certificate, example_of)));
-    EGRET_RETURN_IF_ERROR(frontends::check_same_nodes(given, model.info));
-    return std::move(model.graph);
-  };
-  return verifier::replay_programs(certificate, read_first, read_second, library,
-                                   std::move(search));
+  frontends::CertifiedModels models(
+      [&](const auto& reading) { return read_model(source, {}, reading); }, read_result);
+  return verifier::replay_programs(
+      certificate,
+      [&](const auto& example) { return models.first(reading_of(certificate, example)); },
+      [&](const auto& example) { return models.second(reading_of(certificate, example)); }, library,
+      std::move(search));
 }
 
 // What is assumed of the size alone.

@@ -6,8 +6,10 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "frontends/onnx.h"
+#include "frontends/onnx_import.h"
 
 namespace egret::frontends {
 
@@ -24,5 +26,28 @@ inline ImportOptions certified_reading(
   reading.example_of = example_of;
   return reading;
 }
+
+// Both models of a certificate, as far as they are compared. The first is read before the second,
+// whose nodes that Egret lacks must be those of the first.
+class CertifiedModels {
+ public:
+  using Read = std::function<base::Result<ImportedModel>(const ImportOptions& reading)>;
+  CertifiedModels(Read first, Read second) : first_(std::move(first)), second_(std::move(second)) {}
+
+  base::Result<ir::Graph> first(const ImportOptions& reading) {
+    EGRET_ASSIGN_OR_RETURN(ImportedModel model, first_(reading));
+    info_ = std::move(model.info);
+    return std::move(model.graph);
+  }
+  base::Result<ir::Graph> second(const ImportOptions& reading) const {
+    EGRET_ASSIGN_OR_RETURN(ImportedModel model, second_(reading));
+    EGRET_RETURN_IF_ERROR(check_same_nodes(info_, model.info));
+    return std::move(model.graph);
+  }
+
+ private:
+  Read first_, second_;
+  OnnxModelInfo info_;
+};
 
 }  // namespace egret::frontends

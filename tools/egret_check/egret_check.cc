@@ -65,36 +65,6 @@ base::Result<Arguments> parse(int argc, char** argv) {
   return arguments;
 }
 
-// Both models, as far as they are compared. The first is read before the second.
-class Models {
- public:
-  Models(const Arguments& arguments, const verifier::Certificate& certificate)
-      : arguments_(arguments), certificate_(certificate) {}
-
-  base::Result<ir::Graph> first(const verifier::ExampleOf& example_of) {
-    EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, read(0, example_of));
-    info_ = std::move(model.info);
-    return std::move(model.graph);
-  }
-  base::Result<ir::Graph> second(const verifier::ExampleOf& example_of) const {
-    EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, read(1, example_of));
-    EGRET_RETURN_IF_ERROR(frontends::check_same_nodes(info_, model.info));
-    return std::move(model.graph);
-  }
-
- private:
-  base::Result<frontends::ImportedModel> read(std::size_t file,
-                                              const verifier::ExampleOf& example_of) const {
-    return frontends::import_onnx(
-        arguments_.files[file],
-        frontends::certified_reading(certificate_.sizes, !certificate_.reals, example_of));
-  }
-
-  const Arguments& arguments_;
-  const verifier::Certificate& certificate_;
-  frontends::OnnxModelInfo info_;
-};
-
 void print(const verifier::Certificate& certificate, const verifier::ProgramReplay& replayed,
            double seconds, bool as_json) {
   const verifier::ReplayReport& report = replayed.report;
@@ -144,12 +114,17 @@ base::Status run(int argc, char** argv) {
   EGRET_ASSIGN_OR_RETURN(
       const rules::RuleLibrary rules,
       rules::RuleLibrary::read({arguments.files.begin() + 3, arguments.files.end()}));
-  Models models(arguments, *certificate);
+  frontends::CertifiedModels models(
+      [&](const auto& reading) { return frontends::import_onnx(arguments.files[0], reading); },
+      [&](const auto& reading) { return frontends::import_onnx(arguments.files[1], reading); });
+  const auto reading = [&](const verifier::ExampleOf& example_of) {
+    return frontends::certified_reading(certificate->sizes, !certificate->reals, example_of);
+  };
   EGRET_ASSIGN_OR_RETURN(
       const verifier::ProgramReplay replayed,
       verifier::replay_programs(
-          *certificate, [&](const auto& example_of) { return models.first(example_of); },
-          [&](const auto& example_of) { return models.second(example_of); }, rules));
+          *certificate, [&](const auto& example) { return models.first(reading(example)); },
+          [&](const auto& example) { return models.second(reading(example)); }, rules));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   print(*certificate, replayed, seconds.count(), arguments.json);
   return base::ok();
