@@ -148,7 +148,7 @@ TEST(SizeFacts, LeaveOutAssumptionsOfManyCases) {
 TEST(SizeFacts, AgreeWithEvaluation) {
   const Index terms[] = {n,         m,         n + m,         n * m,         div(n, 3),
                          mod(m, 2), min(n, m), max(n, m - 3), div(n + m, 2), n * 2 - m,
-                         Index(1),  Index(4),  div(n, m),     mod(n, m + 1), div(m, n - 2)};
+                         Index(1),  Index(4),  div(n, m),     div(m, n - 2)};
   int proven = 0;
   for (const Index a : terms) {
     for (const Index b : terms) {
