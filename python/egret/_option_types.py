@@ -178,7 +178,7 @@ class CompareOptions(TypedDict, total=False):
 
 
 class PlanOptions(TypedDict, total=False):
-    # Mesh of devices as NAME=SIZE,... (default: that of the machine, or of the ranks' models)
+    # Mesh of devices as NAME=SIZE,... (default: the one that the other arguments give)
     mesh: Union[Mapping[str, int], str]
     # Machine: a TOML file, or a preset such as local, dgx-h100, gh200 or tpu-v4
     machine: Union[str, os.PathLike[str]]
