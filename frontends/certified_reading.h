@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "frontends/onnx.h"
-#include "frontends/onnx_import.h"
 
 namespace egret::frontends {
 

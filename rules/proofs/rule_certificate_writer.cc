@@ -32,12 +32,10 @@ base::Result<RuleCertificate> certify(const Rule& rule, const Verdict& verdict,
   if (verdict.status != Verdict::Status::kProven) return base::unsupported("it is not proven");
   if (!verdict.trace.direct)
     return base::unsupported("it is proven by other rules, or not for all sizes");
-  RuleCertificate certificate{.text = to_string(rule),
-                              .hash = content_hash(rule).to_hex(),
-                              .claim = {},
-                              .trace = verdict.trace,
-                              .contradictions = {},
-                              .solver = {}};
+  RuleCertificate certificate;
+  certificate.text = to_string(rule);
+  certificate.hash = content_hash(rule).to_hex();
+  certificate.trace = verdict.trace;
   verifier::SolverSession session(
       {.on_contradiction = [&](const verifier::Query& query) { prove(query, certificate); }});
   EGRET_ASSIGN_OR_RETURN(certificate.claim,
