@@ -153,9 +153,9 @@ class Verify final : public Command {
           if (base::stop_requested()) return std::nullopt;
           Outcome outcome = outcome_of(set.rules[i], how, known);
           if (certifies && outcome.verdict.status == Status::kProven) {
-            const base::ThreadStopwatch watch;
+            const base::ThreadStopwatch certifying;
             outcome.certificate = rules::certify(set.rules[i], outcome.verdict, known);
-            outcome.certify_seconds = watch.seconds();
+            outcome.certify_seconds = certifying.seconds();
           }
           if (base::stop_requested()) return std::nullopt;  // before it was decided
           return outcome;
