@@ -55,9 +55,9 @@ ir::Tensor forged(const ir::Tensor& tensor) {
   const std::uint64_t seed = 0x45677265742d3031ULL;
   std::uint64_t a = base::mix(seed ^ static_cast<std::uint64_t>(tensor.bytes()));
   std::uint64_t b = base::mix(seed + 0xd6e8feb86659fd93ULL);
-  const auto step = [&](std::uint64_t& a, std::uint64_t& b, std::uint64_t x, std::uint64_t y) {
-    a = rotate((a ^ x) * kA, 31) + b;
-    b = rotate((b ^ y) * kB, 33) + a;
+  const auto step = [&](std::uint64_t& s, std::uint64_t& t, std::uint64_t x, std::uint64_t y) {
+    s = rotate((s ^ x) * kA, 31) + t;
+    t = rotate((t ^ y) * kB, 33) + s;
   };
   std::uint64_t after_a = a;
   std::uint64_t after_b = b;
