@@ -238,24 +238,6 @@ TEST_F(DevicePlans, CopyInputsAndOutputsBesideComputation) {
   }
 }
 
-// On one rank: the exchange is empty, so that the calls have one order.
-TEST_F(DevicePlans, CopyAnInputWhenTheSegmentsBeforeItsReaderAreOnTheirWay) {
-  const ir::TensorType type(ir::DType::kF32, {6});
-  base::Random random(12);
-  const std::vector<std::vector<ir::Tensor>> held = {
-      {ir::Tensor::random(type, random), ir::Tensor::random(type, random)}};
-  run(two_segments(Mesh::parse("x=1").value(), type), held, 1);
-  std::vector<std::string> order;
-  for (const std::string& call : fake_cuda().calls) {
-    if (call == "copy_in" || call == "copy_out" || call == "graph_launch") order.push_back(call);
-  }
-  // x, relu, b, sum; then both outputs.
-  const std::vector<std::string> expected = {"copy_in",      "graph_launch", "copy_in",
-                                             "graph_launch", "copy_out",     "copy_out"};
-  ASSERT_GE(order.size(), expected.size());
-  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), order.end() - 6));
-}
-
 TEST_F(DeviceRuns, NameTheCollectiveThatALostRankLeavesOpen) {
   const Mesh mesh = Mesh::parse("x=2").value();
   const Collective reduce{0, AxisPlacement::sum(), AxisPlacement::copy()};
