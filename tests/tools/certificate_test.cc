@@ -391,7 +391,7 @@ TEST_F(CertificateProgram, SaysWhatIsAssumedOfOpenSizes) {
   const std::string file = written(model, path("m.onnx"));
   expect_accepted(file);
   const ProgramRun text = check_result(file);
-  EXPECT_THAT(text.out, HasSubstr("assumed of the sizes: N == M"));
+  EXPECT_THAT(text.out, HasSubstr("assumed of the sizes: M == N"));
   EXPECT_THAT(text.out, HasSubstr("assumed of the sizes: mod(K, 2) == 0"));
   const auto report =
       base::Json::parse(check("--json " + file + " " + path("o.onnx") + " " + path("c.json")).out);
