@@ -52,7 +52,7 @@ TEST_F(RuleCertificateProgram, AcceptsWhatVerifyWrote) {
 TEST_F(RuleCertificateProgram, NamesTheFirstRuleThatIsRejected) {
   ASSERT_EQ(verify("transpose-of-matmul,slice-of-first").code, 0);
   std::string proofs = text("p.jsonl");
-  const std::string before = "\"complete\":";
+  const std::string before = "\"complete\": ";
   const std::size_t second = proofs.find('\n');
   const std::size_t at = proofs.find(before, second);
   ASSERT_NE(at, std::string::npos);
