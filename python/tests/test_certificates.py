@@ -39,7 +39,7 @@ def test_assumptions_are_listed(tmp_path):
     result, path = certified(model, tmp_path)
     check = egret.check_certificate(model, result.model, path)
     assert check.open_sizes.keys() == {"n", "m"}
-    assert check.assumptions == ("n == m",)
+    assert check.assumptions == ("m == n",)
 
 
 def test_the_first_wrong_step_is_named(wasteful, tmp_path):

@@ -228,7 +228,7 @@ TEST_F(VerifyPlanVerb, SaysWhatItNeeds) {
   EXPECT_THAT(error(path("ranks") + " " + path("mlp.onnx") + " --placement x"),
               HasSubstr("it has the form NAME=AXIS:S(0)"));
   EXPECT_THAT(error(path("ranks") + " " + path("mlp.onnx") + " --mesh x=4"),
-              HasSubstr("--mesh x=4 has 4 ranks, but"));
+              HasSubstr("--mesh x=4 has 4 ranks, and"));
   EXPECT_EQ(verify(path("ranks") + " " + path("mlp.onnx") + " --mesh x=4").code, 2);
   std::filesystem::remove(path("ranks/rank0.onnx"));
   EXPECT_THAT(error(path("ranks") + " " + path("mlp.onnx")), HasSubstr("there is no rank 0"));
