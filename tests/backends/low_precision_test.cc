@@ -184,7 +184,10 @@ TEST_P(LowPrecision, ADivisionIntoKernelsIsKept) {
   const auto a = (*own)->run(inputs), b = (*divided)->run(inputs);
   ASSERT_TRUE(a.ok() && b.ok());
   EXPECT_LT(distance(a->front(), b->front()), 0.01);
-  if (lowered_kernels(**own, GetParam()) == 0) GTEST_SKIP() << "this processor has no such kernels";
+  // Without kernels of bf16, a plan that divides by itself leaves each rounding a kernel of its
+  // own.
+  if (GetParam() == OperandForm::kBF16 && lowered_kernels(**own, GetParam()) == 0)
+    GTEST_SKIP() << "this processor has no such kernels";
   EXPECT_EQ((*own)->report().kernels.size(), (*divided)->report().kernels.size());
 }
 
