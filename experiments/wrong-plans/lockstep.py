@@ -37,7 +37,8 @@ def exchange(node, held, rank, mesh):
         return numpy.concatenate([numpy.split(part, len(group), split)[place] for part in parts], concat)
     if node.op_type == "Shard":
         return numpy.split(held[rank], len(group), axis)[place]
-    reduced = numpy.maximum.reduce(parts) if value(node, "reduction") == b"max" else sum(parts)
+    # sum() begins with the integer 0, which makes f64 of a scalar of f32.
+    reduced = (numpy.maximum if value(node, "reduction") == b"max" else numpy.add).reduce(parts)
     return numpy.split(reduced, len(group), axis)[place] if node.op_type == "ReduceScatter" else reduced
 
 
