@@ -89,7 +89,9 @@ def agree(ranks, mesh, inputs, expected, shapes):
             if outputs[name].shape != shapes[name]:
                 return False
             part = block(whole, shapes[name], rank, len(ranks))
-            if part.shape != shapes[name] or not numpy.allclose(part, outputs[name], rtol=1e-3, atol=1e-4):
+            # Sums round relative to their largest terms, and weights of a training step reach 1e8.
+            atol = 1e-5 * float(numpy.abs(whole).max(initial=0))
+            if part.shape != shapes[name] or not numpy.allclose(part, outputs[name], rtol=1e-3, atol=atol):
                 return False
     return True
 
