@@ -127,6 +127,15 @@ TEST_F(CudaContraction, IsLeftToLibrariesWhereItCannotRun) {
   EXPECT_EQ(steps(report, "cuBLASLt"), 2);
 }
 
+// An emitted candidate that NVRTC refuses ends no plan: the library's step stays.
+TEST_F(CudaContraction, IsLeftToLibrariesWhereItCannotBeCompiled) {
+  make_emitted_faster();
+  fake_cuda().fragments_compile = false;
+  const PlanReport report = within_errors(products(2), {.precision = Precision::kTF32});
+  EXPECT_EQ(emitted(report), 0);
+  EXPECT_EQ(steps(report, "cuBLASLt"), 2);
+}
+
 // Neither runs: the descriptions of both are refused, and no plan tries them again.
 TEST_F(CudaContraction, IsNotMadeAgainOnceItWasRefused) {
   fake_cuda().libraries_run = false;

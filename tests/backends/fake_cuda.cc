@@ -109,6 +109,11 @@ template <class... A> int arity(void (*)(A...)) { return sizeof...(A); }
   return text;
 }
 
+// Whether an emitted kernel multiplies on the tensor cores.
+bool has_fragments(std::string_view source) {
+  return source.find("mma.sync") != std::string_view::npos;
+}
+
 void fill(DriverFunctions& d) {
   d.init = [](unsigned) { return state().shown.devices > 0 ? 0 : 100; };
   d.error_text = [](int, const char** text) { return *text = "an error of the fake", 0; };
@@ -217,12 +222,11 @@ void fill(DriverFunctions& d) {
 void fill_execution(DriverFunctions& d) {
   d.module_load = [](Module* module, const void* image) {
     note("module_load");
-    const bool has_fragments =
-        std::string_view(static_cast<const char*>(image)).find("mma.sync") != std::string::npos;
-    if (state().shown.simulates) return *module = new ModuleTag{nullptr, has_fragments}, 0;
+    const bool fragments = has_fragments(static_cast<const char*>(image));
+    if (state().shown.simulates) return *module = new ModuleTag{nullptr, fragments}, 0;
     auto library = codegen::compile_for_host(host_source(static_cast<const char*>(image)), "-O0");
     if (!library.ok()) return 1;
-    *module = new ModuleTag{*std::move(library), has_fragments};
+    *module = new ModuleTag{*std::move(library), fragments};
     return 0;
   };
   d.module_unload = [](Module module) {
@@ -312,7 +316,11 @@ void fill(NvrtcFunctions& n) {
     delete *program;
     return 0;
   };
-  n.compile = [](NvrtcProgram, int, const char* const*) { return note("compile"), 0; };
+  n.compile = [](NvrtcProgram program, int, const char* const*) {
+    note("compile");
+    constexpr int kCompilation = 6;  // NVRTC_ERROR_COMPILATION
+    return state().shown.fragments_compile || !has_fragments(program->source) ? 0 : kCompilation;
+  };
   n.log_size = [](NvrtcProgram, std::size_t* bytes) { return *bytes = 0, 0; };
   n.log = [](NvrtcProgram, char*) { return 0; };
   n.cubin_size = [](NvrtcProgram program, std::size_t* bytes) {

@@ -8,7 +8,8 @@
 namespace egret::backends::cuda {
 namespace {
 
-constexpr int kMostTiles = 2;  // shapes that are compiled and measured
+constexpr int kMostTiles = 2;        // shapes that are compiled and measured
+constexpr int kInvalidHandle = 400;  // CUDA_ERROR_INVALID_HANDLE
 
 class EmittedContraction : public LibraryStep {
  public:
@@ -56,6 +57,7 @@ class EmittedContraction : public LibraryStep {
 int launch_kernel(const DriverFunctions& driver, Function function,
                   const codegen::KernelSource& kernel, std::span<const DevicePointer> pointers,
                   Stream stream) {
+  if (function == nullptr) return kInvalidHandle;
   std::vector<void*> arguments;
   for (const DevicePointer& pointer : pointers)
     arguments.push_back(const_cast<DevicePointer*>(&pointer));
