@@ -184,15 +184,13 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 // Compilers take so many terms of a sum at a time, if they lie side by side.
 constexpr double kLanesOfSums = 4;
 
-// Whether all reads of sums are of neighbours: a row times the rows of a matrix.
+// Whether it adds up products of neighbours: a row times the rows of a matrix.
 bool sums_neighbours(const ir::LoopNest& nest, const Packing& packing) {
-  bool any = false;
-  for (const ir::NestNode& node : nest.nodes) {
-    if (node.op != ir::ExprOp::kReduce || node.variables.empty()) continue;
-    any = true;
-    if (!packing.reads_along(node.variables.back())) return false;
-  }
-  return any;
+  return std::ranges::any_of(nest.nodes, [&](const ir::NestNode& node) {
+    return node.op == ir::ExprOp::kReduce && node.reduction == ir::Reduction::kSum &&
+           nest.node(node.kids[0]).op == ir::ExprOp::kMul && !node.variables.empty() &&
+           packing.reads_along(node.variables.back());
+  });
 }
 
 // Fills in the name, a hash of types, launch and text: equal kernels of several regions are
@@ -258,7 +256,7 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   if (transposed) kernel.steps = transposed->steps;
   const std::string body = transposed ? transposed_body(nest, *transposed, writer) : writer.body();
   kernel.work.operations = writer.operations();
-  if (target == Target::kHost && kernel.is_product && sums_neighbours(nest, packing))
+  if (target == Target::kHost && sums_neighbours(nest, packing))
     kernel.work.operations /= kLanesOfSums;
   finish(kernel, body, target);
   return kernel;
