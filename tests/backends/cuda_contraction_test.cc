@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "ir/graph/builder.h"
 #include "tests/backends/fake_cuda_test.h"
-#include "tests/backends/small_network.h"
 
 namespace egret::backends {
 namespace {
@@ -23,6 +23,25 @@ using ir::TensorType;
 using ir::Value;
 
 TensorType f32(std::initializer_list<std::int64_t> sizes) { return {DType::kF32, sizes}; }
+
+// A kernel cache of its own, as long as it lives.
+class EmptyCache {
+ public:
+  EmptyCache() {
+    EXPECT_NE(::mkdtemp(folder_.data()), nullptr);
+    if (const char* const before = std::getenv("EGRET_KERNEL_CACHE")) before_ = before;
+    ::setenv("EGRET_KERNEL_CACHE", folder_.c_str(), 1);
+  }
+  ~EmptyCache() {
+    before_.empty() ? ::unsetenv("EGRET_KERNEL_CACHE")
+                    : ::setenv("EGRET_KERNEL_CACHE", before_.c_str(), 1);
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+ private:
+  std::string before_, folder_ = ::testing::TempDir() + "/egret-cache-XXXXXX";
+};
 
 class CudaContraction : public FakeCudaTest {
  protected:
@@ -114,9 +133,9 @@ TEST_F(CudaContraction, IsCompiledOnceForEqualSteps) {
 
 TEST_F(CudaContraction, StandsInForALibraryThatRefuses) {
   fake_cuda().libraries_run = false;
-  const PlanReport report = within_errors(small_network(), {.precision = Precision::kBF16});
-  EXPECT_EQ(steps(report, "cuBLASLt") + steps(report, "cuDNN"), 0);
-  EXPECT_GT(emitted(report), 0);
+  const PlanReport report = within_errors(products(1), {.precision = Precision::kBF16});
+  EXPECT_EQ(steps(report, "cuBLASLt"), 0);
+  EXPECT_EQ(emitted(report), 1);
 }
 
 TEST_F(CudaContraction, IsLeftToLibrariesWhereItCannotRun) {
@@ -129,6 +148,7 @@ TEST_F(CudaContraction, IsLeftToLibrariesWhereItCannotRun) {
 
 // An emitted candidate that NVRTC refuses ends no plan: the library's step stays.
 TEST_F(CudaContraction, IsLeftToLibrariesWhereItCannotBeCompiled) {
+  const EmptyCache cache;  // in which NVRTC's answers of other tests are not
   make_emitted_faster();
   fake_cuda().fragments_compile = false;
   const PlanReport report = within_errors(products(2), {.precision = Precision::kTF32});
@@ -153,11 +173,7 @@ TEST_F(CudaContraction, IsNotMadeAgainOnceItWasRefused) {
 
 // Its kernels are among those that are made before plans are, and lie in the cache then.
 TEST_F(CudaContraction, IsCompiledAheadOfPlans) {
-  std::string folder = ::testing::TempDir() + "/egret-ahead-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const char* const before = std::getenv("EGRET_KERNEL_CACHE");
-  const std::string kept = before != nullptr ? before : "";
-  ::setenv("EGRET_KERNEL_CACHE", folder.c_str(), 1);
+  const EmptyCache cache;
   const ir::Graph graphs[] = {products(1)};
   const CompileOptions options{.precision = Precision::kTF32};
   backend_->make_ready(graphs, options);
@@ -167,9 +183,6 @@ TEST_F(CudaContraction, IsCompiledAheadOfPlans) {
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_EQ(emitted((*plan)->report()), 1);
   EXPECT_EQ(fake_cuda().count("compile"), 2U);
-  before != nullptr ? ::setenv("EGRET_KERNEL_CACHE", kept.c_str(), 1)
-                    : ::unsetenv("EGRET_KERNEL_CACHE");
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
