@@ -98,7 +98,8 @@ class KernelFinder {
         parameters_(parameters.begin(), parameters.end()),
         meanings_(graph.size()),
         stored_(graph.size(), false),
-        group_(graph.size()) {}
+        group_(graph.size()),
+        name_behind_(graph.size()) {}
 
   base::Result<GraphKernels> run() {
     EGRET_RETURN_IF_ERROR(find_stored());
@@ -144,9 +145,27 @@ class KernelFinder {
       stored_[i] = meanings_[i].product || !node(i).name.empty();
     }
     for (const auto& output : graph_.outputs()) stored_[output.node.index()] = true;
+    EGRET_RETURN_IF_ERROR(find_names_behind());
     for (const NodeId id : live_) {
       if (!meanings_[id.index()].product) continue;
       for (const NodeId input : graph_.node(id).inputs) stored_[source(input.index())] = true;
+    }
+    return base::ok();
+  }
+
+  // A gradient may be read in another layout than the one that has its name.
+  base::Status find_names_behind() {
+    std::vector<bool> is_live(graph_.size(), false);
+    for (const NodeId id : live_) is_live[id.index()] = true;
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      if (is_live[i] || node(i).name.empty()) continue;
+      std::size_t at = i;
+      while ((at == i || node(at).name.empty()) && node(at).kind == NodeKind::kOperator) {
+        EGRET_ASSIGN_OR_RETURN(const Meaning meaning, meaning_of(graph_, node(at)));
+        if (!meaning.is_layout) break;
+        at = node(at).inputs.front().index();
+      }
+      if (is_live[at] && node(at).name.empty()) name_behind_[at] = node(i).name;
     }
     return base::ok();
   }
@@ -210,7 +229,8 @@ class KernelFinder {
   }
 
   void add_name(GraphKernel& kernel, std::size_t i) const {
-    if (!node(i).name.empty()) kernel.makes.push_back(node(i).name);
+    const std::string& name = node(i).name.empty() ? name_behind_[i] : node(i).name;
+    if (!name.empty()) kernel.makes.push_back(name);
   }
 
   // nullopt for changes of layout that cost nothing. Names behind them are the product's.
@@ -262,9 +282,10 @@ class KernelFinder {
   const std::size_t forward_;
   const std::set<std::string> parameters_;
   std::vector<NodeId> live_;
-  std::vector<Meaning> meanings_;   // by node
-  std::vector<bool> stored_;        // by node
-  std::vector<std::size_t> group_;  // by node: another of its group, or itself
+  std::vector<Meaning> meanings_;         // by node
+  std::vector<bool> stored_;              // by node
+  std::vector<std::size_t> group_;        // by node: another of its group, or itself
+  std::vector<std::string> name_behind_;  // by node: of a layout of it that nothing reads
   std::set<std::size_t> kept_;
 };
 
