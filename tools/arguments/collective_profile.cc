@@ -140,8 +140,11 @@ base::Result<ExitCode> profile_collectives(const CollectiveOptions& options,
                             }}));
   const auto profile = profile_of(ranks, options, execution, console);
   if (!profile.ok()) return rank_failed(ranks, profile.status(), console);
-  // All ranks at the same time, since those of one machine share its cores when they run a plan.
-  const auto rates = driver::measured_rates(execution);
+  // As ranks run a plan: with one thread each, and all at the same time, since those of one machine
+  // share its cores.
+  driver::Execution of_rank = execution;
+  of_rank.threads = 1;
+  const auto rates = driver::measured_rates(of_rank);
   if (!rates.ok()) return rank_failed(ranks, rates.status(), console);
   const bool reports = ranks.rank() == 0;
   ranks.leave();
