@@ -58,6 +58,8 @@ base::Result<KernelChoice> laid_out(SearchedEGraph& searched, const KernelChoice
   KernelChoice before = start.choice;
   LayoutSearch search(searched, options, options.seconds, std::move(factors), sink);
   auto choice = search.run_from(std::move(start));
+  if (choice.ok() && !choice->program.layouts.empty() && !before.given)
+    choice->others.push_back(std::move(before));
   if (choice.ok()) return choice;
   if (!base::stop_requested())
     before.solution.notes.push_back("no layouts were chosen: " + choice.status().message());

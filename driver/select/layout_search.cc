@@ -110,6 +110,7 @@ base::Status LayoutSearch::look_up_others() {
     EGRET_ASSIGN_OR_RETURN(const std::size_t work,
                            egraph_.times.work_of(piece, backends::OperandForm::kF32));
     plain_work_.push_back(work);
+    in_layouts_.push_back(is_laid_out(piece));
   }
   for (const extract::KernelGraph::Copy& copy : kernels_.copies) {
     const ir::TensorType& type = egraph_.tensors.type(egraph_.view.class_id[copy.value]);
@@ -128,7 +129,7 @@ base::Status LayoutSearch::look_up_others() {
 void LayoutSearch::price_unmeasured() {
   std::array<std::vector<double>, kForms * kForms> factors;
   for (std::size_t i = 0; i < prices_.size(); ++i) {
-    if (!is_measured_[i] || !egraph_.times.is_measured(plain_work_[i])) continue;
+    if (!in_layouts_[i] || !is_measured_[i] || !egraph_.times.is_measured(plain_work_[i])) continue;
     const double plain = egraph_.times.seconds(plain_work_[i]);
     if (plain > 0) factors[place_of(pieces_.all[i])].push_back(prices_[i] / plain);
   }
@@ -136,7 +137,7 @@ void LayoutSearch::price_unmeasured() {
   for (std::size_t k = 0; k < factor.size(); ++k)
     factor[k] = quartile(std::move(factors[k]), kHope);
   for (std::size_t i = 0; i < prices_.size(); ++i) {
-    if (is_measured_[i]) continue;
+    if (is_measured_[i] || !in_layouts_[i]) continue;
     if (egraph_.times.is_measured(plain_work_[i]))
       prices_[i] = egraph_.times.seconds(plain_work_[i]);
     prices_[i] *= factor[place_of(pieces_.all[i])];

@@ -38,6 +38,7 @@ class LayoutSearch : public KernelSearch {
   std::vector<bool> formed_;               // formed_classes()
   std::vector<extract::Piece> start_;      // the kernels of the start, in the backend's layouts
   std::vector<bool> has_layouts_;          // by piece: whether the backend has it in its layouts
+  std::vector<bool> in_layouts_;           // by piece: is_laid_out()
   std::vector<std::size_t> plain_work_;    // by piece: the work in the backend's own layouts
   std::vector<std::size_t> work_of_copy_;  // by copy
   std::vector<double> copy_prices_;
