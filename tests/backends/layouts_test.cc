@@ -127,7 +127,7 @@ TEST(Layouts, AreThoseOfTheKernels) {
 
 // A transposed convolution and padding in space read and store blocks, and what does not convert by
 // itself.
-TEST(Layouts, OfTransposedConvolutionsAndPadding) {
+ir::Graph transposed_and_padded(const std::string& mode) {
   ir::GraphBuilder b;
   base::Random random(12);
   const ir::Value x = b.input("x", {ir::DType::kF32, {1, 32, 9, 9}});
@@ -140,13 +140,17 @@ TEST(Layouts, OfTransposedConvolutionsAndPadding) {
                              {"output_padding", ir::Integers{0, 0}},
                              {"group", std::int64_t{1}}});
   const ir::Value padded = b.add("pad", {y},
-                                 {{"before", ir::Integers{0, 0, 1, 1}},
-                                  {"after", ir::Integers{0, 0, 1, 1}},
+                                 {{"before", ir::Integers{0, 0, 1, 2}},
+                                  {"after", ir::Integers{0, 0, 0, 1}},
                                   {"interior", ir::Integers{0, 0, 0, 0}},
-                                  {"mode", std::string("constant")},
+                                  {"mode", mode},
                                   {"value", 0.5}});
   b.output("y", padded);
-  const ir::Graph graph = *b.finish();
+  return *b.finish();
+}
+
+void expect_layouts_of_padding(const std::string& mode) {
+  const ir::Graph graph = transposed_and_padded(mode);
   CompileOptions options = divided(graph);
   ASSERT_EQ(options.division.size(), 2U);
   const std::vector<ir::NodeId> values{graph.inputs()[0], options.division[0].back(),
@@ -169,6 +173,13 @@ TEST(Layouts, OfTransposedConvolutionsAndPadding) {
   const PlanReport report = report_of(graph, options);
   EXPECT_EQ(report.layouts, options.layouts.kernels);
   EXPECT_EQ(reorders_in(report), 2);
+}
+
+TEST(Layouts, OfTransposedConvolutionsAndPadding) {
+  for (const char* mode : {"constant", "edge"}) {
+    SCOPED_TRACE(mode);
+    expect_layouts_of_padding(mode);
+  }
 }
 
 TEST(Layouts, OfAKernelAreThoseOfItsOperators) {

@@ -183,13 +183,12 @@ KernelChoice chosen_of(const Program& program, const PricedBackend& backend,
                        cost::Database& database, bool lays_out, bool keep_division = true) {
   KernelChoiceOptions options{.extractor = extract::find_extractor("auto"),
                               .extraction = {.time_limit_s = 2, .should_stop = {}},
-                              .keep_division = keep_division,
-                              .lays_out = lays_out,
                               .backend = &backend,
-                              .plan = {.threads = 1},
-                              .kept = {.database = &database, .machine = "here", .seconds = 1e-6},
-                              .seconds = 100,
-                              .max_rounds = 40};
+                              .plan = {.threads = 1}};
+  options.keep_division = keep_division;
+  options.lays_out = lays_out;
+  options.kept = {.database = &database, .machine = "here", .seconds = 1e-6};
+  options.seconds = 100;
   const auto model = cost::make_model("roofline", {});
   auto chosen = choose_kernels(program.tensors(), program.view, *model, {&program.given, 1},
                                options, nullptr);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string>
 #include <string_view>
 
 #include "backends/cpu/loops/pointwise_program.h"
@@ -34,14 +35,16 @@ bool is_convolution(std::string_view op) {
   return op == "conv" || op == "fused_conv" || op == "conv_transpose";
 }
 
-// Padding by one value, of the axes of space alone: channels may be in blocks.
+// Padding by one value or with the edge, of the axes of space alone: channels may be in blocks.
 bool pads_space(const ir::Node& node) {
+  if (node.op->name() != "pad") return false;
   const auto leaves_channels = [&](const char* side) {
     const ir::Integers& amounts = node.attrs.integers(side);
     return amounts.size() > 2 && amounts[1] == 0;
   };
-  return node.op->name() == "pad" && node.attrs.text("mode") == "constant" &&
-         leaves_channels("before") && leaves_channels("after");
+  const std::string& mode = node.attrs.text("mode");
+  return (mode == "constant" || mode == "edge") && leaves_channels("before") &&
+         leaves_channels("after");
 }
 
 // Kernels that store in the layout that they read.
