@@ -146,6 +146,8 @@ class KernelSearch {
   const double until_s_;
   const base::Progress progress_;
   std::vector<double> costs_;  // of the view's nodes
+  // By node of the view: the time of the fastest measured kernel in f32 that has it; else infinite.
+  std::vector<double> least_;
   std::vector<Given> given_;
   std::vector<std::size_t> work_of_;  // by piece, in egraph_.times
   KernelTimes last_times_;
