@@ -234,13 +234,14 @@ Compilation::Division Compilation::division(const Way& way, const Storage& stora
 // the libraries' choice, and none is kept for an emitted kernel alone. One that could not run in an
 // earlier plan is not made again.
 void Compilation::add_emitted(const Storage& storage, std::vector<LibraryRegion>& steps) const {
-  const MakeStep make = [&](const StepDefinition& definition) {
-    auto step = make_emitted_contraction(device_->libraries().driver, definition, tensor_cores());
-    if (step != nullptr && handles_->refused.contains(step->description())) step.reset();
-    return step;
-  };
   for (LibraryRegion& region : steps) {
     if (region.part) continue;
+    const MakeStep make = [&](const StepDefinition& definition) {
+      auto step = make_emitted_contraction(device_->libraries().driver, definition, tensor_cores(),
+                                           *region.step);
+      if (step != nullptr && handles_->refused.contains(step->description())) step.reset();
+      return step;
+    };
     LibraryRegion emitted = storage.step_like(region, {&make, 1});
     if (emitted.step == nullptr || emitted.inputs != region.inputs) continue;
     std::vector<std::unique_ptr<LibraryStep>> all;

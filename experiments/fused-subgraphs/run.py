@@ -6,7 +6,6 @@ A round times Egret's three files in turns, run by run, then the original with a
 engine by itself. A time is the median of the rounds' medians, a gain the median of the rounds' ratios. --backend cuda
 measures on a GPU. An interrupted run goes on with the rows that are missing.
 """
-import contextlib
 import pathlib
 import statistics
 import sys

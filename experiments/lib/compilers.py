@@ -22,8 +22,12 @@ def interpreter(name):
 
 def interpreter_of(engine):
     """That of its environment. PyTorch without one is what this Python finds."""
-    own = interpreter(ENVIRONMENT_OF.get(engine, engine))
-    return own if engine in COMPILERS or own.exists() else pathlib.Path(sys.executable)
+    return interpreter(ENVIRONMENT_OF.get(engine, engine)) if is_apart(engine) else pathlib.Path(sys.executable)
+
+
+def is_apart(engine):
+    """Whether it runs in an environment of its own, which has all that it needs."""
+    return engine in COMPILERS or interpreter(ENVIRONMENT_OF.get(engine, engine)).exists()
 
 
 @functools.cache

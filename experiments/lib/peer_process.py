@@ -99,7 +99,7 @@ def main():
     os.dup2(2, 1)  # what engines print of their own
     if engine in compilers.COMPILERS or engine in compilers.ENVIRONMENT_OF:
         signal.alarm(int(compilers.SECONDS) + 1)
-    if engine not in compilers.COMPILERS:
+    if not compilers.is_apart(engine):
         peers.version(engine)  # finds Debian's packages
     session = peers.SESSIONS[engine](path, int(threads))
     bound = {name: int(size) for name, size in (text.rsplit("=", 1) for text in sizes)}

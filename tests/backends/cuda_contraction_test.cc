@@ -45,6 +45,7 @@ class EmptyCache {
 
 class CudaContraction : public FakeCudaTest {
  protected:
+  CudaContraction() { has_fragments_ = true; }
   static auto emitted(const PlanReport& report) {
     return std::ranges::count(report.kernels, "contraction", &PlanReport::Kernel::name);
   }
@@ -131,11 +132,30 @@ TEST_F(CudaContraction, IsCompiledOnceForEqualSteps) {
   EXPECT_EQ(modules(3), of_one);
 }
 
-TEST_F(CudaContraction, StandsInForALibraryThatRefuses) {
+// Nothing has shown then that its kernels compute the step. It is one of the others, in regions of
+// their own, as without libraries.
+TEST_F(CudaContraction, IsNoStepWithoutALibraryToCompareWith) {
+  make_emitted_faster();
   fake_cuda().libraries_run = false;
-  const PlanReport report = within_errors(products(1), {.precision = Precision::kBF16});
-  EXPECT_EQ(steps(report, "cuBLASLt"), 0);
-  EXPECT_EQ(emitted(report), 1);
+  const auto plan = backend_->compile(products(1), {.precision = Precision::kBF16});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const PlanReport report = (*plan)->report();
+  EXPECT_EQ(emitted(report) + steps(report, "cuBLASLt"), 0);
+}
+
+// A kernel that is fast because it does not compute the step: it writes nothing, so that the memory
+// would still hold the library's result, or one element is wrong.
+TEST_F(CudaContraction, IsLeftToLibrariesWhereItIsWrong) {
+  for (const Precision precision : {Precision::kTF32, Precision::kBF16}) {
+    for (bool FakeCuda::*what : {&FakeCuda::fragments_write, &FakeCuda::fragments_right}) {
+      begin_anew();
+      make_emitted_faster();
+      fake_cuda().*what = false;
+      const PlanReport report = within_errors(products(1), {.precision = precision});
+      EXPECT_EQ(emitted(report), 0);
+      EXPECT_EQ(steps(report, "cuBLASLt"), 1);
+    }
+  }
 }
 
 TEST_F(CudaContraction, IsLeftToLibrariesWhereItCannotRun) {

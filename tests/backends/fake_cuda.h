@@ -26,7 +26,10 @@ struct FakeCuda {
   bool narrow_types = true;       // f16 and bf16 have algorithms too
   bool libraries_run = true;      // or refuse what they have proposed
   bool fragments_compile = true;  // NVRTC takes kernels on tensor cores
-  bool fragments_run = true;      // emitted kernels on tensor cores do, or their launches fail
+  bool fragments_load = true;     // modules of emitted kernels on tensor cores do
+  bool fragments_run = true;      // such kernels do, or their launches fail
+  bool fragments_write = true;    // or run and write nothing,
+  bool fragments_right = true;    // or one element of another sign
   bool dnn_moves_masks = false;   // of each head by one column more, where one mask serves all
   bool hangs = false;             // no event comes
   float milliseconds = 1;         // between any two events,

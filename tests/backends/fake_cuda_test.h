@@ -32,6 +32,7 @@ class FakeCudaTest : public ::testing::Test {
   void begin_anew() {
     backend_.reset();
     fake_cuda() = {};
+    fake_cuda().fragments_load = has_fragments_;
     backend_ = cuda::make_backend(fake_libraries);
   }
 
@@ -48,6 +49,10 @@ class FakeCudaTest : public ::testing::Test {
     return report;
   }
 
+  // Whether emitted kernels on tensor cores can be loaded. Each takes seconds to build and to
+  // emulate, so they are only in the tests that are about them: elsewhere they drop out of the race
+  // with libraries.
+  bool has_fragments_ = false;
   std::unique_ptr<Backend> backend_;
 };
 

@@ -122,27 +122,46 @@ TEST(RelativeError, IsTheLargestOfTheOutputs) {
   EXPECT_NEAR(relative_error_bound(two, both_off), 0.1, 1e-7);
 }
 
-// Of 1,000 sets of eight samples whose squared errors are exponentially distributed, which few
-// samples show least: the mean of all lies beyond the limit of about as many sets as it may.
-TEST(RelativeError, IsBoundedForOtherSamplesOfTheKind) {
+// Of 1,000 sets of eight samples with such squared errors, whose mean is 1e-4: how often that mean,
+// which is that of all samples, lies beyond the limit.
+template <typename Square>
+int sets_beyond(const Square& square) {
   base::Random random(5);
   const auto one = [](double value) {
     const std::int64_t shape[] = {1};
     return Tensor::of(DType::kF32, shape, std::span<const double>(&value, 1));
   };
-  int beyond = 0, beyond_means = 0;
+  int beyond = 0;
   for (int set = 0; set < 1000; ++set) {
     std::vector<Sample> expected, got;
     for (int i = 0; i < 8; ++i) {
-      const double square = -1e-4 * std::log(1 - random.uniform(0, 1));
       expected.push_back({one(1)});
-      got.push_back({one(1 + std::sqrt(square))});
+      got.push_back({one(1 + 1e-2 * std::sqrt(square(random)))});
     }
     beyond += relative_error_bound(expected, got) < 1e-2 ? 1 : 0;
-    beyond_means += relative_error(expected, got) < 1e-2 ? 1 : 0;
   }
-  EXPECT_LT(beyond, 190);  // one standard error leaves about 250
-  EXPECT_GT(beyond_means, 400);
+  return beyond;
+}
+
+double normal(base::Random& random) {
+  constexpr int kTerms = 12;  // each of variance 1/12
+  double sum = -kTerms / 2.0;
+  for (int i = 0; i < kTerms; ++i) sum += random.uniform(0, 1);
+  return sum;
+}
+
+// As often as the confidence says where squared errors are normal, and less often the more skewed
+// they are: one standard error alone would be exceeded 160, 250 and 330 times. The counts are those
+// of docs/precision_budget.md.
+TEST(RelativeError, IsBoundedForOtherSamplesOfTheKind) {
+  const int of_normal = sets_beyond([](auto& random) { return 1 + 0.2 * normal(random); });
+  const int of_exponential =
+      sets_beyond([](auto& random) { return -std::log(1 - random.uniform(0, 1)); });
+  const int of_log_normal =
+      sets_beyond([](auto& random) { return std::exp(normal(random) - 0.5); });
+  EXPECT_NEAR(of_normal, 50, 20);
+  EXPECT_NEAR(of_exponential, 140, 30);
+  EXPECT_NEAR(of_log_normal, 215, 40);
 }
 
 TEST(MakeSamples, HoldsEverySecondOneOut) {

@@ -65,11 +65,13 @@ class Compilers(unittest.TestCase):
     def test_an_engine_runs_in_its_own_environment_if_there_is_one(self):
         self.assertEqual(str(compilers.interpreter_of("torch_compile")), sys.executable)
         self.assertEqual(str(compilers.interpreter_of("onnxruntime")), sys.executable)
+        self.assertFalse(compilers.is_apart("torch_compile") or compilers.is_apart("egret"))
         own = self.folder / "torch" / "bin" / "python"
         own.parent.mkdir(parents=True)
         own.touch()
         self.assertEqual(compilers.interpreter_of("torch_compile"), own)
         self.assertEqual(compilers.interpreter_of("torch_eager"), own)
+        self.assertTrue(compilers.is_apart("torch_eager") and compilers.is_apart("iree"))
         self.assertEqual(compilers.interpreter_of("tvm"), self.folder / "tvm" / "bin" / "python")
 
     def test_the_error_is_the_reason_even_before_warnings(self):

@@ -22,7 +22,9 @@ class AnyStep : public LibraryStep {
   }
   std::vector<std::string> descriptions() const override {
     std::vector<std::string> all;
-    for (const auto& step : steps_) all.push_back(step->description());
+    for (const auto& step : steps_) {
+      for (std::string& one : step->descriptions()) all.push_back(std::move(one));
+    }
     return all;
   }
   bool prefers_channels_last() const override {

@@ -83,7 +83,7 @@ class DnnStep : public LibraryStep {
     const char* name;
     bool prefers_channels_last = false;
     Contested contested{};
-    // LibraryStep::is_right(); true where there is none.
+    // LibraryStep::is_right(), where the result is compared.
     std::function<base::Result<bool>(const Device&, const LibraryStep&, const TrialMemory&)>
         trial{};
   };
@@ -111,7 +111,7 @@ class DnnStep : public LibraryStep {
   base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                        DevicePointer workspace, Stream stream) const override;
   base::Result<bool> is_right(const Device& device, const TrialMemory& memory) const override {
-    return kind_.trial ? kind_.trial(device, *this, memory) : true;
+    return kind_.trial ? kind_.trial(device, *this, memory) : LibraryStep::is_right(device, memory);
   }
 
  private:

@@ -213,6 +213,12 @@ class Finder {
 
 }  // namespace
 
+base::Result<bool> LibraryStep::is_right(const Device& device, const TrialMemory& memory) const {
+  if (!enqueue(memory.inputs, memory.output, memory.workspace, device.stream()).ok()) return false;
+  EGRET_RETURN_IF_ERROR(device.wait());
+  return true;
+}
+
 bool OutputPart::put(std::span<const std::int64_t> sizes,
                      std::span<std::int64_t* const> strides) const {
   // Axes with strides below `length` lie inside a row; the others count whole rows and get the

@@ -73,12 +73,10 @@ class LibraryStep {
   // `inputs` as the region numbers them.
   virtual base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                                DevicePointer workspace, Stream stream) const = 0;
-  // Whether the chosen algorithm is correct, by a trial run: for steps that a library has been seen
-  // to compute wrongly. Errors: those of the device.
-  virtual base::Result<bool> is_right(const Device& /*device*/,
-                                      const TrialMemory& /*memory*/) const {
-    return true;
-  }
+  // Makes a trial run of the chosen algorithm on the device's stream and waits. False where
+  // enqueue() fails. Steps that may compute something else, as a library has been seen to do, also
+  // compare the result and return false where it is wrong. Errors: those of the device.
+  virtual base::Result<bool> is_right(const Device& device, const TrialMemory& memory) const;
 };
 
 // The placement of a result inside a larger value: rows of `length`, `pitch` apart, starting at
