@@ -291,7 +291,7 @@ base::Status KernelSearch::rounds() {
     if (!best_ || (is_new && may_gain(solution))) {
       EGRET_ASSIGN_OR_RETURN(const bool learned, try_choice(solution));
       is_final_ = last_times_.measured && !learned && !may_change();
-      if ((learned || may_change()) && rounds_ < options_.max_rounds && may_explore()) continue;
+      if ((learned || may_change()) && rounds_ < max_rounds() && may_explore()) continue;
     }
     EGRET_RETURN_IF_ERROR(settle());
     bound_by(problem, solution);

@@ -94,6 +94,8 @@ class KernelSearch {
   virtual bool may_change() const { return false; }
   // Even where no time is left.
   virtual bool needs_answer() const { return false; }
+  // Of extraction and measuring.
+  virtual int max_rounds() const { return options_.max_rounds; }
   // The share of the time in which new kernels are measured.
   virtual double exploring_share() const { return 1; }
   // Where the answer is kept; null: nowhere.
