@@ -25,7 +25,7 @@ def test_a_certificate_is_accepted(wasteful, tmp_path):
 def test_open_sizes_have_ranges(tmp_path):
     relu = [helper.make_node("Relu", [a], [b]) for a, b in ("xa", "ay")]
     model = make_model(relu, {"x": ["n", 4]}, {"y": ["n", 4]})
-    result, path = certified(model, tmp_path, range={"n": "1..100"})
+    result, path = certified(model, tmp_path, range={"n": (1, 100)})
     check = egret.check_certificate(model, result.model, path)
     assert check.open_sizes == {"n": (1, 100)}
     result, path = certified(model, tmp_path, bind={"n": 3})
