@@ -29,13 +29,13 @@
 // and the outputs that are their next values, [{"node": 0, "output": 1}].
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/formats/json.h"
 #include "base/status.h"
+#include "parallel/placed/program_reader.h"
 #include "parallel/plan/planner.h"
 
 namespace egret::parallel {
@@ -55,13 +55,7 @@ std::string model_hash(const ir::Graph& model);
 
 base::Json to_json(const ParallelPlan& plan, const PlanOrigin& origin);
 
-// The weight with this hash (ir::Tensor::content_hash() in hex), or nullptr.
-using FindWeight = std::function<const ir::Tensor*(const std::string& hash)>;
-
 // Errors: bad_input where the file is no plan, for an unknown schema_version too.
 base::Result<PlanOrigin> read_origin(const base::Json& plan);
-// Checked (parallel/placed/placed_graph.h). Errors: bad_input that names the node and what is
-// wrong.
-base::Result<PlacedGraph> read_program(const base::Json& plan, const FindWeight& weights);
 
 }  // namespace egret::parallel

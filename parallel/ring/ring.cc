@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "ir/graph/builder.h"
-#include "parallel/laws/laws.h"
+#include "parallel/laws/law_steps.h"
 #include "parallel/ring/ring_factors.h"
 
 namespace egret::parallel {
@@ -139,13 +139,14 @@ class RingWriter {
     }
     EGRET_ASSIGN_OR_RETURN(nodes_[i].whole, ir::infer_type(*node.op, node.attrs, wholes));
     EGRET_RETURN_IF_ERROR(local_type(nodes_[i].whole, node.placement, mesh_).status());
-    EGRET_ASSIGN_OR_RETURN(const ir::Attrs attrs, part_attrs(*node.op, node.attrs, wholes,
-                                                             placements, node.placement, mesh_));
-    for (Law& law : laws_of(*node.op, attrs, parts, program_.steps)) {
+    EGRET_ASSIGN_OR_RETURN(
+        const ir::Attrs attrs,
+        part_attrs(*node.op, node.attrs, wholes, placements, node.placement, mesh_, laws_));
+    for (const Law& law : laws_.of(*node.op, attrs, parts, program_.steps)) {
       if (law.output != node.step || law.inputs != steps || node.step.is_copy()) continue;
       for (std::size_t k = 0; k < parts.size(); ++k) divide(parts[k], steps[k]);
       EGRET_ASSIGN_OR_RETURN(nodes_[i].type, ir::infer_type(*node.op, law.attrs, parts));
-      nodes_[i].attrs = std::move(law.attrs);
+      nodes_[i].attrs = law.attrs;
       nodes_[i].types = std::move(parts);
       return base::ok();
     }
@@ -309,6 +310,7 @@ class RingWriter {
   const Ring& ring_;
   const std::span<const HeldValue> inputs_;
   const Mesh& mesh_;
+  LawCache laws_;
   RingProgram program_;
   ir::GraphBuilder step_;
   std::vector<Value> blocks_;  // by input

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Certificates of plans, and what becomes of altered ones.
+#include "driver/proofs/plan_certificate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "ir/autodiff/training_arguments.h"
+#include "parallel/plan/plan_file.h"
+#include "parallel/replay/plan_replay.h"
+#include "rules/replay/rule_library.h"
+#include "tests/parallel/model.h"
+
+namespace egret::driver {
+namespace {
+
+using parallel::ParallelPlanOptions;
+using parallel::PlanCertificate;
+using parallel::PlanReplayReport;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using Reason = PlanCertificate::Reason;
+
+const rules::RuleLibrary& library() {
+  static const rules::RuleLibrary library = rules::RuleLibrary::read().value();
+  return library;
+}
+
+// A plan as it is in its file, and its certificate.
+struct Certified {
+  ir::Graph model;
+  base::Json plan;
+  PlanCertificate certificate;
+
+  base::Result<PlanReplayReport> replay() const {
+    return parallel::replay_plan(certificate, plan, model, library());
+  }
+};
+
+Certified certified(const ir::Graph& model, const std::string& mesh,
+                    const ParallelPlanOptions& options = {}) {
+  const auto plan = parallel::plan_of(model, parallel::machine_of(mesh), options);
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  Certified made{.model = model, .plan = {}, .certificate = {}};
+  // As it is in its file.
+  made.plan =
+      base::Json::parse(to_json(*plan, {.model = "m.onnx", .bind = {}, .machine = "local"}).dump())
+          .value();
+  const auto json = plan_certificate(model, made.plan, options);
+  EXPECT_TRUE(json.ok()) << json.status().message();
+  if (json.ok()) made.certificate = parallel::parse_plan_certificate(*json).value();
+  return made;
+}
+
+ParallelPlanOptions tensor_parallel() {
+  ParallelPlanOptions options;
+  options.strategy = "tensor";
+  return options;
+}
+
+// x @ gelu(w1) @ w2 with a folded scale and a softmax.
+ir::Graph attention_like() {
+  parallel::Model m;
+  const ir::Value x = m.input("x", {8, 64});
+  const ir::Value scale = m("mul", {m.weight("a", {64, 128}), m.weight("b", {64, 128})});
+  const ir::Value h = m("gelu", {m("matmul", {x, scale})});
+  return m.finish(
+      m("softmax", {m("matmul", {h, m.weight("w2", {128, 64})})}, {{"axis", std::int64_t{1}}}));
+}
+
+TEST(PlanCertificate, IsAcceptedForPlansOfAllMeshes) {
+  for (const char* mesh : {"x=2", "x=4", "x=2,y=2"}) {
+    SCOPED_TRACE(mesh);
+    for (const ir::Graph& model : {parallel::mlp(8, 128, 512), attention_like()}) {
+      const Certified one = certified(model, mesh, tensor_parallel());
+      const auto report = one.replay();
+      ASSERT_TRUE(report.ok()) << report.status().message();
+      EXPECT_GT(report->laws, 0U);
+      EXPECT_GT(report->exchanges, 0U);
+      EXPECT_EQ(report->nodes, one.plan.find("program")->items().size());
+    }
+  }
+}
+
+TEST(PlanCertificate, TakesRulesThatThePlanWasMadeWith) {
+  parallel::Model m;
+  const ir::Value x = m.input("x", {8, 64});
+  const ir::Value h = m("relu", {m("relu", {m("matmul", {x, m.weight("w", {64, 128})})})});
+  ParallelPlanOptions options = tensor_parallel();
+  options.rules = "default";
+  const Certified one =
+      certified(m.finish(m("matmul", {h, m.weight("v", {128, 64})})), "x=2", options);
+  const auto report = one.replay();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_GT(report->model.rule_steps, 0U);
+}
+
+// The table is cut by rows, which no law of the lookup alone allows.
+TEST(PlanCertificate, ProvesLookupsInBlocks) {
+  parallel::Model m;
+  const ir::Value i = m.input("i", {512}, ir::DType::kI64);
+  const ir::Value e = m("gather", {m.weight("table", {8192, 15}), i});
+  ParallelPlanOptions options;
+  options.device_memory = 8192 * 15 * 4 / 4 + 3 * 512 * 60;
+  const Certified one =
+      certified(m.finish(m("matmul", {e, m.weight("w", {15, 15})})), "x=4", options);
+  const auto report = one.replay();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->model.rule_steps, 1U);
+  ASSERT_EQ(one.certificate.model.rules.size(), 1U);
+  EXPECT_EQ(one.certificate.model.rules[0].name, "table-rows-4");
+
+  // In another number of blocks the two sides differ.
+  Certified other = one;
+  other.certificate.model.rules[0].hash = parallel::hash_of_lookup(2);
+  const auto rejected = other.replay();
+  EXPECT_EQ(rejected.status().code(), base::StatusCode::kMismatch);
+  EXPECT_THAT(rejected.status().message(), HasSubstr("step 0 (rule 'table-rows-4')"));
+}
+
+// All text of a member that says `before` once.
+base::Json replaced(const base::Json& plan, const std::string& before, const std::string& after) {
+  std::string text = plan.dump();
+  const std::size_t at = text.find(before);
+  EXPECT_NE(at, std::string::npos) << before;
+  if (at != std::string::npos) text.replace(at, before.size(), after);
+  return base::Json::parse(text).value();
+}
+
+TEST(PlanCertificate, NamesTheWrongNodeOfAnAlteredPlan) {
+  const Certified one = certified(parallel::mlp(8, 128, 512), "x=2", tensor_parallel());
+  const auto error = [&](const std::string& before, const std::string& after) {
+    Certified altered = one;
+    altered.plan = replaced(one.plan, before, after);
+    const auto report = altered.replay();
+    EXPECT_EQ(report.status().code(), base::StatusCode::kMismatch) << report.status().message();
+    return report.status().message();
+  };
+  // The bias would be added on every rank.
+  EXPECT_THAT(error("\"placement\": \"x:S(1)\", \"type\": \"f32[8,512]\"",
+                    "\"placement\": \"x:P(sum)\", \"type\": \"f32[8,512]\""),
+              ContainsRegex("the plan: node [0-9]+: matmul has no law R, S\\(1\\) -> P\\(sum\\)"));
+  EXPECT_THAT(
+      error("\"op\": \"relu\"", "\"op\": \"tanh\""),
+      ContainsRegex("node [0-9]+ \\(tanh\\): law [0-9]+ \\('relu S\\(1\\) -> S\\(1\\)'\\) is "
+                    "another one than that of its placements along 'x': tanh"));
+  EXPECT_THAT(error("\"collective\": \"all_reduce\", \"axis\": \"x\", \"from\"",
+                    "\"collective\": \"all_gather\", \"axis\": \"x\", \"from\""),
+              ContainsRegex("the plan: node [0-9]+: collective 'all_gather' cannot change"));
+}
+
+TEST(PlanCertificate, IsOfOneModelAlone) {
+  const Certified one = certified(parallel::mlp(8, 128, 512), "x=2", tensor_parallel());
+  Certified other = one;
+  parallel::Model m;
+  const ir::Value x = m.input("x", {8, 128});
+  const ir::Value h =
+      m("tanh", {m("add", {m("matmul", {x, m.weight("w1", {128, 512})}), m.weight("b1", {512})})});
+  other.model = m.finish(m("matmul", {h, m.weight("w2", {512, 128})}));
+  const auto report = other.replay();
+  EXPECT_EQ(report.status().code(), base::StatusCode::kMismatch);
+  EXPECT_THAT(report.status().message(), HasSubstr("is not what the first program computes"));
+}
+
+// Each alteration of a certificate is rejected, and the message names what is wrong first.
+TEST(PlanCertificate, RejectsAlteredCertificates) {
+  const Certified one = certified(attention_like(), "x=2,y=2", tensor_parallel());
+  ASSERT_TRUE(one.replay().ok());
+  base::Random random(5);
+  std::map<std::string, int> made;
+  for (int i = 0; i < 300; ++i) {
+    Certified altered = one;
+    PlanCertificate& c = altered.certificate;
+    Reason& node = c.nodes[random.below(c.nodes.size())];
+    const std::uint64_t kind = random.below(5);
+    std::string what;
+    if (kind == 0) {  // a node without a reason
+      what = "dropped";
+      c.nodes.erase(c.nodes.begin() + static_cast<std::ptrdiff_t>(random.below(c.nodes.size())));
+    } else if (kind == 1 && node.kind == Reason::Kind::kLaws && c.laws.size() > 1) {
+      what = "law";
+      std::uint32_t& law = node.laws[random.below(node.laws.size())];
+      law = static_cast<std::uint32_t>((law + 1 + random.below(c.laws.size() - 1)) % c.laws.size());
+    } else if (kind == 2) {
+      what = "hash";
+      char& digit = c.laws[random.below(c.laws.size())].hash[random.below(32)];
+      digit = digit == '0' ? '1' : '0';
+    } else if (kind == 3 && node.kind != Reason::Kind::kExchange) {
+      what = "exchange";
+      node = {.kind = Reason::Kind::kExchange, .laws = {}, .text = "all_reduce"};
+    } else if (kind == 4 && !c.model.steps.empty()) {
+      what = "step";
+      auto& output = c.model.outputs.front();
+      output.step = output.step == 0 ? -1 : output.step - 1;
+    } else {
+      continue;
+    }
+    ++made[what];
+    const auto report = altered.replay();
+    EXPECT_EQ(report.status().code(), base::StatusCode::kMismatch) << what;
+    EXPECT_THAT(report.status().message(),
+                ContainsRegex("node [0-9]+|the plan has [0-9]+ nodes|output 'y'"))
+        << what;
+  }
+  EXPECT_EQ(made.size(), 5U);
+}
+
+TEST(PlanCertificate, ProvesATrainingStep) {
+  const ir::Graph model = parallel::mlp(8, 32, 64);
+  ir::TrainingArguments training;
+  training.loss = "mse";
+  const auto step = ir::training_step(model, training, "m.onnx");
+  ASSERT_TRUE(step.ok()) << step.status().message();
+  parallel::PlanTask task{step->graph};
+  const std::size_t parameters = step->parameters.size();
+  for (std::size_t i = 0; i < step->initial.size(); ++i) {
+    const ir::NodeId input = step->graph.inputs()[step->model_inputs + 1 + i];
+    task.carried.push_back(
+        {step->graph.node(input).name, step->graph.outputs()[1 + i].name,
+         i < parameters ? parallel::LeafRole::kParameter : parallel::LeafRole::kState});
+  }
+  ParallelPlanOptions options;
+  options.sharded_inputs = true;
+  const auto plan = make_plan(task, parallel::machine_of("x=2"), options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  Certified one{.model = model, .plan = {}, .certificate = {}};
+  one.plan = base::Json::parse(to_json(*plan, {.model = "m.onnx",
+                                               .bind = {},
+                                               .machine = "local",
+                                               .training = ir::to_json(training)})
+                                   .dump())
+                 .value();
+  const auto json = plan_certificate(model, one.plan, options);
+  ASSERT_TRUE(json.ok()) << json.status().message();
+  one.certificate = parallel::parse_plan_certificate(*json).value();
+  EXPECT_TRUE(one.replay().ok()) << one.replay().status().message();
+
+  // A parameter's next value is taken for another one's.
+  const std::vector<base::Json>& carried = one.plan.find("carried")->items();
+  ASSERT_GE(carried.size(), 2U);
+  base::Json swapped = base::Json::array();
+  for (const base::Json& pair : carried)
+    swapped.push(base::Json::object().set("node", *pair.find("node")).set("output", 1));
+  one.plan.set("carried", std::move(swapped));
+  EXPECT_EQ(one.replay().status().code(), base::StatusCode::kMismatch);
+}
+
+}  // namespace
+}  // namespace egret::driver
