@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/loaded_plan.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -13,6 +14,7 @@
 #include "frontends/onnx.h"
 #include "ir/autodiff/training_arguments.h"
 #include "ir/graph/open_sizes.h"
+#include "parallel/placed/program_interface.h"
 #include "parallel/plan/plan_file.h"
 #include "rules/tensors/constant_folding.h"
 
@@ -112,6 +114,9 @@ base::Result<parallel::PlacedGraph> program_of(const PlanFile& plan, const std::
         return found == weights.end() ? nullptr : found->second;
       });
   if (!placed.ok()) return placed.status().at(path);
+  EGRET_RETURN_IF_ERROR(parallel::check_outputs(*placed, plan.model).at(path));
+  EGRET_RETURN_IF_ERROR(
+      parallel::check_carried(*placed, plan.training ? &*plan.training : nullptr).at(path));
   return placed;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/stop.h"
+
 namespace egret::parallel {
 
 std::string statement_of(const LawStep& step) {
@@ -19,7 +21,7 @@ base::Result<std::vector<LawStep>> law_steps(const ir::Operator& op, const ir::A
                                              const Placement& output, const Mesh& mesh,
                                              LawCache& laws) {
   if (!std::ranges::all_of(inputs, cuts_in_order) || !cuts_in_order(output))
-    return base::bad_input("cuts of one dimension are not in the order of the mesh's axes");
+    return base::unsupported("cuts of one dimension are not in the order of the mesh's axes");
   std::vector<LawStep> steps;
   ir::Attrs left = attrs;
   std::vector<ir::TensorType> parts(types.begin(), types.end());
@@ -32,12 +34,13 @@ base::Result<std::vector<LawStep>> law_steps(const ir::Operator& op, const ir::A
                                 [&](const Placement& placement) { return placement.along(axis); });
     });
     if (law == all.end()) {
+      if (base::stop_requested()) return base::limit_hit("stopped while laws were derived");
       std::string text;
       for (const Placement& input : inputs)
         text += (text.empty() ? "" : ", ") + to_string(input.along(axis));
-      return base::bad_input(op.name() + " has no law " + text + " -> " +
-                             to_string(output.along(axis)) + " along the mesh axis '" +
-                             mesh.axis(axis).name + "'");
+      return base::unsupported(op.name() + " has no law " + text + " -> " +
+                               to_string(output.along(axis)) + " along the mesh axis '" +
+                               mesh.axis(axis).name + "'");
     }
     steps.push_back({&op, left, parts, axis, mesh.size(axis), *law});
     left = law->attrs;

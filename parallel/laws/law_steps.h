@@ -31,7 +31,7 @@ std::string statement_of(const LawStep& step);
 
 // The steps along the axes of more than one device, the mesh's first axis first. `types` are the
 // wholes'. Where several axes cut one dimension, the mesh's first axis cuts first. Errors:
-// bad_input that names the axis without such a law.
+// unsupported, with the axis that has no such law; limit on a stop.
 base::Result<std::vector<LawStep>> law_steps(const ir::Operator& op, const ir::Attrs& attrs,
                                              std::span<const ir::TensorType> types,
                                              std::span<const Placement> inputs,

@@ -52,7 +52,7 @@ std::vector<Law> laws_of(const ir::Operator& op, const ir::Attrs& attrs,
 
 // The attributes of the operator on a rank's parts, where the placements follow a law along each
 // mesh axis in turn. `types` are the wholes'. Where several axes cut one dimension, the mesh's
-// first axis cuts first. Errors: bad_input that names the axis without such a law.
+// first axis cuts first. Errors: unsupported, with the axis that has no such law; limit on a stop.
 base::Result<ir::Attrs> part_attrs(const ir::Operator& op, const ir::Attrs& attrs,
                                    std::span<const ir::TensorType> types,
                                    std::span<const Placement> inputs, const Placement& output,

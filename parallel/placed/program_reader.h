@@ -15,8 +15,8 @@ namespace egret::parallel {
 // The weight with this hash (ir::Tensor::content_hash() in hex), or nullptr.
 using FindWeight = std::function<const ir::Tensor*(const std::string& hash)>;
 
-// Checked (parallel/placed/placed_graph.h). Errors: bad_input that names the node and what is
-// wrong.
+// Checked (parallel/placed/placed_graph.h). Errors, which name the node: bad_input for a malformed
+// file, mismatch for an exchange that is not the one that the file says, and those of check().
 base::Result<PlacedGraph> read_program(const base::Json& plan, const FindWeight& weights);
 base::Result<PlacedGraph> read_program(const base::Json& plan, const FindWeight& weights,
                                        LawCache& laws);

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "ir/autodiff/training_arguments.h"
+#include "parallel/placed/program_interface.h"
 #include "parallel/placed/program_reader.h"
 #include "parallel/placed/sequential_program.h"
 #include "parallel/placement/block_counts.h"
@@ -31,7 +32,9 @@ namespace {
 
 // What is wrong with a plan or certificate is a mismatch, whatever function found it.
 Status rejected(const Status& reason, const std::string& place) {
-  if (reason.code() != base::StatusCode::kBadInput) return reason.at(place);
+  using base::StatusCode;
+  if (reason.code() != StatusCode::kBadInput && reason.code() != StatusCode::kUnsupported)
+    return reason.at(place);
   return base::mismatch(reason.message()).at(place);
 }
 
@@ -43,18 +46,6 @@ std::string place_of(const PlacedNode& node, std::size_t number) {
   if (node.kind == Kind::kRing) what = "ring";
   if (!node.name.empty()) what += (what.empty() ? "'" : " '") + node.name + "'";
   return what.empty() ? text : text + " (" + what + ")";
-}
-
-// The values that a step carries over are its parameters and state, each to its own next value.
-Status check_carried(const PlacedGraph& placed, const ir::TrainingGraph* step) {
-  if (step == nullptr && !placed.carried.empty())
-    return base::mismatch("the plan carries values over, and is of no training step");
-  for (const auto& [node, output] : placed.carried) {
-    const std::string& from = placed.outputs[output].name;
-    if (from != placed.nodes[node].name + ".next")
-      return base::mismatch("'" + from + "' is carried over as '" + placed.nodes[node].name + "'");
-  }
-  return base::ok();
 }
 
 // Rules with proofs, and lookups in blocks.
@@ -214,8 +205,8 @@ Result<PlanPrograms> read_plan_programs(const Json& plan, const ir::Graph& model
       laws);
   if (!placed.ok()) return rejected(placed.status(), "the plan");
   programs.placed = *std::move(placed);
-  const Status carried = check_carried(programs.placed, step ? &*step : nullptr);
-  if (!carried.ok()) return carried.at("the plan");
+  EGRET_RETURN_IF_ERROR(check_outputs(programs.placed, programs.model).at("the plan"));
+  EGRET_RETURN_IF_ERROR(check_carried(programs.placed, step ? &*step : nullptr).at("the plan"));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph sequential,
                          sequential_program(programs.placed, programs.model));
   programs.sequential = verifier::plain_program(sequential);

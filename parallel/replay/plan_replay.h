@@ -37,7 +37,7 @@ struct PlanPrograms {
 base::Result<PlanPrograms> read_plan_programs(const base::Json& plan, const ir::Graph& model,
                                               LawCache& laws);
 
-// The laws that an operator's node follows. Errors: bad_input that names the axis without one.
+// The laws that an operator's node follows. Errors: those of law_steps().
 base::Result<std::vector<LawStep>> laws_of_node(const PlacedGraph& graph, const PlacedNode& node,
                                                 LawCache& laws);
 std::string hash_of(const LawStep& step);

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "base/stop.h"
 #include "ir/graph/builder.h"
 #include "parallel/laws/law_steps.h"
 #include "parallel/ring/ring_factors.h"
@@ -150,7 +151,8 @@ class RingWriter {
       nodes_[i].types = std::move(parts);
       return base::ok();
     }
-    return base::bad_input(node.op->name() + " has no law along time to " + to_string(node.step));
+    if (base::stop_requested()) return base::limit_hit("stopped while laws were derived");
+    return base::unsupported(node.op->name() + " has no law along time to " + to_string(node.step));
   }
 
   bool is_last(std::size_t i) const { return i + 1 == nodes_.size(); }

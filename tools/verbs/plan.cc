@@ -13,6 +13,7 @@
 #include "ir/autodiff/training_arguments.h"
 #include "parallel/cluster_plan/cluster_plan_file.h"
 #include "parallel/cluster_plan/cluster_planner.h"
+#include "parallel/machine/named_cluster.h"
 #include "parallel/plan/plan_file.h"
 #include "tools/arguments/measured_machine.h"
 #include "tools/arguments/model_file.h"
@@ -39,7 +40,7 @@ struct PlanArguments {
         "plan-machine",
         {{"output", &P::output, "File for the result; - is standard output", base::output_file(),
           'o'},
-         {"mesh", &P::mesh, kMeshHelp},
+         {"mesh", &P::mesh, parallel::kMeshHelp},
          {"machine", &P::machine,
           "Machine: a TOML file, a preset such as local, dgx-h100, gh200 or tpu-v4, or measured "
           "for "
@@ -52,7 +53,8 @@ struct PlanArguments {
           "Also write a proof that the ranks compute the model, which egret-check-plan checks",
           base::output_file()},
          {"rank-models", &P::rank_models,
-          "Also write the part of each rank as an ONNX model into this folder, as rankN.onnx",
+          "Also write the part of each rank as an ONNX model into this folder, as rankN.onnx; "
+          "those of further ranks that are there are removed",
           base::output_folder()}}};
     return rows;
   }
@@ -124,6 +126,8 @@ class PlanVerb final : public Command {
                                                        path_, console.progress())
                                : parallel::make_plan(parallel::PlanTask{model.graph}, machine,
                                                      options_, console.progress()));
+    if (!arguments_.rank_models.empty())
+      EGRET_RETURN_IF_ERROR(driver::check_rank_models(plan.program).at("--rank-models"));
     if (arguments_.train) origin.training = ir::to_json(training_);
     const base::Json json = to_json(plan, origin);
     std::string certificate;
@@ -174,7 +178,7 @@ class PlanVerb final : public Command {
           std::filesystem::path(arguments_.rank_models) / ("rank" + std::to_string(rank) + ".onnx");
       EGRET_RETURN_IF_ERROR(model.write(file.string()));
     }
-    return base::ok();
+    return driver::remove_other_ranks(arguments_.rank_models, placed.mesh.ranks());
   }
 
   base::Result<ExitCode> plan_transformer(Console& console) {
