@@ -35,12 +35,13 @@ def check(*files):
     return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip(), seconds
 
 
-def altered(model, plan, certificate, folder, count):
-    """How many of so many mutants were rejected, and named what is wrong; and their kinds."""
+def altered(model, plan, certificate, folder, config):
+    """How many mutants were rejected, and named what is wrong; and their kinds."""
     draws = random.Random(1)
     kinds, rejected, named = collections.Counter(), 0, 0
     files = folder / "altered_plan.json", folder / "altered.json"
-    for _ in range(count):
+    start = processor_seconds()
+    while kinds.total() < config["mutants"] and processor_seconds() - start < config["mutant_seconds"]:
         kind, *documents = mutants.mutated_plan(plan, certificate, draws)
         kinds[kind] += 1
         for file, document in zip(files, documents):
@@ -54,7 +55,7 @@ def altered(model, plan, certificate, folder, count):
     return kinds, rejected, named
 
 
-def row_of(folder, name, mesh, mutant_count):
+def row_of(folder, name, mesh, config):
     model, plan, certificate = folder / f"{name}.onnx", folder / "plan.json", folder / "certificate.json"
     devices = int(numpy.prod([int(axis.split("=")[1]) for axis in mesh.split(",")]))
     start = processor_seconds()
@@ -68,7 +69,7 @@ def row_of(folder, name, mesh, mutant_count):
     if code != 0:
         return {"verdict": answer}
     kinds, rejected, named = altered(model, json.loads(plan.read_text()), json.loads(certificate.read_text()), folder,
-                                     mutant_count)
+                                     config)
     return {"verdict": "accepted", **{column: answer[column] for column in COLUMNS[3:12]},
             "bytes": certificate.stat().st_size, "plan_s": f"{seconds:.2f}", "check_s": f"{checked:.2f}",
             "share": f"{checked / seconds:.4f}", "mutants": kinds.total(), "rejected": rejected, "named": named,
@@ -91,13 +92,14 @@ def main():
             elif meshes:
                 models.WRITE[name](folder)
             for mesh in meshes:
-                table.add(model=name, mesh=mesh, **row_of(folder, name, mesh, config["mutants"]))
+                table.add(model=name, mesh=mesh, **row_of(folder, name, mesh, config))
     table.finish()
     table.print()
     accepted = [row for row in table.rows if row["verdict"] == "accepted"]
     return results.judge(HERE / "expected.json", mode, {
         "accepted": len(accepted),
         "not_accepted": len(table.rows) - len(accepted),
+        "mutants": sum(int(row["mutants"]) for row in accepted),
         "mutants_accepted": sum(int(row["mutants"]) - int(row["rejected"]) for row in accepted),
         "mutants_unnamed": sum(int(row["rejected"]) - int(row["named"]) for row in accepted)})
 

@@ -41,14 +41,15 @@ class Search {
  public:
   Search(const ir::Operator& op, const ir::Attrs& part_attrs,
          std::span<const ir::TensorType> wholes, std::span<const Placement> placements,
-         const ir::TensorType& part, const Mesh& mesh, LawCache& laws)
+         const ir::TensorType& part, const Mesh& mesh, LawCache& laws, std::optional<int> free_axis)
       : op_(op),
         part_attrs_(part_attrs),
         wholes_(wholes),
         placements_(placements),
         part_(part),
         mesh_(mesh),
-        laws_(laws) {}
+        laws_(laws),
+        free_axis_(free_axis) {}
 
   std::vector<WholeOperator> run() {
     enlarge(part_attrs_, mesh_.axis_count());
@@ -67,7 +68,7 @@ class Search {
     if (axes == 0) return add(attrs);
     const int axis = axes - 1;
     enlarge(attrs, axis);
-    if (mesh_.size(axis) == 1 || all_copies(axis)) return;
+    if (mesh_.size(axis) == 1 || (all_copies(axis) && free_axis_ != axis)) return;
     for (const ir::Attrs& larger : enlarged(attrs, mesh_.size(axis))) enlarge(larger, axis);
   }
 
@@ -114,6 +115,7 @@ class Search {
   const ir::TensorType& part_;
   const Mesh& mesh_;
   LawCache& laws_;
+  const std::optional<int> free_axis_;
   std::vector<WholeOperator> found_;
   int trials_ = 0;
 };
@@ -124,8 +126,8 @@ std::vector<WholeOperator> whole_operators(const ir::Operator& op, const ir::Att
                                            std::span<const ir::TensorType> wholes,
                                            std::span<const Placement> placements,
                                            const ir::TensorType& part, const Mesh& mesh,
-                                           LawCache& laws) {
-  return Search(op, part_attrs, wholes, placements, part, mesh, laws).run();
+                                           LawCache& laws, std::optional<int> free_axis) {
+  return Search(op, part_attrs, wholes, placements, part, mesh, laws, free_axis).run();
 }
 
 }  // namespace egret::parallel

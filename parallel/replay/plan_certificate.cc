@@ -20,14 +20,6 @@ namespace {
 
 constexpr std::string_view kKinds[] = {"leaf", "laws", "exchange", "ring"};  // by Reason::Kind
 
-const std::vector<Json>& list_of(const Json& document, std::string_view key, Status& status) {
-  static const Json kNone = Json::array();
-  const Json* const found = document.find(key);
-  if (found == nullptr) JsonReader("'" + std::string(key) + "'", status).fail("is missing");
-  return JsonReader("'" + std::string(key) + "'", status)
-      .items(found == nullptr ? kNone : *found, 0);
-}
-
 Reason read_reason(const Json& json, std::size_t number, std::size_t laws, Status& status) {
   JsonReader read("node " + std::to_string(number), status);
   Reason reason;
@@ -77,18 +69,17 @@ Result<PlanCertificate> parse_plan_certificate(std::string_view json) {
                            std::string(PlanCertificate::kFormat));
   PlanCertificate certificate;
   certificate.program = read.text(document.find("program"));
-  for (const Json& law : list_of(document, "laws", status)) {
+  for (const Json& law : read.items(read.member(document, "laws"), 0)) {
     JsonReader one("law " + std::to_string(certificate.laws.size()), status);
     certificate.laws.push_back({one.text(law.find("name")), one.text(law.find("hash"))});
   }
-  for (const Json& node : list_of(document, "nodes", status)) {
+  for (const Json& node : read.items(read.member(document, "nodes"), 0)) {
     certificate.nodes.push_back(
         read_reason(node, certificate.nodes.size(), certificate.laws.size(), status));
   }
-  const Json* const model = document.find("model");
-  if (model == nullptr) read.fail("'model' is missing");
+  const Json& model = read.member(document, "model");
   EGRET_RETURN_IF_ERROR(status);
-  EGRET_ASSIGN_OR_RETURN(certificate.model, verifier::parse_certificate(model->dump()));
+  EGRET_ASSIGN_OR_RETURN(certificate.model, verifier::parse_certificate(model.dump()));
   return certificate;
 }
 

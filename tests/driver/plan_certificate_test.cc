@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ir/autodiff/training_arguments.h"
 #include "parallel/plan/plan_file.h"
@@ -153,6 +155,74 @@ TEST(PlanCertificate, NamesTheWrongNodeOfAnAlteredPlan) {
               ContainsRegex("the plan: node [0-9]+: collective 'all_gather' cannot change"));
 }
 
+// The error for a plan with one text replaced, and a certificate that names this plan.
+std::string error_of_edited(const Certified& one, const std::string& before,
+                            const std::string& after) {
+  Certified edited = one;
+  edited.plan = replaced(one.plan, before, after);
+  if (auto hash = parallel::program_hash(edited.plan); hash.ok())
+    edited.certificate.program = *std::move(hash);
+  const auto report = edited.replay();
+  EXPECT_EQ(report.status().code(), base::StatusCode::kMismatch) << report.status().message();
+  // No proof of the wrong plan is found, either.
+  EXPECT_FALSE(plan_certificate(one.model, edited.plan, tensor_parallel()).ok()) << after;
+  return report.status().message();
+}
+
+// The kinds of faults for which `egret verify-plan` has tests.
+TEST(PlanCertificate, RejectsWrongPlansAsVerifyPlanDoes) {
+  const Certified one = certified(parallel::mlp(8, 128, 512), "x=2", tensor_parallel());
+  // The file calls the sum of both ranks a maximum, names another axis, or has no valid mesh.
+  EXPECT_THAT(error_of_edited(one, "\"from\": \"P(sum)\"", "\"from\": \"P(max)\""),
+              HasSubstr("'all_reduce' is said to change P(max) to R, and what it reads and leaves "
+                        "are P(sum) to R"));
+  EXPECT_THAT(error_of_edited(one, "\"axis\": \"x\", \"from\"", "\"axis\": \"y\", \"from\""),
+              HasSubstr("unknown mesh axis 'y'"));
+  EXPECT_THAT(error_of_edited(one, "\"mesh\": \"x=2\"", "\"mesh\": \"x=two\""),
+              HasSubstr("the plan: "));
+  // Inputs and outputs are known by their names.
+  const std::string output = one.model.outputs()[0].name;
+  EXPECT_THAT(
+      error_of_edited(one, "\"name\": \"" + output + "\"", "\"name\": \"z\""),
+      HasSubstr("the outputs of the plan are 'z', and those of the model '" + output + "'"));
+  EXPECT_THAT(error_of_edited(one, "\"input\": \"x\"", "\"input\": \"z\""),
+              HasSubstr("the programs are "));
+}
+
+// y = x1 w1 - x2 w2, and its negative. Each pair has one type.
+ir::Graph pairs() {
+  ir::GraphBuilder b;
+  base::Random random(7);
+  const auto product = [&](const char* x, const char* w) {
+    const ir::Value weight = b.constant(ir::Tensor::random({ir::DType::kF32, {64, 64}}, random), w);
+    return b.add("matmul", {b.input(x, {ir::DType::kF32, {8, 64}}), weight});
+  };
+  const ir::Value y = b.add("sub", {product("x1", "w1"), product("x2", "w2")});
+  b.output("y", y);
+  b.output("z", b.add("neg", {y}));
+  return b.finish().value();
+}
+
+TEST(PlanCertificate, RejectsSwappedInputsWeightsAndOutputs) {
+  const Certified one = certified(pairs(), "x=2", tensor_parallel());
+  const auto swapped = [&](const std::string& key, const std::string& a, const std::string& b) {
+    const std::string first = "\"" + key + "\": \"" + a + "\"";
+    const std::string second = "\"" + key + "\": \"" + b + "\"";
+    const std::string held = "\"" + key + "\": \"@\"";
+    Certified middle = one;
+    middle.plan = replaced(replaced(one.plan, first, held), second, first);
+    return error_of_edited(middle, held, second);
+  };
+  std::vector<std::string> hashes;
+  for (const ir::Node& node : one.model.nodes()) {
+    if (node.kind == ir::NodeKind::kConstant) hashes.push_back(node.data.content_hash().to_hex());
+  }
+  ASSERT_EQ(hashes.size(), 2U);
+  EXPECT_THAT(swapped("hash", hashes[0], hashes[1]), HasSubstr("is not what the second program"));
+  EXPECT_THAT(swapped("input", "x1", "x2"), HasSubstr("is not what the second program"));
+  EXPECT_THAT(swapped("name", "z", "y"), HasSubstr("the outputs of the plan are"));
+}
+
 TEST(PlanCertificate, IsOfOneModelAlone) {
   const Certified one = certified(parallel::mlp(8, 128, 512), "x=2", tensor_parallel());
   Certified other = one;
@@ -239,14 +309,27 @@ TEST(PlanCertificate, ProvesATrainingStep) {
   one.certificate = parallel::parse_plan_certificate(*json).value();
   EXPECT_TRUE(one.replay().ok()) << one.replay().status().message();
 
-  // A parameter's next value is taken for another one's.
-  const std::vector<base::Json>& carried = one.plan.find("carried")->items();
-  ASSERT_GE(carried.size(), 2U);
-  base::Json swapped = base::Json::array();
-  for (const base::Json& pair : carried)
-    swapped.push(base::Json::object().set("node", *pair.find("node")).set("output", 1));
-  one.plan.set("carried", std::move(swapped));
-  EXPECT_EQ(one.replay().status().code(), base::StatusCode::kMismatch);
+  // Parameters of one size take each other's next values, one takes none, or one takes two.
+  const std::vector<base::Json> carried = one.plan.find("carried")->items();
+  ASSERT_EQ(carried.size(), 3U);
+  const auto error = [&](const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
+    Certified other = one;
+    base::Json list = base::Json::array();
+    for (const auto& [node, output] : pairs) {
+      list.push(base::Json::object()
+                    .set("node", *carried[node].find("node"))
+                    .set("output", *carried[output].find("output")));
+    }
+    other.plan.set("carried", std::move(list));
+    other.certificate.program = parallel::program_hash(other.plan).value();
+    const auto report = other.replay();
+    EXPECT_EQ(report.status().code(), base::StatusCode::kMismatch);
+    return report.status().message();
+  };
+  EXPECT_THAT(error({{0, 1}, {1, 0}, {2, 2}}), HasSubstr("the plan: "));
+  EXPECT_THAT(error({{0, 0}, {1, 1}}), HasSubstr("takes nothing of this step, and should take"));
+  EXPECT_THAT(error({{0, 0}, {0, 0}, {1, 1}, {2, 2}}),
+              HasSubstr("are carried to one input of the next step"));
 }
 
 }  // namespace
