@@ -63,18 +63,15 @@ std::optional<WholeOperator> ValueReadings::fitting(const ir::Operator& op,
                                                     const ir::Attrs& part_attrs,
                                                     const ir::TensorType& part,
                                                     const std::vector<std::size_t>& operands,
-                                                    const Placement* output,
-                                                    std::optional<int> free_axis) {
+                                                    const Placement* output) {
   std::vector<ir::TensorType> wholes;
   std::vector<Placement> placements;
   for (const std::size_t operand : operands) {
     wholes.push_back(placed_.nodes[operand].whole);
     placements.push_back(placed_.nodes[operand].placement);
   }
-  std::vector<WholeOperator> found =
-      whole_operators(op, part_attrs, wholes, placements, part, placed_.mesh, laws_, free_axis);
-  if (output != nullptr)
-    std::erase_if(found, [&](const WholeOperator& one) { return one.placement != *output; });
+  const std::vector<WholeOperator> found =
+      whole_operators(op, part_attrs, wholes, placements, part, placed_.mesh, laws_, output);
   if (found.empty()) return std::nullopt;
   const auto preferred = std::ranges::find_if(
       found, [&](const WholeOperator& one) { return preferred_.contains(text_of(op, one.attrs)); });
@@ -159,7 +156,7 @@ std::optional<WholeOperator> ValueReadings::with_operands(std::size_t number,
   if (which == operands.size()) {
     if (++trials_ > kMostTrials) return std::nullopt;
     const PlacedNode own = placed_.nodes[number];
-    return fitting(*own.op, own.part_attrs, own.type, operands, &output, axis);
+    return fitting(*own.op, own.part_attrs, own.type, operands, &output);
   }
   if (auto found = with_operands(number, output, axis, depth, operands, which + 1)) return found;
   const std::size_t own = operands[which];

@@ -45,8 +45,7 @@ class ValueReadings {
   std::optional<WholeOperator> fitting(const ir::Operator& op, const ir::Attrs& part_attrs,
                                        const ir::TensorType& part,
                                        const std::vector<std::size_t>& operands,
-                                       const Placement* output = nullptr,
-                                       std::optional<int> free_axis = std::nullopt);
+                                       const Placement* output = nullptr);
   std::optional<WholeOperator> with_blocks(const ir::Node& node, std::vector<std::size_t>& operands,
                                            std::size_t which, int axis);
   std::optional<std::size_t> as_blocks(std::size_t number, int axis, int dim, int depth);
