@@ -103,7 +103,7 @@ TRUSTED = {
             "parallel/replay/",
         ],
         "own": ["verifier/replay/", "rules/replay/", "parallel/replay/", "tools/egret_check/"],
-        "most_lines": 1800,
+        "most_lines": 1850,
     },
     # Without a solver, but with what the verifier proves families with.
     "tools/egret_check/egret_check_rule.cc": {

@@ -60,7 +60,7 @@ class Reasons {
       const std::string hash = hash_of(step);
       const auto [known, is_new] =
           numbers_.try_emplace(hash, static_cast<std::uint32_t>(certificate.laws.size()));
-      if (is_new) certificate.laws.push_back({step.op->name() + " " + to_string(step.law), hash});
+      if (is_new) certificate.laws.push_back({name_of(step), hash});
       reason.laws.push_back(known->second);
     }
     return reason;

@@ -15,6 +15,8 @@ std::string statement_of(const LawStep& step) {
          to_string(step.law.attrs);
 }
 
+std::string name_of(const LawStep& step) { return step.op->name() + " " + to_string(step.law); }
+
 base::Result<std::vector<LawStep>> law_steps(const ir::Operator& op, const ir::Attrs& attrs,
                                              std::span<const ir::TensorType> types,
                                              std::span<const Placement> inputs,
@@ -26,7 +28,7 @@ base::Result<std::vector<LawStep>> law_steps(const ir::Operator& op, const ir::A
   ir::Attrs left = attrs;
   std::vector<ir::TensorType> parts(types.begin(), types.end());
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
-    if (mesh.size(axis) == 1) continue;
+    if (mesh.size(axis) == 1) continue;  // local_type() allows no halo, so all placements are one
     const std::vector<Law>& all = laws.of(op, left, parts, mesh.size(axis));
     const auto law = std::ranges::find_if(all, [&](const Law& one) {
       return one.output == output.along(axis) &&

@@ -29,6 +29,9 @@ struct LawStep {
 // "reshape{shape=[4, 8]}(f32[32]) on 2: S(0) -> S(0), {shape=[2, 8]}".
 std::string statement_of(const LawStep& step);
 
+// For people: "reshape S(0) -> S(0)".
+std::string name_of(const LawStep& step);
+
 // The steps along the axes of more than one device, the mesh's first axis first. `types` are the
 // wholes'. Where several axes cut one dimension, the mesh's first axis cuts first. Errors:
 // unsupported, with the axis that has no such law; limit on a stop.

@@ -5,6 +5,9 @@
 #include <map>
 #include <string>
 
+#include "base/hash.h"
+#include "ir/graph/graph_text.h"
+
 namespace egret::parallel {
 namespace {
 
@@ -15,6 +18,14 @@ std::string names_of(const auto& outputs) {
 }
 
 }  // namespace
+
+// Over the graph's text.
+std::string model_hash(const ir::Graph& model) {
+  ir::Graph bare = model;
+  bare.name.clear();
+  bare.metadata.clear();
+  return base::content_hash(ir::to_text(bare)).to_hex();
+}
 
 base::Status check_outputs(const PlacedGraph& placed, const ir::Graph& model) {
   if (std::ranges::equal(placed.outputs, model.outputs(), {}, &PlacedGraph::Output::name,

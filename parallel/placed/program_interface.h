@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs and outputs of a placed program, as those who run it bind them.
+// Inputs and outputs of a placed program, as those who run it bind them, and the model that it is
+// of.
 #pragma once
+
+#include <string>
 
 #include "base/status.h"
 #include "ir/autodiff/training_graph.h"
@@ -8,6 +11,10 @@
 #include "parallel/placed/placed_graph.h"
 
 namespace egret::parallel {
+
+// In hex: a hash of operators, constants, sizes and names of values. The model's name and metadata
+// do not count, since they change no result.
+std::string model_hash(const ir::Graph& model);
 
 // Outputs are known by place when a step runs, and by name when they are saved: they must be the
 // model's, in its order. Errors: mismatch.

@@ -121,9 +121,9 @@ class ProgramReader {
       return base::ok();
     }
     EGRET_ASSIGN_OR_RETURN(const auto* values, list_of(item, "values"));
-    node.data = ir::Tensor(node.whole);
-    if (static_cast<std::int64_t>(values->size()) != node.data.elements())
+    if (ir::element_count(node.whole.shape()) != static_cast<std::int64_t>(values->size()))
       return base::bad_input("the number of values differs from the number of elements");
+    node.data = ir::Tensor(node.whole);
     for (std::size_t i = 0; i < values->size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);
       if (ir::is_float(node.whole.dtype)) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/plan/plan_file.h"
 
-#include "ir/graph/graph_text.h"
-
 namespace egret::parallel {
 namespace {
 
@@ -96,14 +94,6 @@ Result<std::string> text_of(const Json& json, std::string_view key) {
 }
 
 }  // namespace
-
-// Over the graph's text without its name and metadata, which do not change what it computes.
-std::string model_hash(const ir::Graph& model) {
-  ir::Graph bare = model;
-  bare.name.clear();
-  bare.metadata.clear();
-  return base::content_hash(ir::to_text(bare)).to_hex();
-}
 
 Json to_json(const ParallelPlan& plan, const PlanOrigin& origin) {
   Json json = base::versioned_json();

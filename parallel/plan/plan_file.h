@@ -49,10 +49,6 @@ struct PlanOrigin {
   std::optional<base::Json> training{};  // the options of the training step
 };
 
-// In hex: a hash of operators, constants, sizes and names of values. The model's name and metadata
-// do not count, since they change no result.
-std::string model_hash(const ir::Graph& model);
-
 base::Json to_json(const ParallelPlan& plan, const PlanOrigin& origin);
 
 // Errors: bad_input where the file is no plan, for an unknown schema_version too.

@@ -105,14 +105,15 @@ std::optional<WholeOperator> ValueReadings::with_blocks(const ir::Node& node,
 
 std::optional<std::size_t> ValueReadings::as_blocks(std::size_t number, int axis, int dim,
                                                     int depth) {
-  const PlacedNode& held = placed_.nodes[number];
-  if (placed_.mesh.size(axis) == 1 || !held.placement.along(axis).is_copy() || depth > kMostDepth)
+  if (placed_.mesh.size(axis) == 1 || depth > kMostDepth ||
+      !placed_.nodes[number].placement.along(axis).is_copy())
     return std::nullopt;
   if (const auto found = known_.find({number, axis, dim}); found != known_.end())
     return found->second;
+  const Kind kind = placed_.nodes[number].kind;  // what follows adds nodes
   std::optional<std::size_t> made;
-  if (held.kind == Kind::kConstant) made = uniform_blocks(number, axis, dim);
-  if (held.kind == Kind::kOperator) made = operator_blocks(number, axis, dim, depth);
+  if (kind == Kind::kConstant) made = uniform_blocks(number, axis, dim);
+  if (kind == Kind::kOperator) made = operator_blocks(number, axis, dim, depth);
   if (made) known_[{number, axis, dim}] = *made;
   return made;
 }

@@ -35,9 +35,11 @@ Reason read_reason(const Json& json, std::size_t number, std::size_t laws, Statu
   if (reason.kind == Reason::Kind::kLaws) {
     for (const Json& law : std::span(items).subspan(1))
       reason.laws.push_back(read.index(law, laws));
-  } else if (reason.kind != Reason::Kind::kLeaf) {
-    reason.text = read.text(items.size() > 1 ? &items[1] : nullptr);
+    return reason;
   }
+  const std::size_t expected = reason.kind == Reason::Kind::kLeaf ? 1 : 2;
+  if (items.size() != expected) read.fail("a reason of another form");
+  if (items.size() > 1) reason.text = read.text(&items[1]);
   return reason;
 }
 
@@ -47,7 +49,8 @@ std::string_view name_of(Reason::Kind kind) { return kKinds[static_cast<std::siz
 
 Result<std::string> program_hash(const Json& plan) {
   std::string text;
-  for (const std::string_view key : {"mesh", "program", "outputs", "carried", "bind"}) {
+  for (const std::string_view key :
+       {"model_hash", "mesh", "program", "outputs", "carried", "bind"}) {
     const Json* const found = plan.find(key);
     if (found == nullptr) return base::bad_input("'" + std::string(key) + "' is missing");
     text += found->dump() + "\n";
@@ -80,6 +83,9 @@ Result<PlanCertificate> parse_plan_certificate(std::string_view json) {
   const Json& model = read.member(document, "model");
   EGRET_RETURN_IF_ERROR(status);
   EGRET_ASSIGN_OR_RETURN(certificate.model, verifier::parse_certificate(model.dump()));
+  const verifier::Certificate& inner = certificate.model;
+  if (inner.reals || !inner.sizes.empty() || !inner.open.empty() || !inner.obligations.empty())
+    return base::bad_input("'model' states sizes or a reading, which are the plan's");
   return certificate;
 }
 

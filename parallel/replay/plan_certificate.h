@@ -10,7 +10,8 @@
 // Each node of a rank's program has its reason, in the order of the plan's program: the laws that
 // an operator on parts follows, one for each axis of the mesh with more than one device; the name
 // of an exchange; the hash of a ring's text. Statements of laws are those of
-// parallel/laws/law_steps.h. "model" is of verifier/replay/certificate.h.
+// parallel/laws/law_steps.h. "model" is of verifier/replay/certificate.h, without sizes: those are
+// the plan's.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct PlanCertificate {
   static constexpr std::string_view kFormat = "egret-plan-certificate";
 
   struct Law {
-    std::string name;  // for people
+    std::string name;  // name_of(LawStep)
     std::string hash;
   };
   struct Reason {
@@ -47,8 +48,8 @@ struct PlanCertificate {
 // "leaf", "laws", "exchange", "ring".
 std::string_view name_of(PlanCertificate::Reason::Kind kind);
 
-// In hex: of the mesh, the program, its outputs, carried values, bound sizes and training step, as
-// the plan's file states them. Errors: bad_input for a plan without these.
+// In hex: of the model's hash, the mesh, the program, its outputs, carried values, bound sizes and
+// training step, as the plan's file states them. Errors: bad_input for a plan without these.
 base::Result<std::string> program_hash(const base::Json& plan);
 
 // Checks the form, and that all numbers refer to what the document has. Errors: bad_input that

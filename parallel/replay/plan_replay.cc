@@ -95,6 +95,11 @@ class PlanReplay {
       const Status status = check_node(placed_.nodes[i], certificate_.nodes[i], report);
       if (!status.ok()) return rejected(status, place_of(placed_.nodes[i], i));
     }
+    for (std::size_t i = 0; i < certificate_.laws.size(); ++i) {
+      if (numbers_.contains(i)) continue;
+      return base::mismatch("no node follows law " + std::to_string(i) + " ('" +
+                            certificate_.laws[i].name + "')");
+    }
     report.nodes = placed_.nodes.size();
     report.laws = used_.size();
     report.mesh = placed_.mesh;
@@ -138,13 +143,14 @@ class PlanReplay {
     }
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const PlanCertificate::Law& stated = certificate_.laws[reason.laws[i]];
-      if (stated.hash != hash_of(steps[i])) {
+      if (stated.hash != hash_of(steps[i]) || stated.name != name_of(steps[i])) {
         return base::mismatch("law " + std::to_string(reason.laws[i]) + " ('" + stated.name +
                               "') is another one than that of its placements along '" +
                               placed_.mesh.axis(steps[i].axis).name +
                               "': " + statement_of(steps[i]));
       }
       used_.insert(stated.hash);
+      numbers_.insert(reason.laws[i]);
       ++report.law_steps;
     }
     return base::ok();
@@ -153,7 +159,8 @@ class PlanReplay {
   const PlanCertificate& certificate_;
   const PlacedGraph& placed_;
   LawCache& laws_;
-  std::set<std::string> used_;  // hashes of laws
+  std::set<std::string> used_;     // hashes of laws
+  std::set<std::size_t> numbers_;  // of laws in the certificate
 };
 
 }  // namespace
@@ -185,6 +192,7 @@ Result<PlanPrograms> read_plan_programs(const Json& plan, const ir::Graph& model
   if (const Json* const training = plan.find("training")) {
     EGRET_ASSIGN_OR_RETURN(const ir::TrainingArguments arguments, ir::read_training(*training));
     EGRET_ASSIGN_OR_RETURN(step, ir::training_step(model, arguments, "the model"));
+    programs.training = ir::to_json(arguments);
   }
   programs.model = verifier::plain_program(step ? step->graph : model);
   // Constants are compared by their bytes with what the certificate folds; these are candidates.
@@ -215,9 +223,15 @@ Result<PlanPrograms> read_plan_programs(const Json& plan, const ir::Graph& model
 
 Result<PlanReplayReport> replay_plan(const PlanCertificate& certificate, const Json& plan,
                                      const ir::Graph& model, const verifier::RuleBook& rules) {
+  const std::string hash_of_model = model_hash(model);
+  const Json* const planned = plan.find("model_hash");
+  if (planned == nullptr || !planned->is_string() || *planned->as_string() != hash_of_model)
+    return base::mismatch("the plan was made for another model than this one with the hash " +
+                          hash_of_model);
   LawCache laws;
   EGRET_ASSIGN_OR_RETURN(const PlanPrograms programs, read_plan_programs(plan, model, laws));
   PlanReplayReport report;
+  report.training = programs.training;
   EGRET_RETURN_IF_ERROR(PlanReplay(certificate, programs.placed, laws).check(report));
   auto hash = program_hash(plan);
   if (!hash.ok()) return rejected(hash.status(), "the plan");

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ namespace egret::parallel {
 struct PlanPrograms {
   ir::Graph model;  // or its training step
   PlacedGraph placed;
-  ir::Graph sequential;  // the plan's program without placements
+  ir::Graph sequential;                  // the plan's program without placements
+  std::optional<base::Json> training{};  // the options of the step
 };
 
 // Reads the program of a plan's file for this model. For a plan of a training step the model is the
@@ -55,9 +57,11 @@ struct PlanReplayReport {
   std::size_t exchanges = 0;
   std::size_t rings = 0;
   Mesh mesh;
+  std::optional<base::Json> training{};  // the options of the step, for a plan of one
 };
 
-// Errors: mismatch that names the first wrong node of the plan, or step of the certificate.
+// `model` is the one that the plan was made for, by its hash. Errors: mismatch that names the first
+// wrong node of the plan, or step of the certificate.
 base::Result<PlanReplayReport> replay_plan(const PlanCertificate& certificate,
                                            const base::Json& plan, const ir::Graph& model,
                                            const verifier::RuleBook& rules);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/ring/lookup_in_blocks.h"
 
+#include "ir/core/integer_arithmetic.h"
 #include "ir/graph/builder.h"
 
 namespace egret::parallel {
@@ -16,6 +17,8 @@ base::Result<ir::Graph> lookup_in_blocks(const ir::TensorType& table, const ir::
   const std::int64_t rows = table.dims[at].constant();
   if (rows == 0 || rows % blocks != 0)
     return base::bad_input("the table cannot be cut into equal blocks");
+  if (ir::integer_less(indices.dtype, ir::highest_integer(indices.dtype), rows))
+    return base::bad_input("the number of rows is no number of the indices' type");
   ir::GraphBuilder b;
   const ir::Value x = b.input("x", table);
   const ir::Value i = b.input("i", indices);

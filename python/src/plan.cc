@@ -13,6 +13,7 @@
 #include "driver/report/plan_page.h"
 #include "ir/autodiff/training_arguments.h"
 #include "parallel/machine/named_cluster.h"
+#include "parallel/placed/program_interface.h"
 #include "parallel/plan/plan_file.h"
 #include "python/src/bindings.h"
 #include "python/src/models.h"

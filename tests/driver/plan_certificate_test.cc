@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/autodiff/training_arguments.h"
+#include "parallel/placed/program_interface.h"
 #include "parallel/plan/plan_file.h"
 #include "parallel/replay/plan_replay.h"
 #include "rules/replay/rule_library.h"
@@ -49,9 +50,12 @@ Certified certified(const ir::Graph& model, const std::string& mesh,
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   Certified made{.model = model, .plan = {}, .certificate = {}};
   // As it is in its file.
-  made.plan =
-      base::Json::parse(to_json(*plan, {.model = "m.onnx", .bind = {}, .machine = "local"}).dump())
-          .value();
+  made.plan = base::Json::parse(to_json(*plan, {.model = "m.onnx",
+                                                .bind = {},
+                                                .machine = "local",
+                                                .model_hash = parallel::model_hash(model)})
+                                    .dump())
+                  .value();
   const auto json = plan_certificate(model, made.plan, options);
   EXPECT_TRUE(json.ok()) << json.status().message();
   if (json.ok()) made.certificate = parallel::parse_plan_certificate(*json).value();
@@ -231,6 +235,10 @@ TEST(PlanCertificate, IsOfOneModelAlone) {
   const ir::Value h =
       m("tanh", {m("add", {m("matmul", {x, m.weight("w1", {128, 512})}), m.weight("b1", {512})})});
   other.model = m.finish(m("matmul", {h, m.weight("w2", {512, 128})}));
+  EXPECT_THAT(other.replay().status().message(), HasSubstr("the plan was made for another model"));
+  // Though plan and certificate say that they are of this one.
+  other.plan.set("model_hash", parallel::model_hash(other.model));
+  other.certificate.program = parallel::program_hash(other.plan).value();
   const auto report = other.replay();
   EXPECT_EQ(report.status().code(), base::StatusCode::kMismatch);
   EXPECT_THAT(report.status().message(), HasSubstr("is not what the first program computes"));
@@ -301,6 +309,7 @@ TEST(PlanCertificate, ProvesATrainingStep) {
   one.plan = base::Json::parse(to_json(*plan, {.model = "m.onnx",
                                                .bind = {},
                                                .machine = "local",
+                                               .model_hash = parallel::model_hash(model),
                                                .training = ir::to_json(training)})
                                    .dump())
                  .value();
@@ -330,6 +339,141 @@ TEST(PlanCertificate, ProvesATrainingStep) {
   EXPECT_THAT(error({{0, 0}, {1, 1}}), HasSubstr("takes nothing of this step, and should take"));
   EXPECT_THAT(error({{0, 0}, {0, 0}, {1, 1}, {2, 2}}),
               HasSubstr("are carried to one input of the next step"));
+}
+
+// A plan that no planner writes, of a model with the input a and the output y.
+base::Json plan_by_hand(const ir::Graph& model, const char* mesh, std::size_t output,
+                        std::string program) {
+  std::ranges::replace(program, '\'', '"');
+  base::Json plan = base::versioned_json();
+  plan.set("model", "m.onnx").set("model_hash", parallel::model_hash(model));
+  plan.set("bind", base::Json::array()).set("mesh", mesh).set("carried", base::Json::array());
+  plan.set("program", base::Json::parse(program).value());
+  base::Json outputs = base::Json::array();
+  outputs.push(base::Json::object().set("name", "y").set("node", output));
+  return plan.set("outputs", std::move(outputs));
+}
+
+// The error of the replay; no proof is found, either. Plans are read before certificates.
+std::string error_of_plan(const ir::Graph& model, const base::Json& plan) {
+  EXPECT_FALSE(plan_certificate(model, plan, tensor_parallel()).ok());
+  const auto report = parallel::replay_plan(PlanCertificate{}, plan, model, library());
+  EXPECT_EQ(report.status().code(), base::StatusCode::kMismatch) << report.status().message();
+  return report.status().message();
+}
+
+// y = f(a), step by step.
+ir::Graph chain(const char* type, const std::vector<std::pair<const char*, ir::Attrs>>& steps) {
+  ir::GraphBuilder b;
+  ir::Value y = b.input("a", ir::parse_type(type).value());
+  for (const auto& [op, attrs] : steps) y = b.add(op, {y}, attrs);
+  b.output("y", y);
+  return b.finish().value();
+}
+const ir::Attrs kAll = {{"axes", ir::Integers{0}}, {"keepdims", std::int64_t{0}}};
+
+// The rank would hold -inf, 0, or 1, beside its rows.
+TEST(PlanCertificate, RejectsHalosOfOneDevice) {
+  const ir::Graph sum = chain("f32[4]", {{"reduce_sum", kAll}});
+  EXPECT_THAT(error_of_plan(sum, plan_by_hand(sum, "x=1", 1, R"([
+      {'input': 'a', 'placement': 'x:S(0)-1+1(-inf)', 'type': 'f32[4]'},
+      {'op': 'reduce_sum', 'attributes': {'axes': '[0]', 'keepdims': '0'}, 'inputs': [0],
+       'placement': 'x:R', 'type': 'f32[]'}])")),
+              HasSubstr("node 0: a halo along the mesh axis 'x', which has one device"));
+  const ir::Graph exp = chain("f32[4]", {{"exp", {}}});
+  EXPECT_THAT(error_of_plan(exp, plan_by_hand(exp, "x=1", 1, R"([
+      {'input': 'a', 'placement': 'x:S(0)', 'type': 'f32[4]'},
+      {'op': 'exp', 'attributes': {}, 'inputs': [0], 'placement': 'x:S(0)-1+1',
+       'type': 'f32[4]'}])")),
+              HasSubstr("node 1: a halo along the mesh axis 'x', which has one device"));
+}
+
+// Wrapped integers of one device differ from those of two.
+TEST(PlanCertificate, RejectsPlansWhoseIntegersWrapAroundElsewhere) {
+  const ir::Graph sum =
+      chain("i32[2]", {{"reduce_sum", kAll}, {"cast", {{"to", std::string("f32")}}}});
+  EXPECT_THAT(error_of_plan(sum, plan_by_hand(sum, "x=2", 3, R"([
+      {'input': 'a', 'placement': 'x:S(0)', 'type': 'i32[2]'},
+      {'op': 'reduce_sum', 'attributes': {'axes': '[0]', 'keepdims': '0'}, 'inputs': [0],
+       'placement': 'x:P(sum)', 'type': 'i32[]'},
+      {'op': 'cast', 'attributes': {'to': '"f32"'}, 'inputs': [1], 'placement': 'x:P(sum)',
+       'type': 'f32[]'},
+      {'collective': 'all_reduce', 'axis': 'x', 'from': 'P(sum)', 'to': 'R', 'inputs': [2],
+       'placement': 'x:R', 'type': 'f32[]'}])")),
+              HasSubstr("cast has no law P(sum) -> P(sum)"));
+  ir::GraphBuilder b;
+  const ir::Value a = b.input("a", ir::parse_type("u8[2]").value());
+  b.output("y", b.add("sub", {b.add("reduce_max", {a}, kAll), b.scalar(ir::DType::kU8, 2)}));
+  const ir::Graph max = b.finish().value();
+  const std::string hash = ir::Tensor::scalar(ir::DType::kU8, 2).content_hash().to_hex();
+  EXPECT_THAT(error_of_plan(max, plan_by_hand(max, "x=2", 4, R"([
+      {'input': 'a', 'placement': 'x:S(0)', 'type': 'u8[2]'},
+      {'op': 'reduce_max', 'attributes': {'axes': '[0]', 'keepdims': '0'}, 'inputs': [0],
+       'placement': 'x:P(max)', 'type': 'u8[]'},
+      {'constant': 'c', 'hash': ')" + hash + R"(', 'type': 'u8[]', 'placement': 'x:R',
+       'values': [2]},
+      {'op': 'sub', 'attributes': {}, 'inputs': [1, 2], 'placement': 'x:P(max)', 'type': 'u8[]'},
+      {'collective': 'all_reduce', 'axis': 'x', 'from': 'P(max)', 'to': 'R', 'inputs': [3],
+       'placement': 'x:R', 'type': 'u8[]'}])")),
+              HasSubstr("sub has no law P(max), R -> P(max)"));
+}
+
+// 4 TiB, and more than there are bytes to count.
+TEST(PlanCertificate, CountsValuesBeforeTheirMemory) {
+  const ir::Graph model = chain("f32[4]", {{"relu", {}}});
+  for (const char* type : {"f32[1099511627776]", "f32[1099511627776,1099511627776]"}) {
+    EXPECT_THAT(error_of_plan(model, plan_by_hand(model, "x=2", 0,
+                                                  "[{'constant': 'c', 'hash': '', 'type': '" +
+                                                      std::string(type) +
+                                                      "', 'placement': '', 'values': []}]")),
+                HasSubstr("the plan: node 0: "));
+  }
+}
+
+TEST(PlanCertificate, SaysWhatItIsOf) {
+  const Certified one = certified(parallel::mlp(8, 128, 512), "x=2", tensor_parallel());
+  // Another hash, in the certificate too; a batch of another size; no hash.
+  const std::string hash = parallel::model_hash(one.model);
+  Certified other = one;
+  other.plan.set("model_hash", std::string(hash.size(), '0'));
+  other.certificate.program = parallel::program_hash(other.plan).value();
+  EXPECT_THAT(other.replay().status().message(), HasSubstr("the plan was made for another model"));
+  EXPECT_NE(other.certificate.program, one.certificate.program);
+  other = one;
+  other.model = parallel::mlp(1, 128, 512);
+  EXPECT_THAT(other.replay().status().message(), HasSubstr("the plan was made for another model"));
+}
+
+// What no node follows, names of other laws, and more than a reason has.
+TEST(PlanCertificate, ContainsNothingThatIsNotChecked) {
+  const Certified one = certified(parallel::mlp(8, 128, 512), "x=2", tensor_parallel());
+  ASSERT_TRUE(one.replay().ok());
+  Certified other = one;
+  other.certificate.laws.push_back({"matmul R, R -> P(sum)", "0"});
+  EXPECT_THAT(other.replay().status().message(),
+              ContainsRegex("no node follows law [0-9]+ \\('matmul R, R -> P\\(sum\\)'\\)"));
+  other = one;
+  other.certificate.laws[0].name = "relu R -> P(sum)";
+  EXPECT_EQ(other.replay().status().code(), base::StatusCode::kMismatch);
+
+  const std::string json = plan_certificate(one.model, one.plan, tensor_parallel()).value();
+  ASSERT_TRUE(parallel::parse_plan_certificate(json).ok());
+  const std::map<std::string, std::string> edits = {
+      {"[\"leaf\"]", "[\"leaf\", 0]"},
+      {"[\"exchange\", \"all_reduce\"]", "[\"exchange\", \"all_reduce\", 1]"},
+      {"[\"exchange\", \"all_reduce\"] ", "[\"exchange\"]"},
+      {"\"format\": \"egret-certificate\"", "\"format\": \"egret-certificate\", \"reals\": true"},
+      {"\"format\": \"egret-certificate\" ",
+       "\"format\": \"egret-certificate\", \"sizes\": {\"batch\": 1}"}};
+  for (const auto& [given, after] : edits) {
+    const std::string before = given.substr(0, given.find_last_not_of(' ') + 1);
+    SCOPED_TRACE(after);
+    std::string text = base::Json::parse(json)->dump();
+    const std::size_t at = text.find(before);
+    ASSERT_NE(at, std::string::npos) << text.substr(0, 400);
+    text.replace(at, before.size(), after);
+    EXPECT_FALSE(parallel::parse_plan_certificate(text).ok());
+  }
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "parallel/cluster_plan/cluster_plan_file.h"
 #include "parallel/cluster_plan/cluster_planner.h"
 #include "parallel/machine/named_cluster.h"
+#include "parallel/placed/program_interface.h"
 #include "parallel/plan/plan_file.h"
 #include "tools/arguments/measured_machine.h"
 #include "tools/arguments/model_file.h"
