@@ -7,6 +7,7 @@
 
 #include "ir/core/symbolic_scope.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/graph_text.h"
 #include "parallel/placed/placed_egraph.h"
 #include "parallel/plan/plan_file.h"
 #include "parallel/ring/ring_factors.h"

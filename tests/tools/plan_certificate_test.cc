@@ -9,6 +9,7 @@
 #include "base/system/file.h"
 #include "frontends/onnx.h"
 #include "ir/graph/builder.h"
+#include "tests/frontends/onnx_model.h"
 #include "tests/paths.h"
 #include "tests/tools/folder_test.h"
 
@@ -85,6 +86,48 @@ TEST_F(PlanCertificateProgram, IsRejectedForAnotherModelOrLaw) {
   EXPECT_THAT(law.err, HasSubstr("is another one than that of its placements along 'x'"));
   ASSERT_TRUE(base::write_file(path("c.json"), "{}").ok());
   EXPECT_EQ(check(all()).code, 6);
+}
+
+// The sizes, the training step, and nodes that rules take apart though they count on rounding.
+TEST_F(PlanCertificateProgram, SaysWhatItIsOf) {
+  frontends::OnnxModel m;
+  m.input("x", {1, 64})->mutable_dim(0)->set_dim_param("batch");
+  onnx::TensorProto* const w = m.initializer("w", frontends::kFloatCode, {64, 64});
+  for (int i = 0; i < 64 * 64; ++i) w->add_float_data(0.5F);
+  m.initializer("c", frontends::kFloatCode, {})->add_float_data(12582912.F);
+  m.node("MatMul", {"x", "w"}, {"a"});
+  m.node("Add", {"a", "c"}, {"b"});
+  m.node("Sub", {"b", "c"}, {"d"});  // rounds to whole numbers
+  m.node("Relu", {"d"}, {"y"});
+  m.output("y");
+  ASSERT_TRUE(base::write_file(path("m.onnx"), m.bytes()).ok());
+  const auto plan = [&](const std::string& words) {
+    const ProgramRun run = run_program("plan " + path("m.onnx") + " --mesh x=2 -o " +
+                                       path("p.json") + " --certificate " + path("c.json") + words);
+    ASSERT_EQ(run.code, 0) << run.err;
+  };
+  plan(" --bind batch=8 --rules default");
+  const ProgramRun eight = check(all());
+  EXPECT_EQ(eight.code, 0) << eight.err;
+  EXPECT_THAT(eight.out, StartsWith("accepted: 1 outputs on x=2 for [\"batch=8\"]; "));
+  EXPECT_THAT(eight.out, HasSubstr("2 nodes that count on rounding are taken as real arithmetic"));
+  // A plan for another size has another hash, and its certificate, too.
+  const std::string text_of_plan = text("p.json");
+  std::string other = text_of_plan;
+  const std::size_t at = other.find("batch=8");
+  ASSERT_NE(at, std::string::npos);
+  ASSERT_TRUE(base::write_file(path("p.json"), other.replace(at, 7, "batch=4")).ok());
+  const ProgramRun rejected = check(all());
+  EXPECT_EQ(rejected.code, 6);
+  EXPECT_THAT(rejected.err, HasSubstr("the plan was made for another model"));
+
+  plan(" --bind batch=8 --train --loss mse");
+  const auto json = base::Json::parse(check("--json " + all()).out);
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ(json->find("bind")->items().size(), 1U);
+  ASSERT_NE(json->find("training"), nullptr);
+  EXPECT_EQ(*json->find("training")->find("loss")->as_string(), "mse");
+  EXPECT_THAT(check(all()).out, HasSubstr("of the training step with {"));
 }
 
 TEST_F(PlanCertificateProgram, SaysWhatItNeeds) {
