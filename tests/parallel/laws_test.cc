@@ -81,7 +81,7 @@ TEST(Laws, IntegersThatWrapAroundAreNotTakenForNumbers) {
   EXPECT_EQ(laws("max", {"i32[]", "i32[]"}),
             "R, P(max) -> P(max)\nP(max), R -> P(max)\nP(max), P(max) -> P(max)\n");
   EXPECT_EQ(laws("reshape", {"u8[4]"}, {{"shape", ir::Integers{4, 1}}}),
-            "S(0) -> S(0)\nP(sum) -> P(sum)\nP(max) -> P(max)\n");
+            "S(0) -> S(0)  {shape=[2, 1]}\nP(sum) -> P(sum)\nP(max) -> P(max)\n");
 }
 
 TEST(Laws, ASoftmaxIsNotCutAlongItsAxis) {

@@ -51,7 +51,7 @@ TEST(TableRows, AreCountedInTheTypeOfTheIndices) {
   // The largest table of u8, by all indices.
   base::Random random(3);
   const ir::Tensor table = ir::Tensor::random({ir::DType::kF32, {254, 3}}, random);
-  ir::Tensor indices(ir::DType::kU8, {256});
+  ir::Tensor indices(ir::DType::kU8, ir::Shape{256});
   for (std::int64_t i = 0; i < 256; ++i) indices.set_i64(i, i);
   const auto graph = lookup_in_blocks(table.type(), indices.type(), 0, 2);
   ASSERT_TRUE(graph.ok()) << graph.status().message();
