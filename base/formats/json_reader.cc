@@ -38,4 +38,25 @@ std::string JsonReader::text(const Json* json) {
   return {};
 }
 
+bool JsonReader::truth(const Json& json) {
+  const auto value = json.as_bool();
+  if (value.ok()) return *value;
+  fail("not true or false");
+  return false;
+}
+
+const Json& JsonReader::member(const Json& object, std::string_view key) {
+  static const Json kNone;
+  if (const Json* const found = object.find(key)) return *found;
+  fail("'" + std::string(key) + "' is missing");
+  return kNone;
+}
+
+const std::vector<Json::Member>& JsonReader::members(const Json& json) {
+  static const std::vector<Json::Member> kNone;
+  if (json.is_object()) return json.members();
+  fail("not an object");
+  return kNone;
+}
+
 }  // namespace egret::base

@@ -28,6 +28,11 @@ class JsonReader {
   std::vector<std::uint32_t> indices(const Json& json, std::size_t end);
   // Null is an error, too.
   std::string text(const Json* json);
+  bool truth(const Json& json);
+  // The member of an object, or null, with an error that names it.
+  const Json& member(const Json& object, std::string_view key);
+  // Empty for what is no object.
+  const std::vector<Json::Member>& members(const Json& json);
 
  private:
   std::string place_;

@@ -112,7 +112,7 @@ def mutated(document, draws):
     return kind, made
 
 
-PLAN_KINDS = ("other_law", "law_hash", "dropped_node", "reason", "placement", "attribute", "model")
+PLAN_KINDS = ("other_law", "law_hash", "dropped_node", "reason", "placement", "attribute", "model_proof")
 
 
 def mutated_plan(plan, document, draws):
@@ -126,7 +126,7 @@ def mutated_plan(plan, document, draws):
     kinds = ["dropped_node", "reason"] + (["law_hash"] if laws else []) + (["placement"] if placed else [])
     kinds += ["other_law"] if with_laws and len(laws) > 1 else []
     kinds += ["attribute"] if with_attributes else []
-    kinds += ["model"] if kinds_of(document["model"]) else []
+    kinds += ["model_proof"] if kinds_of(document["model"]) else []
     kind = draws.choice(kinds)
     if kind == "other_law":
         node = draws.choice(with_laws)

@@ -353,7 +353,6 @@ base::Status OnnxGraphWriter::write_opaque(onnx::NodeProto& proto, const OpaqueN
                                            std::span<const std::string> operands,
                                            const std::map<std::int64_t, std::string>& outputs) {
   std::size_t operand = 0;
-  const std::vector<std::string> captured = captured_names(proto);  // before names change
   for (int i = 0; i < proto.input_size(); ++i) {
     std::string& input = *proto.mutable_input(i);
     const auto fixed = opaque.fixed.find(i);
@@ -365,9 +364,7 @@ base::Status OnnxGraphWriter::write_opaque(onnx::NodeProto& proto, const OpaqueN
       EGRET_ASSIGN_OR_RETURN(input, sizes_->tensor_of(*sizes));
     }
   }
-  std::map<std::string, std::string> renamed;
-  for (const std::string& name : captured) renamed[name] = operands[operand++];
-  rename_captured(proto, renamed);
+  rename_captured(proto, operands.subspan(operand));
   for (int i = 0; i < proto.output_size(); ++i) {
     std::string& name = *proto.mutable_output(i);
     const auto used = outputs.find(i);

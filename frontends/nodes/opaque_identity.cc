@@ -50,9 +50,9 @@ onnx::NodeProto without_names(const onnx::NodeProto& node) {
   std::string prefix = "captured ";
   const auto is_taken = [&](const std::string& name) { return name.starts_with(prefix); };
   while (std::ranges::any_of(inner, is_taken)) prefix += "'";
-  std::map<std::string, std::string> numbered;
-  for (const std::string& name : captured_names(bare))
-    numbered.emplace(name, prefix + std::to_string(numbered.size()));
+  std::vector<std::string> numbered(captured_names(bare).size());
+  for (std::size_t use = 0; use < numbered.size(); ++use)
+    numbered[use] = prefix + std::to_string(use);
   rename_captured(bare, numbered);
   bare.clear_name();
   bare.clear_doc_string();

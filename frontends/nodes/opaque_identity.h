@@ -14,8 +14,8 @@ class NodeProto;
 
 namespace egret::frontends {
 
-// The node without the names that an export may change. Captured values have numbers, in the order
-// in which they are operands, and names that no value within the bodies has.
+// The node without the names that an export may change. Each use of a captured value has a number,
+// in the order in which they are operands, and a name that no value within the bodies has.
 onnx::NodeProto without_names(const onnx::NodeProto& node);
 
 // Gives nodes without a body new keys. Nodes of equal meaning and name have the same key in

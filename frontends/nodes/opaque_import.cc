@@ -2,12 +2,14 @@
 #include "frontends/nodes/opaque_import.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/hash.h"
 #include "frontends/nodes/onnx_writer.h"
 #include "frontends/nodes/opaque_identity.h"
 #include "frontends/onnx.pb.h"
+#include "frontends/program/captured_names.h"
 #include "frontends/wire/onnx_attributes.h"
 #include "ir/core/symbolic_scope.h"
 #include "ir/graph/graph_text.h"
@@ -268,7 +270,30 @@ bool is_written_as(const ir::Graph& body, const onnx::NodeProto& node, int opset
          canonical_domain(written.node(0).domain()) == canonical_domain(node.domain());
 }
 
-// A key that equal nodes with operands of equal types share.
+// The body as if the captured values of one type, its last inputs, were one value.
+ir::Graph with_one_captured(const ir::Graph& body, std::size_t captured) {
+  ir::Graph made;
+  std::vector<ir::NodeId> moved;
+  std::map<std::string, ir::NodeId> first;  // by type
+  std::size_t own = body.inputs().size() - captured;
+  for (const ir::Node& given : body.nodes()) {
+    ir::Node node = given;
+    for (ir::NodeId& input : node.inputs) input = moved[input.index()];
+    const bool is_input = node.kind == ir::NodeKind::kInput;
+    const std::string type = ir::to_string(node.type);
+    ir::NodeId id = made.append(std::move(node));
+    if (is_input && own == 0) id = first.try_emplace(type, id).first->second;
+    if (is_input && own > 0) --own;
+    moved.push_back(id);
+  }
+  for (const ir::Graph::Output& output : body.outputs())
+    made.add_output(output.name, moved[output.node.index()]);
+  return made;
+}
+
+// A key that equal nodes with operands of equal types share. The node says which captured value is
+// read where. The body says how its operators are read, but not which captured values are equal:
+// values that differ in one model may be one value in what the optimizer makes of it.
 std::string key_of(const onnx::NodeProto& node, const std::map<int, FixedInput>& fixed,
                    const ir::Graph& body) {
   std::string text = without_names(node).SerializeAsString();
@@ -280,7 +305,7 @@ std::string key_of(const onnx::NodeProto& node, const std::map<int, FixedInput>&
       for (const ir::Index& size : *sizes) text += "," + to_string(size);
     }
   }
-  text += ir::to_text(body);
+  text += ir::to_text(with_one_captured(body, captured_names(node).size()));
   return node.op_type() + "#" + base::content_hash(text).to_hex();
 }
 
@@ -379,7 +404,12 @@ std::vector<ir::Value> OpaqueImport::whole_or_made(const OnnxImportContext& cont
   const bool sealed = is_if(proto) || depends_on_rounding;
   if (!sealed && is_written_as(reading->body, proto, opset)) return made;
 
-  const std::string key = key_of(proto, reading->fixed, reading->body);
+  std::string key = key_of(proto, reading->fixed, reading->body);
+  // A body in which captured values are one is no body of a node in which they differ.
+  const std::string text = ir::to_text(reading->body);
+  if (const auto known = bodies_.find(key);
+      known != bodies_.end() && ir::to_text(*known->second.graph) != text)
+    key += "-" + base::content_hash(text).to_hex();
   const ir::Value node_value = context.builder.add(ir::opaque_operator(), reading->operands,
                                                    ir::opaque_attrs(key, full_type(proto)));
   std::vector<ir::Value> whole;

@@ -43,17 +43,13 @@ void visit_body(onnx::GraphProto& graph, std::set<std::string> inner, const Use&
 std::vector<std::string> captured_names(const onnx::NodeProto& node) {
   onnx::NodeProto copy = node;
   std::vector<std::string> names;
-  std::set<std::string> known;
-  visit_bodies(copy, {}, [&](std::string& name) {
-    if (known.insert(name).second) names.push_back(name);
-  });
+  visit_bodies(copy, {}, [&](std::string& name) { names.push_back(name); });
   return names;
 }
 
-void rename_captured(onnx::NodeProto& node, const std::map<std::string, std::string>& names) {
-  visit_bodies(node, {}, [&](std::string& name) {
-    if (const auto found = names.find(name); found != names.end()) name = found->second;
-  });
+void rename_captured(onnx::NodeProto& node, std::span<const std::string> names) {
+  std::size_t use = 0;
+  visit_bodies(node, {}, [&](std::string& name) { name = names[use++]; });
 }
 
 void collect_inner_names(const onnx::NodeProto& node, std::set<std::string>& names) {

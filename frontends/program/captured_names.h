@@ -2,8 +2,8 @@
 // The values of the outer graph that the bodies of a node read (Loop, Scan, If).
 #pragma once
 
-#include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,12 +13,13 @@ class NodeProto;
 
 namespace egret::frontends {
 
-// Their names, each once, in the order in which the bodies first read them: it does not change
-// with the names. Linear in the bodies; no recursion deeper than the nesting of bodies, which
-// protobuf limits to 100.
+// Their names, one for each use in the order of the bodies, so neither their number nor their order
+// changes with the names: two values may become one, as equal ones do where a model is optimized.
+// Linear in the bodies; no recursion deeper than the nesting of bodies, which protobuf limits to
+// 100.
 std::vector<std::string> captured_names(const onnx::NodeProto& node);
-// Gives captured values other names.
-void rename_captured(onnx::NodeProto& node, const std::map<std::string, std::string>& names);
+// Gives captured values other names, one for each use.
+void rename_captured(onnx::NodeProto& node, std::span<const std::string> names);
 // All names that the bodies define.
 void collect_inner_names(const onnx::NodeProto& node, std::set<std::string>& names);
 

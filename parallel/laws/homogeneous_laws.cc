@@ -40,13 +40,20 @@ bool increases_everywhere(ir::Function function) {
 // is the safe answer, so the analysis is sound but not complete.
 class Passage {
  public:
-  Passage(const PartialSource& source, Kind kind, bool exact_quotients)
-      : source_(source), sum_(kind == Kind::kSum), exact_quotients_(exact_quotients) {}
+  Passage(const PartialSource& source, std::span<const ir::TensorType> types, Kind kind,
+          bool exact_quotients)
+      : source_(source),
+        types_(types),
+        sum_(kind == Kind::kSum),
+        exact_quotients_(exact_quotients) {}
 
   Way of(ir::Scalar value) {
     if (value.is_constant()) return of_constant(value.constant());
     // A concatenation of thousands of inputs is an expression as deep.
-    for (const ExprNode* node : kids_first(value.node())) of(node);
+    for (const ExprNode* node : kids_first(value.node())) {
+      is_real(node);
+      of(node);
+    }
     return of(value.node());
   }
 
@@ -93,17 +100,18 @@ class Passage {
         return input < source_.inputs.size() && source_.inputs[input] ? Way::kCarried : Way::kFree;
       }
       case ExprOp::kNeg: return sum_ || is_free(kid(0)) ? kid(0) : Way::kLost;
-      case ExprOp::kAdd: return of_sum(kid(0), kid(1));
-      case ExprOp::kSub: return sum_ || is_free(kid(1)) ? of_sum(kid(0), kid(1)) : Way::kLost;
+      case ExprOp::kAdd: return of_sum(node, kid(0), kid(1));
+      case ExprOp::kSub: return sum_ || is_free(kid(1)) ? of_sum(node, kid(0), kid(1)) : Way::kLost;
       case ExprOp::kMul: return of_product(node->kids[0], node->kids[1]);
       case ExprOp::kDiv: return of_quotient(node->kids[0], node->kids[1]);
       case ExprOp::kMin:
       case ExprOp::kMax: return of_extremum(node->op, kid(0), kid(1));
       case ExprOp::kSelect: return is_free(kid(0)) ? of_choice(kid(1), kid(2)) : Way::kLost;
       case ExprOp::kReduce: return of_reduction(node);
-      case ExprOp::kCast: return is_free(kid(0)) || ir::is_float(node->dtype) ? kid(0) : Way::kLost;
+      case ExprOp::kCast: return of_cast(node);
       case ExprOp::kCall: {
-        if (!sum_ && increases_everywhere(node->function) && kid(0) == Way::kCarried)
+        if (!sum_ && increases_everywhere(node->function) && kid(0) == Way::kCarried &&
+            is_real(node))
           return Way::kCarried;
         return free_or_lost(node);
       }
@@ -111,14 +119,53 @@ class Passage {
     }
   }
 
+  // Whether the value is of a float type, as what it is made of shows; false where nothing does.
+  bool is_real(const ExprNode* node) {
+    const auto known = real_.find(node);
+    if (known != real_.end()) return known->second;
+    return real_[node] = make_real(node);
+  }
+
+  bool make_real(const ExprNode* node) {
+    switch (node->op) {
+      case ExprOp::kRead: {
+        const auto input = static_cast<std::size_t>(node->integer);
+        return input < types_.size() && ir::is_float(types_[input].dtype);
+      }
+      case ExprOp::kCast: return ir::is_float(node->dtype);
+      case ExprOp::kReduce: return is_real(node->kids[3]);
+      case ExprOp::kSelect: return is_real(node->kids[1]) || is_real(node->kids[2]);
+      case ExprOp::kNeg:
+      case ExprOp::kAdd:
+      case ExprOp::kSub:
+      case ExprOp::kMul:
+      case ExprOp::kDiv:
+      case ExprOp::kMin:
+      case ExprOp::kMax:
+      case ExprOp::kCall:
+        return std::ranges::any_of(node->kids, [&](const ExprNode* kid) { return is_real(kid); });
+      default: return false;
+    }
+  }
+
+  // Integers wrap around. The sum of the parts and the whole are equal modulo 2^n; as floats they
+  // differ.
+  Way of_cast(const ExprNode* node) {
+    const Way way = of(node->kids[0]);
+    if (is_free(way)) return way;
+    const bool passes = ir::is_float(node->dtype) && (!sum_ || is_real(node->kids[0]));
+    return passes ? way : Way::kLost;
+  }
+
   // Sums: x + y passes if both do, and x + c only if c is 0 (a constant would be added once a
-  // device). Maxima: max_r(x_r) + c = max_r(x_r + c), but two partial maxima must not be added.
-  Way of_sum(Way a, Way b) const {
+  // device). Maxima: max_r(x_r) + c = max_r(x_r + c), but two partial maxima must not be added, and
+  // integers may wrap around on one device alone.
+  Way of_sum(const ExprNode* node, Way a, Way b) {
     if (a == Way::kLost || b == Way::kLost) return Way::kLost;
     if (a == b) return sum_ || a != Way::kCarried ? a : Way::kLost;
     if (a == Way::kCarried || b == Way::kCarried) {
       const bool zero = a == Way::kZero || b == Way::kZero;
-      return zero || !sum_ ? Way::kCarried : Way::kLost;
+      return zero || (!sum_ && is_real(node)) ? Way::kCarried : Way::kLost;
     }
     return Way::kFree;
   }
@@ -134,7 +181,9 @@ class Passage {
     // A product of two partial values is not linear.
     if (a == Way::kLost || b == Way::kLost || a == b) return Way::kLost;
     if (a == Way::kZero || b == Way::kZero) return Way::kZero;
-    return sum_ || is_positive(a == Way::kCarried ? y : x) ? Way::kCarried : Way::kLost;
+    const bool increases =
+        is_positive(a == Way::kCarried ? y : x) && is_real(a == Way::kCarried ? x : y);
+    return sum_ || increases ? Way::kCarried : Way::kLost;
   }
 
   // A quotient passes if only the numerator is partial. Quotients of integers are truncated, so
@@ -175,9 +224,11 @@ class Passage {
   }
 
   const PartialSource& source_;
+  const std::span<const ir::TensorType> types_;
   const bool sum_;
   const bool exact_quotients_;
   std::unordered_map<const ExprNode*, Way> ways_;
+  std::unordered_map<const ExprNode*, bool> real_;
 };
 
 }  // namespace
@@ -194,7 +245,7 @@ bool is_homogeneous(const ir::Denotation& denotation, std::span<const ir::Tensor
     if (partial && is_bool(types[i])) return false;
     real = real && (!partial || ir::is_float(types[i].dtype));
   }
-  return Passage(source, kind, real).of(denotation.value) == Way::kCarried;
+  return Passage(source, types, kind, real).of(denotation.value) == Way::kCarried;
 }
 
 }  // namespace egret::parallel

@@ -348,37 +348,4 @@ bool cuts_in_order(const Placement& placement) {
   return true;
 }
 
-// Along several axes of a mesh, laws apply one after the other: each to the parts, and with the
-// attributes, that the previous axis leaves.
-base::Result<Attrs> part_attrs(const ir::Operator& op, const Attrs& attrs,
-                               std::span<const TensorType> types, std::span<const Placement> inputs,
-                               const Placement& output, const Mesh& mesh) {
-  if (!std::ranges::all_of(inputs, cuts_in_order) || !cuts_in_order(output))
-    return base::unsupported("cuts of one dimension are not in the order of the mesh's axes");
-  Attrs left = attrs;
-  std::vector<TensorType> parts(types.begin(), types.end());
-  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
-    if (mesh.size(axis) == 1) continue;
-    const std::vector<Law> laws = laws_of(op, left, parts, mesh.size(axis));
-    const auto law = std::ranges::find_if(laws, [&](const Law& one) {
-      return one.output == output.along(axis) &&
-             std::ranges::equal(one.inputs, inputs, {}, {},
-                                [&](const Placement& placement) { return placement.along(axis); });
-    });
-    if (law == laws.end()) {
-      if (base::stop_requested()) return base::limit_hit("stopped while laws were derived");
-      std::string text;
-      for (const Placement& input : inputs)
-        text += (text.empty() ? "" : ", ") + to_string(input.along(axis));
-      return base::unsupported(op.name() + " has no law " + text + " -> " +
-                               to_string(output.along(axis)) + " along the mesh axis '" +
-                               mesh.axis(axis).name + "'");
-    }
-    left = law->attrs;
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      parts[i] = *part_type(parts[i], law->inputs[i], mesh.size(axis));
-  }
-  return left;
-}
-
 }  // namespace egret::parallel

@@ -87,8 +87,41 @@ class Eraser {
   std::map<std::string, ir::NodeId> inputs_;
 };
 
+// The inputs of the program in the order of the model's, by name. Inputs that the model lacks stay
+// behind them.
+ir::Graph in_order_of(const ir::Graph& program, const ir::Graph& model) {
+  std::map<std::string, ir::Node> inputs;
+  for (const ir::NodeId id : program.inputs())
+    inputs.emplace(program.node(id).name, program.node(id));
+  ir::Graph ordered;
+  std::map<std::string, ir::NodeId> placed;
+  for (const ir::NodeId id : model.inputs()) {
+    const ir::Node& node = model.node(id);
+    const auto found = inputs.find(node.name);
+    placed[node.name] = ordered.append(found == inputs.end() ? node : found->second);
+  }
+  std::vector<ir::NodeId> moved;
+  for (const ir::Node& old : program.nodes()) {
+    if (old.kind == ir::NodeKind::kInput && placed.contains(old.name)) {
+      moved.push_back(placed.at(old.name));
+      continue;
+    }
+    ir::Node node = old;
+    for (ir::NodeId& input : node.inputs) input = moved[input.index()];
+    moved.push_back(ordered.append(std::move(node)));
+  }
+  for (const auto& output : program.outputs())
+    ordered.add_output(output.name, moved[output.node.index()]);
+  return ordered;
+}
+
 }  // namespace
 
 base::Result<ir::Graph> sequential_program(const PlacedGraph& graph) { return Eraser(graph).run(); }
+
+base::Result<ir::Graph> sequential_program(const PlacedGraph& graph, const ir::Graph& model) {
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph program, sequential_program(graph));
+  return in_order_of(program, model);
+}
 
 }  // namespace egret::parallel

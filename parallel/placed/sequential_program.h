@@ -13,5 +13,8 @@ namespace egret::parallel {
 // program hold these values under its placements. Inputs of the same name are one. O(nodes).
 // Errors: bad_input for inputs of one name with different types; those of infer_type().
 base::Result<ir::Graph> sequential_program(const PlacedGraph& graph);
+// The same with the inputs in the order of the model's, by name. Inputs that the model lacks stay
+// behind them; those that the program does not read are added.
+base::Result<ir::Graph> sequential_program(const PlacedGraph& graph, const ir::Graph& model);
 
 }  // namespace egret::parallel

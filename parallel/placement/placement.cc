@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include "ir/core/integer_arithmetic.h"
+
 namespace egret::parallel {
 namespace {
 
@@ -176,6 +178,9 @@ base::Status widen(ir::Index& size, int axis, const Placement& placement, const 
                    ir::DType dtype) {
   const auto [kind, dim, halo] = placement.along(axis);
   const std::string where = " along the mesh axis '" + mesh.axis(axis).name + "'";
+  // Copies, blocks and partial results of one device are the same. Rows beside its block are not,
+  // and laws are derived for two devices or more.
+  if (mesh.size(axis) == 1) return base::bad_input("a halo" + where + ", which has one device");
   if (placement.cuts_of(dim).size() > 1)
     return base::bad_input("a halo" + where + " of a dimension that another axis cuts");
   if (halo.before > size.constant() || halo.after > size.constant())
@@ -377,7 +382,8 @@ base::Result<ir::Tensor> whole_of(std::span<const ir::Tensor> locals, const ir::
       } else {
         const std::int64_t a = whole.i64_at(held[i]);
         const std::int64_t b = local.i64_at(here);
-        whole.set_i64(held[i], largest ? std::max(a, b) : a + b);
+        const std::int64_t larger = ir::integer_less(whole.dtype(), a, b) ? b : a;
+        whole.set_i64(held[i], largest ? larger : ir::wrapping_add(a, b));
       }
       seen[at] = 1;
     }

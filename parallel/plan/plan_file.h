@@ -29,13 +29,13 @@
 // and the outputs that are their next values, [{"node": 0, "output": 1}].
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/formats/json.h"
 #include "base/status.h"
+#include "parallel/placed/program_reader.h"
 #include "parallel/plan/planner.h"
 
 namespace egret::parallel {
@@ -49,19 +49,9 @@ struct PlanOrigin {
   std::optional<base::Json> training{};  // the options of the training step
 };
 
-// In hex: a hash of operators, constants, sizes and names of values. The model's name and metadata
-// do not count, since they change no result.
-std::string model_hash(const ir::Graph& model);
-
 base::Json to_json(const ParallelPlan& plan, const PlanOrigin& origin);
-
-// The weight with this hash (ir::Tensor::content_hash() in hex), or nullptr.
-using FindWeight = std::function<const ir::Tensor*(const std::string& hash)>;
 
 // Errors: bad_input where the file is no plan, for an unknown schema_version too.
 base::Result<PlanOrigin> read_origin(const base::Json& plan);
-// Checked (parallel/placed/placed_graph.h). Errors, which name the node: bad_input for a malformed
-// file, mismatch for an exchange that is not the one that the file says, and those of check().
-base::Result<PlacedGraph> read_program(const base::Json& plan, const FindWeight& weights);
 
 }  // namespace egret::parallel

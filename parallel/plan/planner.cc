@@ -13,6 +13,7 @@
 #include "extract/core/option_help.h"
 #include "ir/evaluate/input_draws.h"
 #include "parallel/placed/placed_egraph.h"
+#include "parallel/placement/block_counts.h"
 #include "parallel/plan/algebra_first.h"
 #include "parallel/plan/program_writer.h"
 #include "parallel/plan/regather.h"
@@ -46,16 +47,6 @@ std::vector<std::string> names_of(const Rows& rows) {
   std::vector<std::string> names;
   for (const auto& row : rows) names.emplace_back(row.name);
   return names;
-}
-
-// The numbers of blocks: all products of sizes of the mesh's axes.
-std::vector<std::int64_t> block_counts(const Mesh& mesh) {
-  std::set<std::int64_t> counts{1};
-  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
-    for (const std::int64_t count : std::vector<std::int64_t>(counts.begin(), counts.end()))
-      counts.insert(count * mesh.size(axis));
-  }
-  return {std::next(counts.begin()), counts.end()};
 }
 
 // The program's saturated e-graph.

@@ -10,10 +10,9 @@
 
 #include "base/stop.h"
 #include "ir/core/tensor_contents.h"
-#include "parallel/laws/law_cache.h"
 #include "parallel/ranks/exchange_axis.h"
 #include "parallel/ranks/rank_interface.h"
-#include "parallel/ranks/whole_operator.h"
+#include "parallel/ranks/value_readings.h"
 
 namespace egret::parallel {
 namespace {
@@ -32,36 +31,6 @@ std::string place_of(const RankProgram& program, NodeId id) {
   if (program.collectives.contains(id)) return "exchange " + called(program.graph, id);
   return (node.kind == ir::NodeKind::kOperator ? node.op->name() + " " : std::string()) +
          called(program.graph, id);
-}
-
-std::string text_of(const ir::Operator& op, const ir::Attrs& attrs) {
-  return op.name() + ir::to_string(attrs);
-}
-
-constexpr std::int64_t kMostUniform = 1 << 24;                 // elements that are compared
-constexpr std::int64_t kMostEnlarged = std::int64_t{1} << 30;  // bytes of all larger constants
-
-std::span<const std::byte> element(const ir::Tensor& tensor, std::size_t i) {
-  const std::size_t size = ir::byte_size(tensor.dtype());
-  return tensor.data().subspan(i * size, size);
-}
-
-// By bytes: f64 does not tell all integers apart.
-bool is_uniform(const ir::Tensor& tensor) {
-  if (tensor.elements() < 1 || tensor.elements() > kMostUniform) return false;
-  for (std::size_t i = 1; i < static_cast<std::size_t>(tensor.elements()); ++i) {
-    if (!std::ranges::equal(element(tensor, i), element(tensor, 0))) return false;
-  }
-  return true;
-}
-
-ir::Tensor filled_as(const ir::TensorType& type, const ir::Tensor& uniform) {
-  ir::Tensor tensor = ir::Tensor::unfilled(type);
-  const auto one = element(uniform, 0);
-  const auto bytes = tensor.mutable_data();
-  for (std::size_t i = 0; i < bytes.size(); i += one.size())
-    std::ranges::copy(one, bytes.subspan(i).begin());
-  return tensor;
 }
 
 // A rank for each block of a tensor: those with coordinate 0 along the axes that do not cut it.
@@ -86,10 +55,10 @@ class Inference {
         first_(ranks.front().graph),
         mesh_(mesh),
         sequential_(sequential),
-        given_(given) {
+        given_(given),
+        readings_(placed_, operators_of(sequential)) {
     for (const ir::Node& node : sequential.nodes()) {
       if (node.kind == ir::NodeKind::kInput) inputs_.try_emplace(node.name, &node.type);
-      if (node.kind == ir::NodeKind::kOperator) known_.insert(text_of(*node.op, node.attrs));
       if (node.kind != ir::NodeKind::kConstant) continue;
       weights_.push_back(&node);
       if (!node.name.empty()) named_weights_.try_emplace(node.name, &node);
@@ -107,11 +76,21 @@ class Inference {
     }
     for (std::size_t i = 0; i < first_.outputs().size(); ++i)
       EGRET_RETURN_IF_ERROR(add_output(first_.outputs()[i], interface_.outputs[i]));
+    readings_.finish();
     EGRET_RETURN_IF_ERROR(check(placed_));
     return std::move(placed_);
   }
 
  private:
+  static std::set<std::string> operators_of(const ir::Graph& graph) {
+    std::set<std::string> found;
+    for (const ir::Node& node : graph.nodes()) {
+      if (node.kind == ir::NodeKind::kOperator)
+        found.insert(ValueReadings::text_of(*node.op, node.attrs));
+    }
+    return found;
+  }
+
   base::Status same_structure() const {
     if (ranks_.size() != 1 && static_cast<std::int64_t>(ranks_.size()) != mesh_.ranks()) {
       return base::bad_input(std::to_string(ranks_.size()) + " programs for the " +
@@ -284,55 +263,6 @@ class Inference {
                                        "not the blocks of any weight of the model");
   }
 
-  // The operator on wholes, if laws lead to it from what its operands are.
-  std::optional<WholeOperator> whole_of(const ir::Node& node,
-                                        std::span<const std::size_t> operands) {
-    std::vector<ir::TensorType> wholes;
-    std::vector<Placement> placements;
-    for (const std::size_t operand : operands) {
-      wholes.push_back(placed_.nodes[operand].whole);
-      placements.push_back(placed_.nodes[operand].placement);
-    }
-    const std::vector<WholeOperator> found =
-        whole_operators(*node.op, node.attrs, wholes, placements, node.type, mesh_, laws_);
-    if (found.empty()) return std::nullopt;
-    // One that the sequential program has, if several fit.
-    const auto known = std::ranges::find_if(found, [&](const WholeOperator& one) {
-      return known_.contains(text_of(*node.op, one.attrs));
-    });
-    return known != found.end() ? *known : found.front();
-  }
-
-  // Elements that are all equal are a block of any tensor of such elements. The operator with such
-  // an operand in place of this one; the operand is added to the program.
-  std::optional<WholeOperator> with_larger(const ir::Node& node, std::vector<std::size_t>& operands,
-                                           std::size_t which) {
-    const PlacedNode held = placed_.nodes[operands[which]];
-    if (held.kind != Kind::kConstant || !held.placement.is_copy() || !is_uniform(held.data))
-      return std::nullopt;
-    const std::size_t number = placed_.nodes.size();
-    for (int axis = 0; axis < mesh_.axis_count(); ++axis) {
-      const std::int64_t bytes = held.data.bytes() * mesh_.size(axis);
-      if (mesh_.size(axis) == 1 || bytes > kMostEnlarged - enlarged_bytes_) continue;
-      for (int dim = 0; dim < held.type.rank(); ++dim) {
-        PlacedNode larger = held;
-        larger.whole.dims[static_cast<std::size_t>(dim)] =
-            held.type.shape()[static_cast<std::size_t>(dim)] * mesh_.size(axis);
-        larger.placement = held.placement.with(axis, AxisPlacement::split(dim));
-        larger.data = ir::Tensor();
-        placed_.nodes.push_back(std::move(larger));
-        operands[which] = number;
-        if (auto found = whole_of(node, operands)) {
-          enlarged_bytes_ += bytes;
-          placed_.nodes.back().data = filled_as(placed_.nodes.back().whole, held.data);
-          return found;
-        }
-        placed_.nodes.pop_back();
-      }
-    }
-    return std::nullopt;
-  }
-
   base::Status add_operator(const ir::Node& node) {
     std::vector<std::size_t> operands;
     std::string held;
@@ -342,12 +272,7 @@ class Inference {
       held += (held.empty() ? "" : "; ") + ir::to_string(operand.whole) + " under " +
               to_string(operand.placement, mesh_);
     }
-    std::optional<WholeOperator> whole = whole_of(node, operands);
-    for (std::size_t i = 0; i < operands.size() && !whole; ++i) {
-      std::vector<std::size_t> others = operands;
-      whole = with_larger(node, others, i);
-      if (whole) operands = std::move(others);
-    }
+    const std::optional<WholeOperator> whole = readings_.whole_of(node, operands);
     if (!whole && base::stop_requested()) return base::limit_hit("stopped");
     if (!whole) {
       return base::unsupported(
@@ -425,10 +350,8 @@ class Inference {
   std::map<std::string, const ir::TensorType*> inputs_;
   std::vector<const ir::Node*> weights_;
   std::map<std::string, const ir::Node*> named_weights_;
-  std::set<std::string> known_;  // operators with their attributes
-  LawCache laws_;
   PlacedGraph placed_;
-  std::int64_t enlarged_bytes_ = 0;   // of uniform constants that were enlarged
+  ValueReadings readings_;            // of values of placed_
   std::vector<std::size_t> numbers_;  // by node of the first rank's program: the placed node
 };
 

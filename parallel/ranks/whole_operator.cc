@@ -41,14 +41,15 @@ class Search {
  public:
   Search(const ir::Operator& op, const ir::Attrs& part_attrs,
          std::span<const ir::TensorType> wholes, std::span<const Placement> placements,
-         const ir::TensorType& part, const Mesh& mesh, LawCache& laws)
+         const ir::TensorType& part, const Mesh& mesh, LawCache& laws, const Placement* output)
       : op_(op),
         part_attrs_(part_attrs),
         wholes_(wholes),
         placements_(placements),
         part_(part),
         mesh_(mesh),
-        laws_(laws) {}
+        laws_(laws),
+        output_(output) {}
 
   std::vector<WholeOperator> run() {
     enlarge(part_attrs_, mesh_.axis_count());
@@ -61,13 +62,15 @@ class Search {
         placements_, [&](const Placement& placement) { return placement.along(axis).is_copy(); });
   }
 
+  bool is_wanted(int axis) const { return output_ != nullptr && output_->along(axis).is_split(); }
+
   // Attributes on wholes from those on parts, the last axis first.
   void enlarge(const ir::Attrs& attrs, int axes) {
     if (++trials_ > kMostTrials) return;
     if (axes == 0) return add(attrs);
     const int axis = axes - 1;
     enlarge(attrs, axis);
-    if (mesh_.size(axis) == 1 || all_copies(axis)) return;
+    if (mesh_.size(axis) == 1 || (all_copies(axis) && !is_wanted(axis))) return;
     for (const ir::Attrs& larger : enlarged(attrs, mesh_.size(axis))) enlarge(larger, axis);
   }
 
@@ -95,6 +98,7 @@ class Search {
       if (!std::ranges::equal(law.inputs, placements_, {}, {},
                               [&](const Placement& one) { return one.along(axis); }))
         continue;
+      if (output_ != nullptr && law.output != output_->along(axis)) continue;
       std::vector<ir::TensorType> parts;
       for (std::size_t i = 0; i < types.size(); ++i) {
         const auto cut = part_type(types[i], law.inputs[i], mesh_.size(axis));
@@ -114,6 +118,7 @@ class Search {
   const ir::TensorType& part_;
   const Mesh& mesh_;
   LawCache& laws_;
+  const Placement* const output_;
   std::vector<WholeOperator> found_;
   int trials_ = 0;
 };
@@ -124,8 +129,8 @@ std::vector<WholeOperator> whole_operators(const ir::Operator& op, const ir::Att
                                            std::span<const ir::TensorType> wholes,
                                            std::span<const Placement> placements,
                                            const ir::TensorType& part, const Mesh& mesh,
-                                           LawCache& laws) {
-  return Search(op, part_attrs, wholes, placements, part, mesh, laws).run();
+                                           LawCache& laws, const Placement* output) {
+  return Search(op, part_attrs, wholes, placements, part, mesh, laws, output).run();
 }
 
 }  // namespace egret::parallel

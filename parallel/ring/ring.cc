@@ -7,8 +7,9 @@
 #include <optional>
 
 #include "base/stop.h"
+#include "ir/core/integer_arithmetic.h"
 #include "ir/graph/builder.h"
-#include "parallel/laws/laws.h"
+#include "parallel/laws/law_steps.h"
 #include "parallel/ring/ring_factors.h"
 
 namespace egret::parallel {
@@ -21,11 +22,15 @@ using ir::TensorType;
 using ir::Value;
 using Kind = AxisPlacement::Kind;
 
-// The initial value of a running maximum that is used as a reference: finite, so that differences
-// to it are defined.
-double least_reference(ir::DType dtype) {
+// The initial value of a running maximum. One that is used as a reference is finite, so that
+// differences to it are defined. Integers have no infinity.
+double first_maximum(ir::DType dtype, bool is_reference) {
   constexpr double kHalf = 65504;
   constexpr double kSingle = 3e38;
+  constexpr double kDouble = 1.7e308;
+  if (!ir::is_float(dtype)) return static_cast<double>(ir::lowest_integer(dtype));
+  if (!is_reference) return -std::numeric_limits<double>::infinity();
+  if (dtype == ir::DType::kF64) return -kDouble;
   return dtype == ir::DType::kF16 ? -kHalf : -kSingle;
 }
 
@@ -140,13 +145,14 @@ class RingWriter {
     }
     EGRET_ASSIGN_OR_RETURN(nodes_[i].whole, ir::infer_type(*node.op, node.attrs, wholes));
     EGRET_RETURN_IF_ERROR(local_type(nodes_[i].whole, node.placement, mesh_).status());
-    EGRET_ASSIGN_OR_RETURN(const ir::Attrs attrs, part_attrs(*node.op, node.attrs, wholes,
-                                                             placements, node.placement, mesh_));
-    for (Law& law : laws_of(*node.op, attrs, parts, program_.steps)) {
+    EGRET_ASSIGN_OR_RETURN(
+        const ir::Attrs attrs,
+        part_attrs(*node.op, node.attrs, wholes, placements, node.placement, mesh_, laws_));
+    for (const Law& law : laws_.of(*node.op, attrs, parts, program_.steps)) {
       if (law.output != node.step || law.inputs != steps || node.step.is_copy()) continue;
       for (std::size_t k = 0; k < parts.size(); ++k) divide(parts[k], steps[k]);
       EGRET_ASSIGN_OR_RETURN(nodes_[i].type, ir::infer_type(*node.op, law.attrs, parts));
-      nodes_[i].attrs = std::move(law.attrs);
+      nodes_[i].attrs = law.attrs;
       nodes_[i].types = std::move(parts);
       return base::ok();
     }
@@ -160,11 +166,8 @@ class RingWriter {
   // reference begins with a finite number: the difference of two minus infinities is no number.
   void add_state(std::size_t i) {
     Node& node = nodes_[i];
-    double first = 0;
-    if (own(i).step.kind == Kind::kMax) {
-      first =
-          is_last(i) ? -std::numeric_limits<double>::infinity() : least_reference(node.type.dtype);
-    }
+    const double first =
+        own(i).step.kind == Kind::kMax ? first_maximum(node.type.dtype, !is_last(i)) : 0;
     node.state = program_.states.size();
     program_.states.push_back({node.type, first});
     node.before = step_.input("state" + std::to_string(node.state), node.type);
@@ -311,6 +314,7 @@ class RingWriter {
   const Ring& ring_;
   const std::span<const HeldValue> inputs_;
   const Mesh& mesh_;
+  LawCache laws_;
   RingProgram program_;
   ir::GraphBuilder step_;
   std::vector<Value> blocks_;  // by input

@@ -2,14 +2,12 @@
 #include "parallel/ring/table_rows.h"
 
 #include <algorithm>
+#include <string>
 
-#include "ir/graph/builder.h"
 #include "rules/tensors/dynamic_rules.h"
 
 namespace egret::parallel {
 namespace {
-
-using ir::Integers;
 
 bool is_leaf(const rules::TensorEGraph& tensors, egraph::ClassId value) {
   const auto is_operator = [&](egraph::NodeId node) {
@@ -21,47 +19,8 @@ bool is_leaf(const rules::TensorEGraph& tensors, egraph::ClassId value) {
 
 }  // namespace
 
-// A lookup in a table that is cut by rows: look up each index in every block, keep the result of
-// the block that has the row, and add. The sum over blocks is what devices, or the steps of a ring,
-// can share.
-base::Result<ir::Graph> lookup_in_blocks(const ir::TensorType& table, const ir::TensorType& indices,
-                                         std::int64_t axis, std::int64_t blocks) {
-  const auto at = static_cast<std::size_t>(axis);
-  const std::int64_t rows = table.dims[at].constant();
-  if (rows == 0 || rows % blocks != 0)
-    return base::bad_input("the table cannot be cut into equal blocks");
-  ir::GraphBuilder b;
-  const ir::Value x = b.input("x", table);
-  const ir::Value i = b.input("i", indices);
-
-  const ir::Shape sizes = table.shape();
-  Integers in_blocks(sizes.begin(), sizes.end());
-  in_blocks[at] = rows / blocks;
-  in_blocks.insert(in_blocks.begin() + axis, blocks);
-  // gather counts indices modulo the size of its axis. A block therefore accepts the index into the
-  // whole table: the remainder is the row within the block.
-  const ir::Value found =
-      b.add("gather", {b.add("reshape", {x}, {{"shape", in_blocks}}), i}, {{"axis", axis + 1}});
-
-  // Which block an index is of, beside the block's number, with an axis for each that follows.
-  const auto number = [&](std::int64_t value) {
-    return b.scalar(indices.dtype, static_cast<double>(value));
-  };
-  const ir::Shape looked_up = indices.shape();
-  Integers beside(looked_up.begin(), looked_up.end());
-  beside.resize(beside.size() + table.dims.size() - at - 1, 1);
-  const ir::Value block = b.add("div", {b.add("mod", {i, number(rows)}), number(rows / blocks)});
-  Integers numbered(beside.size() + 1, 1);
-  numbered.front() = blocks;
-  ir::Tensor numbers(indices.dtype, numbered);
-  for (std::int64_t k = 0; k < blocks; ++k) numbers.set_i64(k, k);
-  const ir::Value is_there =
-      b.add("equal", {b.constant(numbers), b.add("reshape", {block}, {{"shape", beside}})});
-
-  const ir::Value own = b.add("where", {is_there, found, b.scalar(table.dtype, 0)});
-  b.output("y",
-           b.add("reduce_sum", {own}, {{"axes", Integers{axis}}, {"keepdims", std::int64_t{0}}}));
-  return b.finish();
+std::string name_of_table_rows(std::int64_t blocks) {
+  return "table-rows-" + std::to_string(blocks);
 }
 
 // One rule per number of blocks. It is restricted to tables that are inputs or weights.
@@ -80,7 +39,7 @@ std::vector<rules::CompiledRule> rules_for_table_rows(rules::TensorEGraph& tenso
       return lookup_in_blocks(tensors.type(match[table]), tensors.type(match[indices]),
                               tensors.language().attrs(match[op]).integer("axis"), count);
     };
-    egraph::Rewrite rewrite("table-rows", std::move(pattern));
+    egraph::Rewrite rewrite(name_of_table_rows(count), std::move(pattern));
     rewrite.when(
         [&tensors, table, blocks_of](egraph::EGraph&, const egraph::Match& match) {
           return is_leaf(tensors, match[table]) && blocks_of(match).ok();

@@ -40,6 +40,12 @@ class Plan:
         with open(path, "w", encoding="utf-8") as file:
             file.write(json.dumps(plan, indent=1) + "\n")
 
+    def certificate(self, path: str | os.PathLike[str]) -> None:
+        """Writes a proof that the ranks compute the model, which the program egret-check-plan checks with the
+        model and the file of the plan."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self._planned.certificate())
+
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes the plan as a page for a browser: one HTML file that loads nothing from elsewhere."""
         self._planned.write_report(os.fspath(path))

@@ -9,9 +9,11 @@
 
 #include "base/system/file.h"
 #include "driver/plan_training.h"
+#include "driver/proofs/plan_certificate.h"
 #include "driver/report/plan_page.h"
 #include "ir/autodiff/training_arguments.h"
 #include "parallel/machine/named_cluster.h"
+#include "parallel/placed/program_interface.h"
 #include "parallel/plan/plan_file.h"
 #include "python/src/bindings.h"
 #include "python/src/models.h"
@@ -51,6 +53,8 @@ struct Planned {
   parallel::ParallelPlan plan;
   parallel::PlanOrigin origin;
   parallel::Cluster machine;
+  ir::Graph graph;  // of the model
+  parallel::ParallelPlanOptions options;
 };
 
 base::Result<Planned> planned(const driver::ModelSource& source, const Arguments& arguments,
@@ -58,9 +62,9 @@ base::Result<Planned> planned(const driver::ModelSource& source, const Arguments
   EGRET_ASSIGN_OR_RETURN(
       const parallel::Cluster machine,
       parallel::cluster_called(arguments.machine.machine, arguments.machine.mesh));
-  EGRET_ASSIGN_OR_RETURN(const driver::ConcreteModel read,
+  EGRET_ASSIGN_OR_RETURN(driver::ConcreteModel read,
                          driver::read_concrete_model(source, arguments.model));
-  const ir::Graph& graph = read.model.graph;
+  ir::Graph& graph = read.model.graph;
   parallel::PlanOrigin origin{
       .model = source.path, .bind = arguments.model.bind, .machine = machine.name};
   origin.model_hash = parallel::model_hash(graph);
@@ -71,7 +75,7 @@ base::Result<Planned> planned(const driver::ModelSource& source, const Arguments
                                      source.path, progress)
              : parallel::make_plan(parallel::PlanTask{graph}, machine, arguments.plan, progress));
   if (trains) origin.training = ir::to_json(arguments.training);
-  return Planned{std::move(plan), std::move(origin), machine};
+  return Planned{std::move(plan), std::move(origin), machine, std::move(graph), arguments.plan};
 }
 
 Planned plan(const Model& model, const OptionTexts& options, const nb::object& progress) {
@@ -87,6 +91,15 @@ Planned plan(const Model& model, const OptionTexts& options, const nb::object& p
 void bind_plan(nb::module_& module) {
   nb::class_<Planned>(module, "Planned")
       .def_prop_ro("text", [](const Planned& p) { return to_json(p.plan, p.origin).dump(1); })
+      .def("certificate",
+           [](const Planned& p) {
+             Call call;
+             return call
+                 .run([&] {
+                   return driver::plan_certificate(p.graph, to_json(p.plan, p.origin), p.options);
+                 })
+                 .value();
+           })
       .def("write_report", [](const Planned& p, const std::string& path) {
         const base::Status status = base::write_file(
             path, render(driver::plan_page(p.plan, p.origin, p.machine, EGRET_VERSION)));

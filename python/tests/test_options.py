@@ -23,7 +23,7 @@ FUNCTIONS = {
     "optimize": (_egret.optimize_options, {"in-place"}),  # of files
     "run": (_egret.session_options, {"at", "output-folder", "trace", "check"} | RANKS),
     "compare": (_egret.compare_options, {"at"}),
-    "plan": (_egret.plan_options, {"threads", "report", "rank-models"} | CLUSTER),
+    "plan": (_egret.plan_options, {"threads", "report", "certificate", "rank-models"} | CLUSTER),
     "train-step": (_egret.training_options, {"steps", "check"} | RANKS | PIPELINE),
 }
 

@@ -33,6 +33,29 @@ def test_a_saved_plan_runs_with_the_command_line(mlp, tmp_path):
     subprocess.run([program(), "run", saved, "--check", "--quiet"], check=True, capture_output=True)
 
 
+def test_a_plan_has_a_certificate(mlp, tmp_path):
+    import pathlib
+    import subprocess
+
+    from egret.__main__ import program
+
+    check = pathlib.Path(program()).with_name("egret-check-plan")
+    if not check.exists():
+        pytest.skip("egret-check-plan is not installed beside egret")
+    model, saved, proof = (tmp_path / name for name in ("m.onnx", "plan.json", "c.json"))
+    onnx.save(mlp, model)
+    plan = egret.plan(model, mesh="x=2", strategy="tensor")
+    plan.save(saved)
+    plan.certificate(proof)
+    done = subprocess.run([check, model, saved, proof], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "accepted: 1 outputs on x=2" in done.stdout, done.stderr
+    document = json.loads(proof.read_text())
+    document["laws"][0]["hash"] = "0" * 32
+    proof.write_text(json.dumps(document))
+    done = subprocess.run([check, model, saved, proof], capture_output=True, text=True, check=False)
+    assert done.returncode == 6 and "law 0" in done.stderr
+
+
 def test_a_training_step_is_planned(mlp):
     plan = egret.plan(mlp, mesh={"x": 2}, train=dict(optimizer="momentum"))
     assert plan.training["optimizer"] == "momentum"

@@ -35,9 +35,9 @@ std::string_view without_mark(std::string_view variable) {
 // The steps of explanations in one e-graph.
 class Translation {
  public:
-  Translation(TensorEGraph& tensors, const AdmittedRules& rules, ReplayTerms& terms,
-              StepTable& steps)
-      : language_(tensors.language()), terms_(terms), steps_(steps) {
+  Translation(TensorEGraph& tensors, const AdmittedRules& rules,
+              const ConstructedRules& constructed, ReplayTerms& terms, StepTable& steps)
+      : language_(tensors.language()), constructed_(constructed), terms_(terms), steps_(steps) {
     for (const Rule& rule : rules.set().rules)
       rules_.emplace(rule.name, Known{&rule, content_hash(rule).to_hex()});
   }
@@ -103,6 +103,8 @@ class Translation {
   Result<StepNumber> rule(const egraph::RuleForm& form, const ProofStep& step) {
     const TermRef left = term(step.left);
     const TermRef right = term(step.right);
+    if (const auto made = constructed_.find(form.name()); made != constructed_.end())
+      return constructed(form.name(), made->second, left, right);
     const auto known = rules_.find(form.name());
     if (known == rules_.end()) {
       if (!verifier::CodeSteps::has(form.name()))
@@ -139,26 +141,24 @@ class Translation {
     return steps_.add(std::move(made));
   }
 
+  StepNumber constructed(const std::string& name, const std::string& hash, TermRef left,
+                         TermRef right) {
+    Certificate::Step made{
+        .kind = Certificate::Step::Kind::kRule, .left = left.index(), .right = right.index()};
+    made.rule = steps_.rule(name, hash);
+    for (const TermRef child : terms_.children(left)) made.substitution.push_back(child.index());
+    made.operators.push_back(terms_.symbol_of(left).index());
+    return steps_.add(std::move(made));
+  }
+
   const TensorLanguage& language_;
+  const ConstructedRules& constructed_;
   ReplayTerms& terms_;
   StepTable& steps_;
   std::map<std::string, Known, std::less<>> rules_;
   std::map<std::uint32_t, SymbolRef> symbol_of_;  // by OpId
   std::vector<TermRef> term_of_;                  // by TermId of the present explanation
 };
-
-// The ids that name exactly the terms of a graph of the e-graph.
-Result<std::vector<ClassId>> ids_of(const ir::Graph& graph, TensorEGraph& tensors) {
-  TensorLanguage& language = tensors.language();
-  std::vector<ClassId> ids;
-  for (const ir::Node& node : graph.nodes()) {
-    std::vector<ClassId> children;
-    for (const ir::NodeId input : node.inputs) children.push_back(ids[input.index()]);
-    EGRET_ASSIGN_OR_RETURN(ids.emplace_back(), tensors.egraph().add(language.node(node), children));
-  }
-  EGRET_RETURN_IF_ERROR(tensors.egraph().rebuild());
-  return ids;
-}
 
 std::map<std::string, bool> constants_of(const ir::Graph& a, const ir::Graph& b) {
   std::map<std::string, bool> hashes;
@@ -173,8 +173,21 @@ std::map<std::string, bool> constants_of(const ir::Graph& a, const ir::Graph& b)
 
 }  // namespace
 
+Result<std::vector<ClassId>> add_terms(const ir::Graph& graph, TensorEGraph& tensors) {
+  TensorLanguage& language = tensors.language();
+  std::vector<ClassId> ids;
+  for (const ir::Node& node : graph.nodes()) {
+    std::vector<ClassId> children;
+    for (const ir::NodeId input : node.inputs) children.push_back(ids[input.index()]);
+    EGRET_ASSIGN_OR_RETURN(ids.emplace_back(), tensors.egraph().add(language.node(node), children));
+  }
+  EGRET_RETURN_IF_ERROR(tensors.egraph().rebuild());
+  return ids;
+}
+
 Result<Certificate> write_certificate(const CertifiedPrograms& programs, TensorEGraph* tensors,
-                                      const AdmittedRules& rules) {
+                                      const AdmittedRules& rules,
+                                      const ConstructedRules& constructed) {
   const ir::Graph& before = *programs.before;
   const ir::Graph& after = *programs.after;
   if (before.outputs().size() != after.outputs().size())
@@ -192,29 +205,40 @@ Result<Certificate> write_certificate(const CertifiedPrograms& programs, TensorE
         {before.outputs()[i].name, start.index(), last[after.outputs()[i].node.index()].index()});
     reached.push_back(start);
   }
-  if (programs.extracted != nullptr) {
-    const ir::Graph& extracted = *programs.extracted;
-    EGRET_ASSIGN_OR_RETURN(const std::vector<ClassId> from, ids_of(before, *tensors));
-    EGRET_ASSIGN_OR_RETURN(const std::vector<ClassId> to, ids_of(extracted, *tensors));
-    EGRET_ASSIGN_OR_RETURN(const std::vector<TermRef> middle, terms.add(extracted));
-    egraph::Explainer explainer(tensors->egraph());
-    Translation translation(*tensors, rules, terms, steps);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const ir::NodeId node = extracted.outputs()[i].node;
-      EGRET_ASSIGN_OR_RETURN(const Explanation why,
-                             explainer.explain(from[before.outputs()[i].node.index()],
-                                               to[node.index()], {.shorten = true}));
-      EGRET_ASSIGN_OR_RETURN(outputs[i].step, translation.translate(why));
-      reached[i] = middle[node.index()];
-    }
-  }
   ProgramAlignment alignment(terms, steps);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    auto rest = alignment.prove(reached[i], TermRef(outputs[i].after));
+  // Goes on from what is reached to this term, which folding and export may have made of it.
+  const auto align = [&](std::size_t i, TermRef to) -> Status {
+    auto rest = alignment.prove(reached[i], to);
     if (!rest.ok()) return rest.status().at("--certificate: output '" + outputs[i].name + "'");
     const StepNumber both[] = {outputs[i].step, *rest};
     outputs[i].step = steps.chain(both);
+    reached[i] = to;
+    return base::ok();
+  };
+  if (programs.extracted != nullptr) {
+    const ir::Graph& start = programs.folded != nullptr ? *programs.folded : before;
+    const ir::Graph& extracted = *programs.extracted;
+    EGRET_ASSIGN_OR_RETURN(const std::vector<ClassId> from, add_terms(start, *tensors));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<ClassId> to, add_terms(extracted, *tensors));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<TermRef> begun, terms.add(start));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<TermRef> middle, terms.add(extracted));
+    egraph::Explainer explainer(tensors->egraph());
+    Translation translation(*tensors, rules, constructed, terms, steps);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const ir::NodeId node = extracted.outputs()[i].node;
+      const ir::NodeId root = start.outputs()[i].node;
+      EGRET_RETURN_IF_ERROR(align(i, begun[root.index()]));
+      EGRET_ASSIGN_OR_RETURN(
+          const Explanation why,
+          explainer.explain(from[root.index()], to[node.index()], {.shorten = true}));
+      EGRET_ASSIGN_OR_RETURN(const StepNumber shown, translation.translate(why));
+      const StepNumber both[] = {outputs[i].step, shown};
+      outputs[i].step = steps.chain(both);
+      reached[i] = middle[node.index()];
+    }
   }
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    EGRET_RETURN_IF_ERROR(align(i, TermRef(outputs[i].after)));
   return steps.certificate(outputs, constants_of(before, after));
 }
 

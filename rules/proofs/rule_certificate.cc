@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/proofs/rule_certificate.h"
 
+#include <limits>
 #include <memory>
-#include <set>
 #include <utility>
 
+#include "base/formats/json_reader.h"
 #include "rules/language/rule_parser.h"
 
 namespace egret::rules {
 namespace {
 
 using base::Json;
+using base::JsonReader;
 using base::Result;
+using base::Status;
 
 constexpr std::string_view kKind = "rule proof";
+constexpr std::size_t kEnd = std::numeric_limits<int>::max();  // of numbers in a certificate
 
 Json json_of_claim(const ProvenClaim& claim) {
   Json open = Json::array();
@@ -32,76 +36,23 @@ Json json_of_claim(const ProvenClaim& claim) {
       .set("open_ranks", std::move(open));
 }
 
-// Reads members; the first error is kept.
-class Members {
- public:
-  explicit Members(const Json& json) : json_(json) {}
-
-  int integer(std::string_view key) { return read<std::int64_t, int>(key, &Json::as_integer); }
-  bool truth(std::string_view key) { return read<bool, bool>(key, &Json::as_bool); }
-  std::string text(std::string_view key) {
-    return read<std::string, std::string>(key, &Json::as_string);
-  }
-  const std::vector<Json>& items(std::string_view key) {
-    static const std::vector<Json> kNone;
-    const Json* found = json_.find(key);
-    if (found != nullptr && found->is_array()) return found->items();
-    fail(key);
-    return kNone;
-  }
-  const std::vector<Json::Member>& members(std::string_view key) {
-    static const std::vector<Json::Member> kNone;
-    const Json* found = json_.find(key);
-    if (found != nullptr && found->is_object()) return found->members();
-    fail(key);
-    return kNone;
-  }
-  const Json& child(std::string_view key) {
-    static const Json kNone;
-    const Json* found = json_.find(key);
-    if (found != nullptr) return *found;
-    fail(key);
-    return kNone;
-  }
-  const base::Status& status() const { return status_; }
-
- private:
-  template <typename Read, typename Value>
-  Value read(std::string_view key, Result<Read> (Json::*as)() const) {
-    const Json* found = json_.find(key);
-    if (found != nullptr) {
-      if (auto value = (found->*as)(); value.ok()) return static_cast<Value>(*std::move(value));
-    }
-    fail(key);
-    return Value();
-  }
-  void fail(std::string_view key) {
-    if (status_.ok())
-      status_ = base::bad_input("'" + std::string(key) + "' is missing or malformed");
-  }
-
-  const Json& json_;
-  base::Status status_;
-};
-
-Result<ProvenClaim> parse_claim(const Json& json) {
-  Members in(json);
-  ProvenClaim claim{.families = in.integer("families"),
-                    .kinds = in.integer("kinds"),
-                    .complete = in.integer("complete"),
-                    .rank = in.integer("rank"),
-                    .any_rank = in.truth("any_rank"),
-                    .of_empty = in.truth("of_empty")};
-  for (const Json& ranks : in.items("open_ranks")) {
-    if (!ranks.is_array()) return base::bad_input("ranks are malformed");
+ProvenClaim read_claim(const Json& json, Status& status) {
+  JsonReader in("the claim", status);
+  const auto number = [&](std::string_view key) {
+    return static_cast<int>(in.number(in.member(json, key), -1, kEnd));
+  };
+  ProvenClaim claim{.families = number("families"),
+                    .kinds = number("kinds"),
+                    .complete = number("complete"),
+                    .rank = number("rank"),
+                    .any_rank = in.truth(in.member(json, "any_rank")),
+                    .of_empty = in.truth(in.member(json, "of_empty"))};
+  for (const Json& ranks : in.items(in.member(json, "open_ranks"), 0)) {
     std::vector<int> list;
-    for (const Json& rank : ranks.items()) {
-      EGRET_ASSIGN_OR_RETURN(const std::int64_t number, rank.as_integer());
-      list.push_back(static_cast<int>(number));
-    }
+    for (const Json& rank : in.items(ranks, 0))
+      list.push_back(static_cast<int>(in.number(rank, 0, kEnd)));
     claim.open_ranks.insert(std::move(list));
   }
-  EGRET_RETURN_IF_ERROR(in.status());
   return claim;
 }
 
@@ -121,24 +72,28 @@ Json json_of_kind(const ProofTrace::Kind& kind) {
       .set("complete", kind.complete);
 }
 
-Result<ProofTrace::Kind> parse_kind(const Json& json) {
-  Members in(json);
+ProofTrace::Kind read_kind(const Json& json, std::size_t number, Status& status) {
+  JsonReader in("kind " + std::to_string(number), status);
   ProofTrace::Kind kind;
-  EGRET_ASSIGN_OR_RETURN(kind.like, parse_recorded_choice(in.child("like")));
-  for (const Json& exception : in.items("exceptions")) {
-    EGRET_ASSIGN_OR_RETURN(const std::int64_t number, exception.as_integer());
-    kind.exceptions.push_back(static_cast<std::size_t>(number));
+  if (auto like = parse_recorded_choice(in.member(json, "like")); like.ok()) {
+    kind.like = *std::move(like);
+  } else {
+    in.fail(like.status().message());
   }
-  kind.complete = in.truth("complete");
-  for (const Json& run : in.items("runs")) {
-    if (!run.is_object()) return base::bad_input("a run is malformed");
+  for (const Json& exception : in.items(in.member(json, "exceptions"), 0))
+    kind.exceptions.push_back(in.index(exception, kEnd));
+  kind.complete = in.truth(in.member(json, "complete"));
+  for (const Json& run : in.items(in.member(json, "runs"), 0)) {
     ir::SymbolValues numbers;
-    for (const auto& [name, value] : run.members()) {
-      EGRET_ASSIGN_OR_RETURN(numbers[name], value.as_integer());
+    for (const auto& [name, value] : in.members(run)) {
+      if (const auto integer = value.as_integer(); integer.ok()) {
+        numbers[name] = *integer;
+      } else {
+        in.fail("'" + name + "' of a run is no integer");
+      }
     }
     kind.runs.push_back(std::move(numbers));
   }
-  EGRET_RETURN_IF_ERROR(in.status());
   return kind;
 }
 
@@ -195,30 +150,28 @@ Json json_of(const RuleCertificate& certificate) {
 
 Result<RuleCertificate> parse_rule_certificate(const Json& json) {
   EGRET_RETURN_IF_ERROR(base::check_schema_version(json, "proofs of rules"));
-  Members in(json);
-  if (in.text("kind") != kKind) return base::bad_input("this is no proof of a rule");
+  Status status = base::ok();
+  JsonReader in("the certificate", status);
+  if (in.text(json.find("kind")) != kKind) return base::bad_input("this is no proof of a rule");
   RuleCertificate made;
-  made.text = in.text("rule");
-  made.hash = in.text("hash");
-  EGRET_ASSIGN_OR_RETURN(made.claim, parse_claim(in.child("claim")));
-  made.trace.on_scalars = in.truth("on_scalars");
-  for (const Json& family : in.items("families")) {
+  made.text = in.text(json.find("rule"));
+  made.hash = in.text(json.find("hash"));
+  made.claim = read_claim(in.member(json, "claim"), status);
+  made.trace.on_scalars = in.truth(in.member(json, "on_scalars"));
+  for (const Json& family : in.items(in.member(json, "families"), 0)) {
     EGRET_ASSIGN_OR_RETURN(RecordedChoice choice, parse_recorded_choice(family));
     made.trace.families.push_back(std::move(choice));
   }
-  for (const Json& kind : in.items("kinds")) {
-    EGRET_ASSIGN_OR_RETURN(ProofTrace::Kind one, parse_kind(kind));
-    made.trace.kinds.push_back(std::move(one));
-  }
-  for (const auto& [name, proof] : in.members("contradictions")) {
+  for (const Json& kind : in.items(in.member(json, "kinds"), 0))
+    made.trace.kinds.push_back(read_kind(kind, made.trace.kinds.size(), status));
+  for (const auto& [name, proof] : in.members(in.member(json, "contradictions"))) {
     auto one = verifier::parse_contradiction_proof(proof);
     if (!one.ok()) return one.status().at("contradiction " + name);
     made.contradictions.emplace(name, *std::move(one));
   }
-  for (const auto& [name, query] : in.members("solver")) {
-    EGRET_ASSIGN_OR_RETURN(made.solver[name], query.as_string());
-  }
-  EGRET_RETURN_IF_ERROR(in.status());
+  for (const auto& [name, query] : in.members(in.member(json, "solver")))
+    made.solver[name] = in.text(&query);
+  EGRET_RETURN_IF_ERROR(status);
   return made;
 }
 

@@ -251,6 +251,10 @@ TEST(OpaqueIdentity, CapturedValuesAreInTheOrderOfTheirUse) {
   EXPECT_EQ(captured_names(reading("r", "b", "a")), (std::vector<std::string>{"i", "b", "a"}));
   EXPECT_EQ(without_names(reading("r", "a", "b")).SerializeAsString(),
             without_names(reading("r", "b", "a")).SerializeAsString());
+  // Each use is an operand, so a model in which both are one value has the same function.
+  EXPECT_EQ(captured_names(reading("r", "a", "a")), (std::vector<std::string>{"i", "a", "a"}));
+  EXPECT_EQ(without_names(reading("r", "a", "b")).SerializeAsString(),
+            without_names(reading("r", "a", "a")).SerializeAsString());
   const auto model_of = [](const std::string& first, const std::string& second) {
     OnnxModel model = looping([&](onnx::GraphProto& body) {
       add_node(body, "Sub", {first, second}, {"s"});

@@ -67,6 +67,23 @@ TEST(Laws, AProductIsLinearInEachFactorAlone) {
   EXPECT_EQ(laws("div", {"i64[4]", "i64[4]"}), "S(0), S(0) -> S(0)\n");
 }
 
+// 2^30 + 2^30 is -2^31 as an i32 on one device, and 2^31 as the sum of two floats. The maximum of
+// 5 - 2 and 1 - 2 is 255 as a u8.
+TEST(Laws, IntegersThatWrapAroundAreNotTakenForNumbers) {
+  EXPECT_EQ(laws("cast", {"i32[]"}, {{"to", std::string("f32")}}), "P(max) -> P(max)\n");
+  EXPECT_EQ(laws("cast", {"f32[]"}, {{"to", std::string("f64")}}),
+            "P(sum) -> P(sum)\nP(max) -> P(max)\n");
+  EXPECT_EQ(laws("add", {"i32[]", "i32[]"}), "P(sum), P(sum) -> P(sum)\n");
+  EXPECT_EQ(laws("sub", {"u8[]", "u8[]"}), "P(sum), P(sum) -> P(sum)\n");
+  EXPECT_EQ(laws("mul", {"i64[]", "i64[]"}), "R, P(sum) -> P(sum)\nP(sum), R -> P(sum)\n");
+  EXPECT_EQ(laws("neg", {"i8[]"}), "P(sum) -> P(sum)\n");
+  // Moves and comparisons keep maxima of integers.
+  EXPECT_EQ(laws("max", {"i32[]", "i32[]"}),
+            "R, P(max) -> P(max)\nP(max), R -> P(max)\nP(max), P(max) -> P(max)\n");
+  EXPECT_EQ(laws("reshape", {"u8[4]"}, {{"shape", ir::Integers{4, 1}}}),
+            "S(0) -> S(0)  {shape=[2, 1]}\nP(sum) -> P(sum)\nP(max) -> P(max)\n");
+}
+
 TEST(Laws, ASoftmaxIsNotCutAlongItsAxis) {
   EXPECT_EQ(laws("softmax", {"f32[4,8]"}, {{"axis", std::int64_t{1}}}), "S(0) -> S(0)\n");
   EXPECT_EQ(laws("layer_norm", {"f32[4,6,8]", "f32[8]", "f32[8]"}, {{"axis", std::int64_t{2}}}),

@@ -114,6 +114,12 @@ TEST(Placement, RefusesHalosThatDoNotFit) {
             "halos of zeros cannot be combined with halos of infinities");
   EXPECT_EQ(error("x:S(0)-1+1(-inf)", ir::DType::kI64),
             "a halo along the mesh axis 'x' of infinities, which the type lacks");
+  // Where a copy and a block are the same, an operator's laws are not asked for.
+  const Mesh one = mesh_of("x=1");
+  for (const char* text : {"x:S(0)-1+1(-inf)", "x:S(0)-1+0"}) {
+    EXPECT_EQ(local_type({ir::DType::kF32, {4}}, placed(text, one), one).status().message(),
+              "a halo along the mesh axis 'x', which has one device");
+  }
 }
 
 // Every placement that fits, on meshes of one to three axes.
@@ -159,6 +165,24 @@ TEST(Placement, CopiesThatDifferAreNoCopies) {
             "ranks 0 and 1 hold different values of one block");
   EXPECT_EQ(whole_of(locals, type, placed("x:P(sum)", mesh), mesh)->f64_at(0), 3);
   EXPECT_EQ(whole_of(locals, type, placed("x:P(max)", mesh), mesh)->f64_at(0), 2);
+}
+
+// As a signed number the larger one is negative.
+TEST(Placement, TheMaximumOfUnsignedIntegersIsUnsigned) {
+  const Mesh mesh = mesh_of("x=2");
+  const ir::TensorType type(ir::DType::kU64, {1});
+  const std::uint64_t large = (std::uint64_t{1} << 63) + 5;
+  for (const bool swapped : {false, true}) {
+    std::vector<ir::Tensor> locals{ir::Tensor(type), ir::Tensor(type)};
+    locals[swapped ? 1 : 0].set_i64(0, static_cast<std::int64_t>(large));
+    locals[swapped ? 0 : 1].set_i64(0, 7);
+    const auto whole = whole_of(locals, type, placed("x:P(max)", mesh), mesh);
+    ASSERT_TRUE(whole.ok()) << whole.status().message();
+    EXPECT_EQ(static_cast<std::uint64_t>(whole->i64_at(0)), large);
+    EXPECT_EQ(static_cast<std::uint64_t>(
+                  whole_of(locals, type, placed("x:P(sum)", mesh), mesh)->i64_at(0)),
+              large + 7);
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/stop.h"
+#include "ir/analysis/element_facts.h"
 #include "ir/evaluate/interpreter.h"
 #include "ir/ops/opaque.h"
 #include "parallel/placed/sequential_program.h"
@@ -456,6 +457,64 @@ TEST(RankPrograms, HaveBlocksOfUniformConstants) {
   };
   EXPECT_EQ(error(2), "");
   EXPECT_THAT(error(3), HasSubstr("no law"));
+}
+
+// A value of copies that is made at the size of a block, by broadcasts and elementwise operators
+// above them, is the block of a larger value.
+ir::Graph with_broadcasts(std::int64_t rows, std::int64_t columns, bool with_row) {
+  Model m;
+  const Value x = m.input("x", {rows, columns});
+  const Value s = m.input("s", {});
+  const ir::Attrs shape{{"shape", ir::Integers{rows, columns}}};
+  const Value scale = m("exp", {m("broadcast", {s}, shape)});
+  const Value shift = m("mul", {scale, m("broadcast", {m("neg", {s})}, shape)});
+  const Value signs = m("less", {x, scale});
+  const Value chosen = m("where", {signs, shift, scale});
+  if (!with_row) return m.finish(m("mul", {x, chosen}));
+  const Value row = m("broadcast", {m.input("row", {columns})}, shape);
+  return m.finish(m("mul", {x, m("add", {chosen, row})}));
+}
+
+TEST(RankPrograms, ReadBroadcastsAsBlocks) {
+  struct Row {
+    const char* mesh;
+    const char* placement;
+    std::int64_t rows, columns;  // of a block
+  };
+  for (const Row& row : {Row{"x=2", "x:S(0)", 4, 4}, Row{"x=2,y=2", "x:S(0),y:S(1)", 4, 2},
+                         Row{"x=2,y=2", "x:S(0),y:S(0)", 2, 4}}) {
+    SCOPED_TRACE(row.placement);
+    const Mesh mesh = Mesh::parse(row.mesh).value();
+    const Placement blocks = Placement::parse(row.placement, mesh).value();
+    const ir::Graph graph = with_broadcasts(8, 4, row.columns == 4);
+    const std::vector<RankProgram> ranks(
+        1, {with_broadcasts(row.rows, row.columns, row.columns == 4), {}});
+    const auto placed = place(ranks, mesh, graph, {{"x", blocks}, {"y", blocks}});
+    ASSERT_TRUE(placed.ok()) << placed.status().message();
+    EXPECT_EQ(placed->nodes.size(), graph.size());  // what was read otherwise first is gone
+    const std::vector<ir::Tensor> inputs = drawn_inputs(graph);
+    const auto found = ir::interpret(sequential_program(*placed, graph).value(), inputs);
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    EXPECT_TRUE(ir::same_elements(found->front(), ir::interpret(graph, inputs)->front()));
+  }
+}
+
+// Copies of a tensor whose elements differ are no blocks of a larger one, nor are their sums.
+TEST(RankPrograms, ReadOtherCopiesAsCopies) {
+  const Mesh mesh = Mesh::parse("x=2").value();
+  const auto program = [](std::int64_t rows, const char* op) {
+    Model m;
+    const Value x = m.input("x", {rows, 4});
+    const Value t = m.input("t", {4, 4});
+    const Value made = std::string_view(op).empty() ? t : m(op, {t});
+    return m.finish(rows == 4 ? m("mul", {x, made}) : m("neg", {x}));
+  };
+  const NamedPlacements given{{"x", *Placement::parse("x:S(0)", mesh)},
+                              {"y", *Placement::parse("x:S(0)", mesh)}};
+  for (const char* op : {"", "exp"}) {
+    const std::vector<RankProgram> ranks(1, {program(4, op), {}});
+    EXPECT_THAT(error_of(ranks, mesh, program(8, op), given), HasSubstr("no law")) << op;
+  }
 }
 
 // A mean of each rank's rows, and a softmax of each rank's columns, are no parts of the whole's.

@@ -7,6 +7,7 @@
 
 #include "ir/core/symbolic_scope.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/graph_text.h"
 #include "parallel/placed/placed_egraph.h"
 #include "parallel/plan/plan_file.h"
 #include "parallel/ring/ring_factors.h"
@@ -75,6 +76,46 @@ std::pair<ir::Tensor, double> run_on_ranks(const PlacedGraph& graph,
     if (rank == 0) whole = wholes.front();
   });
   return {whole, post.bytes_sent()};
+}
+
+// The blocks of an integer input pass round, and a step takes their maximum.
+PlacedGraph ring_of_maxima(const ir::TensorType& whole) {
+  PlacedGraph graph{.mesh = Mesh::parse("x=2").value(), .nodes = {}, .outputs = {{"y", 1}}};
+  PlacedNode input{.kind = PlacedNode::Kind::kInput, .name = "a"};
+  input.whole = whole;
+  input.placement = Placement::parse("x:S(0)", graph.mesh).value();
+  input.type = local_type(whole, input.placement, graph.mesh).value();
+  graph.nodes.push_back(input);
+  const ir::Operator& op = ir::get_operator("reduce_max");
+  PlacedNode ring{.kind = PlacedNode::Kind::kRing, .inputs = {0}};
+  ring.placement = Placement(1);
+  ring.whole = {whole.dtype, ir::Shape{}};
+  ring.type = ring.whole;
+  ring.ring.inputs = {{true, AxisPlacement::split(0)}};
+  ring.ring.nodes = {
+      {&op,
+       ir::canonical_attrs(op.attrs(), {{"axes", ir::Integers{0}}, {"keepdims", std::int64_t{0}}})
+           .value(),
+       {-1},
+       Placement(1),
+       AxisPlacement::max()}};
+  graph.nodes.push_back(ring);
+  return graph;
+}
+
+// No integer is minus infinity: a running maximum begins with the lowest number of the type.
+TEST(Ring, RunningMaximaOfIntegersBeginWithTheLowestNumber) {
+  for (const char* type : {"i8[4]", "i16[4]", "i32[4]", "i64[4]", "u8[4]", "u64[4]", "f32[4]"}) {
+    SCOPED_TRACE(type);
+    const ir::TensorType whole = ir::parse_type(type).value();
+    const PlacedGraph graph = ring_of_maxima(whole);
+    ASSERT_TRUE(check(graph).ok()) << check(graph).message();
+    const bool is_unsigned = std::string_view(type).starts_with("u");
+    ir::Tensor input(whole);
+    for (std::int64_t i = 0; i < 4; ++i) input.set_f64(i, is_unsigned ? i : -5 - i);
+    const auto [result, bytes] = run_on_ranks(graph, std::vector{input});
+    EXPECT_EQ(result.f64_at(0), is_unsigned ? 3 : -5);
+  }
 }
 
 // Keys and values are gathered where there is room; where there is not, they pass round, and the

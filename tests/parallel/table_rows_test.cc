@@ -37,6 +37,30 @@ TEST(TableRows, LookupsInBlocksAddUpToTheLookup) {
   EXPECT_EQ(checked, 36);
 }
 
+// The number of rows is a number of the indices' type in the equation.
+TEST(TableRows, AreCountedInTheTypeOfTheIndices) {
+  const auto of = [](std::int64_t rows, ir::DType dtype) {
+    return lookup_in_blocks({ir::DType::kF32, {rows, 3}}, {dtype, {5}}, 0, 2).ok();
+  };
+  EXPECT_FALSE(of(300, ir::DType::kU8));
+  EXPECT_FALSE(of(256, ir::DType::kU8));
+  EXPECT_TRUE(of(254, ir::DType::kU8));
+  EXPECT_FALSE(of(128, ir::DType::kI8));
+  EXPECT_TRUE(of(300, ir::DType::kI16));
+  EXPECT_TRUE(of(300, ir::DType::kU64));
+  // The largest table of u8, by all indices.
+  base::Random random(3);
+  const ir::Tensor table = ir::Tensor::random({ir::DType::kF32, {254, 3}}, random);
+  ir::Tensor indices(ir::DType::kU8, ir::Shape{256});
+  for (std::int64_t i = 0; i < 256; ++i) indices.set_i64(i, i);
+  const auto graph = lookup_in_blocks(table.type(), indices.type(), 0, 2);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const auto found = ir::interpret(*graph, std::vector<ir::Tensor>{table, indices});
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  for (std::int64_t i = 0; i < 256; ++i)
+    ASSERT_EQ(found->front().f64_at(3 * i), table.f64_at(3 * (i % 254))) << i;
+}
+
 constexpr std::int64_t kLooked = 512;  // words
 
 // Embeddings of words, whose 15 numbers devices cannot share evenly, and their product.

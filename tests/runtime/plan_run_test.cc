@@ -11,6 +11,7 @@
 #include "ir/evaluate/input_draws.h"
 #include "ir/evaluate/interpreter.h"
 #include "ir/graph/builder.h"
+#include "parallel/placed/program_interface.h"
 #include "parallel/plan/plan_file.h"
 #include "parallel/plan/planner.h"
 

@@ -138,6 +138,12 @@ class CheckLayers(unittest.TestCase):
         self.put("cost/c.h", LICENCE + "#pragma once\n")
         self.put("tools/egret_check/egret_check.cc", LICENCE + '#include "cost/c.h"\n')
         self.expect("egret_check.cc:1: tools/egret_check/egret_check.cc may not reach cost/c.h")
+        # A source without a header of its own name, which implements a header that is reached.
+        self.put("tools/egret_check/egret_check.cc", LICENCE + '#include "base/b.h"\n')
+        self.put("base/other.cc", LICENCE + '#include "base/b.h"\n#include "tools/x.h"\n')
+        self.put("tools/x.h", LICENCE + "#pragma once\n")
+        self.assertIn("base/other.cc:1: tools/egret_check/egret_check.cc may not reach tools/x.h", check(self.root).stdout)
+        (self.root / "base/other.cc").unlink()
         part = LICENCE + "#pragma once\n" + "int x;\n" * 590
         self.put("tools/egret_check/a.h", part)
         self.put("tools/egret_check/b.h", part)

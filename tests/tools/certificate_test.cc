@@ -266,6 +266,38 @@ TEST_F(CertificateProgram, AcceptsNodesThatStayWhole) {
   EXPECT_EQ(check_result(file).code, 6);
 }
 
+// Both branches read two values that the optimizer finds equal, and writes as one.
+TEST_F(CertificateProgram, AcceptsCapturedValuesThatBecomeOne) {
+  OnnxModel model(13);
+  model.input("x", {8});
+  model.input("z", {}, 9);
+  model.node("Relu", {"x"}, {"a"});
+  model.node("Relu", {"a"}, {"b"});
+  auto chosen = model.node("If", {"z"}, {"y"});
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    onnx::GraphProto& graph = *chosen.graph(branch);
+    graph.set_name(branch);
+    frontends::add_node(graph, *branch == 't' ? "Mul" : "Sub", {"a", "b"}, {branch});
+    graph.add_output()->set_name(branch);
+  }
+  model.output("y");
+  const std::string file = written(model, path("m.onnx"));
+  expect_accepted(file);
+  onnx::ModelProto result;
+  ASSERT_TRUE(result.ParseFromString(text("o.onnx")));
+  onnx::NodeProto* kept = nullptr;
+  for (auto& node : *result.mutable_graph()->mutable_node()) {
+    if (node.op_type() == "If") kept = &node;
+  }
+  ASSERT_NE(kept, nullptr);
+  onnx::NodeProto& read = *kept->mutable_attribute(0)->mutable_g()->mutable_node(0);
+  ASSERT_EQ(read.input(0), read.input(1));
+  // One of them is another value.
+  read.set_input(1, "x");
+  ASSERT_TRUE(base::write_file(path("o.onnx"), result.SerializeAsString()).ok());
+  EXPECT_EQ(check_result(file).code, 6);
+}
+
 OnnxModel with_open_sizes() {
   OnnxModel model(13);
   auto* shape = model.input("x", {1, 1, 8});

@@ -3,7 +3,9 @@
 
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "base/system/file.h"
 #include "driver/plan_training.h"
+#include "driver/proofs/plan_certificate.h"
 #include "driver/proofs/rank_models.h"
 #include "driver/report/cluster_plan_text.h"
 #include "driver/report/plan_page.h"
@@ -12,6 +14,7 @@
 #include "parallel/cluster_plan/cluster_plan_file.h"
 #include "parallel/cluster_plan/cluster_planner.h"
 #include "parallel/machine/named_cluster.h"
+#include "parallel/placed/program_interface.h"
 #include "parallel/plan/plan_file.h"
 #include "tools/arguments/measured_machine.h"
 #include "tools/arguments/model_file.h"
@@ -29,6 +32,7 @@ struct PlanArguments {
   std::string mesh;
   std::string machine = "local";
   bool train = false;
+  std::string certificate;
   std::string rank_models;
 
   static const base::OptionTable<PlanArguments>& table() {
@@ -46,6 +50,9 @@ struct PlanArguments {
          {"train", &P::train,
           "Plan one training step of the model, as `egret grad` builds it; implies "
           "--sharded-inputs"},
+         {"certificate", &P::certificate,
+          "Also write a proof that the ranks compute the model, which egret-check-plan checks",
+          base::output_file()},
          {"rank-models", &P::rank_models,
           "Also write the part of each rank as an ONNX model into this folder, as rankN.onnx; "
           "those of further ranks that are there are removed",
@@ -105,6 +112,7 @@ class PlanVerb final : public Command {
     EGRET_RETURN_IF_ERROR(check_report(report_, {{"the model", path_},
                                                  {"the file of the machine", arguments_.machine},
                                                  {"the plan", arguments_.output}}));
+    EGRET_RETURN_IF_ERROR(check_certificate());
     EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine,
                            cluster_argument(arguments_.machine, arguments_.mesh));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
@@ -123,8 +131,14 @@ class PlanVerb final : public Command {
       EGRET_RETURN_IF_ERROR(driver::check_rank_models(plan.program).at("--rank-models"));
     if (arguments_.train) origin.training = ir::to_json(training_);
     const base::Json json = to_json(plan, origin);
+    std::string certificate;
+    if (!arguments_.certificate.empty()) {
+      EGRET_ASSIGN_OR_RETURN(certificate, driver::plan_certificate(model.graph, json, options_));
+    }
     if (!arguments_.output.empty() && !keeps_earlier_file(console, arguments_.output))
       EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
+    if (!certificate.empty())
+      EGRET_RETURN_IF_ERROR(base::write_file(arguments_.certificate, certificate));
     EGRET_RETURN_IF_ERROR(write_rank_models(plan.program, model.info));
     const auto page = [&] {
       return driver::plan_page(plan, origin, machine, std::string(build_info().version));
@@ -145,6 +159,16 @@ class PlanVerb final : public Command {
   }
 
  private:
+  base::Status check_certificate() const {
+    if (arguments_.certificate.empty()) return base::ok();
+    if (arguments_.certificate == "-") return base::usage_error("--certificate needs a file");
+    if (arguments_.output.empty())
+      return base::usage_error("--certificate is about the plan's file: it needs --output");
+    return check_not_input(arguments_.certificate, {{"the model", path_},
+                                                    {"the file of the machine", arguments_.machine},
+                                                    {"the plan", arguments_.output}});
+  }
+
   base::Status write_rank_models(const parallel::PlacedGraph& placed,
                                  const frontends::OnnxModelInfo& info) const {
     if (arguments_.rank_models.empty()) return base::ok();
@@ -163,7 +187,7 @@ class PlanVerb final : public Command {
       return base::usage_error(
           "MODEL is missing, or --devices to plan a transformer (`egret plan --help`)");
     }
-    for (const char* option : {"mesh", "train", "report", "rank-models"}) {
+    for (const char* option : {"mesh", "train", "report", "certificate", "rank-models"}) {
       if (console.is_given(option))
         return base::usage_error("--" + std::string(option) + " needs MODEL");
     }

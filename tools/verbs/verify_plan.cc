@@ -84,34 +84,6 @@ std::string line_of(const std::string& what, const base::Json& placements) {
   return text.empty() ? "" : what + text + "\n";
 }
 
-// The inputs of the program in the order of the model's, by name. Inputs that the model lacks stay
-// behind them.
-ir::Graph in_order_of(const ir::Graph& program, const ir::Graph& model) {
-  std::map<std::string, ir::Node> inputs;
-  for (const ir::NodeId id : program.inputs())
-    inputs.emplace(program.node(id).name, program.node(id));
-  ir::Graph ordered;
-  std::map<std::string, ir::NodeId> placed;
-  for (const ir::NodeId id : model.inputs()) {
-    const ir::Node& node = model.node(id);
-    const auto found = inputs.find(node.name);
-    placed[node.name] = ordered.append(found == inputs.end() ? node : found->second);
-  }
-  std::vector<ir::NodeId> moved;
-  for (const ir::Node& old : program.nodes()) {
-    if (old.kind == ir::NodeKind::kInput && placed.contains(old.name)) {
-      moved.push_back(placed.at(old.name));
-      continue;
-    }
-    ir::Node node = old;
-    for (ir::NodeId& input : node.inputs) input = moved[input.index()];
-    moved.push_back(ordered.append(std::move(node)));
-  }
-  for (const auto& output : program.outputs())
-    ordered.add_output(output.name, moved[output.node.index()]);
-  return ordered;
-}
-
 class VerifyPlan final : public Command {
  public:
   void declare(Arguments& arguments) override {
@@ -136,10 +108,10 @@ class VerifyPlan final : public Command {
       return verdict.code;
     }
     const parallel::PlacedGraph& placed = *programs.placed;
-    EGRET_ASSIGN_OR_RETURN(const ir::Graph whole, parallel::sequential_program(placed));
-    EGRET_ASSIGN_OR_RETURN(
-        const driver::EqualityProof proof,
-        options_.prove(programs.sequential, in_order_of(whole, programs.sequential), console));
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph whole,
+                           parallel::sequential_program(placed, programs.sequential));
+    EGRET_ASSIGN_OR_RETURN(const driver::EqualityProof proof,
+                           options_.prove(programs.sequential, whole, console));
     const auto exchanges = std::ranges::count_if(placed.nodes, [](const auto& node) {
       return node.kind == parallel::PlacedNode::Kind::kCollective ||
              node.kind == parallel::PlacedNode::Kind::kRing;
