@@ -222,7 +222,8 @@ class Sampler {
     if (!channels_last) x.push_back(groups * channels);
     for (std::size_t i = 0; i < axes; ++i) {
       k.push_back(random_.between(1, axes == 1 ? 7 : axes == 2 ? 5 : 3));
-      strides.push_back(random_.between(1, 3));
+      // Windows that share no position do not slide.
+      strides.push_back(random_.between(1, std::min<std::int64_t>(3, k.back())));
       dilations.push_back(random_.chance(0.7) ? 1 : 2);
       pads[i] = random_.between(0, 2);
       pads[i + axes] = random_.between(0, 2);
