@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training steps within less memory: what recomputation costs, by method, and steps that run so."""
+import pathlib
+import sys
+import tempfile
+
+from lib import egret, results, settings, small_models
+
+HERE = pathlib.Path(__file__).resolve().parent
+# form: kernels (each kernel a task), coarse (few tasks), executed (a plan that ran).
+COLUMNS = ["form", "model", "tasks", "share", "limit", "method", "found", "overhead", "bound", "proven", "impossible",
+           "computations", "seconds", "arena", "keep_all_arena", "step_s", "keep_all_s", "same_bits"]
+# Of kernels, Checkmate's program is too large for a time in minutes.
+METHODS = {"kernels": ["search", "dtr", "segments"],
+           "coarse": ["search", "checkmate", "checkmate-lp", "dtr", "segments"]}
+UNSOLVED = (0, 5)
+
+
+def written(folder, name):
+    """The model as a file, and the flags of its training."""
+    if name in small_models.WRITE:
+        return small_models.WRITE[name](folder), ["--loss", "mse"]
+    path = folder / f"{name}.onnx"
+    if not path.exists():
+        egret.run("zoo", name, "-o", path)
+    return path, ["--loss", "mse"]
+
+
+def priced(table, model, flags, form, row, config):
+    if all(table.has(form=form, model=row["name"], share=share, method=method)
+           for share in config["shares"] for method in METHODS[form]):
+        return
+    lists = [f"--recompute-shares={','.join(map(str, config['shares']))}",
+             f"--recompute-methods={','.join(METHODS[form])}"]
+    seconds = config["seconds" if form == "kernels" else "checkmate_seconds"]
+    answer = egret.call("recompute", model, *flags, *lists, "--recompute-tasks", row.get("tasks", 0),
+                        "--recompute-time", f"{seconds}s", "--threads", 1)
+    least = answer["least_s"]
+    for found in answer["rows"]:
+        table.add(form=form, model=row["name"], tasks=answer["tasks"], share=round(100 * found["share"]),
+                  limit=found["limit_bytes"], method=found["method"], found=found["found"],
+                  overhead=f"{found['cost_s'] / least - 1:.6f}" if found["found"] else "",
+                  bound=f"{found['bound_s'] / least - 1:.6f}", proven=found["proven"], impossible=found["impossible"],
+                  computations=found.get("computations", ""), seconds=f"{found['seconds']:.2f}")
+
+
+def step(model, flags, config, *more):
+    answer = egret.call("train-step", model, *flags, "--steps", 3, "--threads", 1, "--recompute-time",
+                        f"{config['seconds']}s", *more, accept=UNSOLVED)
+    return answer, min(answer["step_seconds"][1:])
+
+
+def executed(table, model, flags, row, config):
+    todo = [s for s in config["executed_shares"] if not table.has(form="executed", model=row["name"], share=s)]
+    if not todo:
+        return
+    free, free_s = step(model, flags, config)
+    # A limit that nothing keeps to: the answer has the memory of the plan that keeps all values.
+    all_bytes = step(model, flags, config, "--limit-arena", 1, "--recompute-prices", "roofline")[0]["recomputation"]
+    for share in todo:
+        limit = all_bytes["keep_all_arena_bytes"] * share // 100
+        answer, seconds = step(model, flags, config, "--limit-arena", limit)
+        made = answer.get("recomputation", {})
+        table.add(form="executed", model=row["name"], tasks=made.get("tasks", ""), share=share, limit=limit,
+                  method="search", found=made.get("found", ""), computations=made.get("computations", ""),
+                  overhead=f"{made['scheduled_s'] / made['least_s'] - 1:.6f}" if made.get("found") else "",
+                  arena=made.get("arena_bytes", ""), keep_all_arena=all_bytes["keep_all_arena_bytes"],
+                  step_s=f"{seconds:.4f}", keep_all_s=f"{free_s:.4f}", same_bits=answer["left"] == free["left"])
+
+
+def cell(rows, **key):
+    return next((r for r in rows if all(r[k] == str(v) for k, v in key.items())), None)
+
+
+def print_summary(rows):
+    for row in rows:
+        if row["form"] == "executed":
+            print(f"executed {row['model']:14} {row['share']:>4} %  arena {row['arena']:>12} of {row['keep_all_arena']:>12}"
+                  f"  step {row['step_s']} s, {row['keep_all_s']} s with all memory  same bits: {row['same_bits']}")
+    for form, methods in METHODS.items():
+        keys = dict.fromkeys((r["model"], r["tasks"], r["share"]) for r in rows if r["form"] == form)
+        for model, tasks, share in keys:
+            texts = []
+            for method in methods:
+                row = cell(rows, form=form, model=model, share=share, method=method)
+                texts.append(f"{method} " + (f"{float(row['overhead']):.2%}" if row["found"] == "True" else "none")
+                             + ("*" if row["proven"] == "True" else ""))
+            bound = max(float(cell(rows, form=form, model=model, share=share, method=m)["bound"]) for m in methods)
+            print(f"{form:8}{model:15}{tasks:>5} tasks {share:>4} %  at least {bound:.2%}  " + "  ".join(texts))
+
+
+def worse_than(rows, other, proven=False):
+    """The largest difference between the overheads of the search and of another method; a schedule that the search
+    lacks counts as infinitely worse."""
+    largest = 0.0
+    for row in rows:
+        if row["method"] != other or row["found"] != "True" or (proven and row["proven"] != "True"):
+            continue
+        ours = cell(rows, form=row["form"], model=row["model"], share=row["share"], method="search")
+        largest = max(largest, float(ours["overhead"]) - float(row["overhead"]) if ours["found"] == "True" else 1e9)
+    return largest
+
+
+def main():
+    mode, forms = settings.read(__doc__, HERE)
+    config = {**{k: v for k, v in forms.items() if k not in ("smoke", "full")}, **forms[mode]}
+    table = results.Table("recomputation", mode, COLUMNS, ["form", "model", "share", "method"],
+                          {"egret": egret.version(), "threads": 1, "seconds": config["seconds"],
+                           "checkmate_seconds": config["checkmate_seconds"]})
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for form in ("coarse", "kernels"):
+            for row in config[form]:
+                model, flags = written(folder, row["name"])
+                priced(table, model, [*flags, "--optimizer", config["optimizer"]], form, row, config)
+        for row in config["executed"]:
+            model, flags = written(folder, row["name"])
+            executed(table, model, [*flags, "--optimizer", config["optimizer"]], row, config)
+    table.finish()
+    print_summary(table.rows)
+    ran = [row for row in table.rows if row["form"] == "executed" and row["found"] == "True"]
+    return results.judge(HERE / "expected.json", mode, {
+        "worse_than_dtr": worse_than(table.rows, "dtr"),
+        "worse_than_segments": worse_than(table.rows, "segments"),
+        "worse_than_checkmate": worse_than(table.rows, "checkmate", proven=True),
+        "checkmate_solved": sum(r["method"] == "checkmate" and r["proven"] == "True" for r in table.rows),
+        "executed": len(ran),
+        "largest_arena_by_limit": max((int(r["arena"]) / int(r["limit"]) for r in ran), default=2),
+        "same_bits": sum(r["same_bits"] == "True" for r in ran),
+    })
+
+
+if __name__ == "__main__":
+    sys.exit(main())
