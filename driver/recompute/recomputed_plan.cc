@@ -88,11 +88,12 @@ base::Result<KernelTasks> priced_tasks(const backends::Backend& backend, const i
   return tasks;
 }
 
-base::Result<RecomputedPlan> compile_recomputed(const backends::Backend& backend,
-                                                const ir::Graph& graph,
-                                                backends::CompileOptions options,
-                                                const RecomputeArguments& arguments,
-                                                std::span<const ir::Tensor> inputs) {
+// With the division that the options ask for.
+static base::Result<RecomputedPlan> compile_within(const backends::Backend& backend,
+                                                   const ir::Graph& graph,
+                                                   const backends::CompileOptions& options,
+                                                   const RecomputeArguments& arguments,
+                                                   std::span<const ir::Tensor> inputs) {
   constexpr int kTries = 6;
   EGRET_ASSIGN_OR_RETURN(const KernelTasks tasks,
                          priced_tasks(backend, graph, options, arguments.prices, inputs));
@@ -127,6 +128,21 @@ base::Result<RecomputedPlan> compile_recomputed(const backends::Backend& backend
   return result;
 }
 
+base::Result<RecomputedPlan> compile_recomputed(const backends::Backend& backend,
+                                                const ir::Graph& graph,
+                                                const backends::CompileOptions& options,
+                                                const RecomputeArguments& arguments,
+                                                std::span<const ir::Tensor> inputs) {
+  EGRET_ASSIGN_OR_RETURN(RecomputedPlan fused,
+                         compile_within(backend, graph, options, arguments, inputs));
+  if (fused.found() || !options.fuse || base::stop_requested()) return fused;
+  backends::CompileOptions apart = options;
+  apart.fuse = false;
+  EGRET_ASSIGN_OR_RETURN(RecomputedPlan single,
+                         compile_within(backend, graph, apart, arguments, inputs));
+  return single.found() ? std::move(single) : std::move(fused);
+}
+
 base::Json RecomputedPlan::to_json() const {
   base::Json json = base::Json::object();
   json.set("tasks", std::uint64_t{tasks}).set("keep_all_arena_bytes", keep_all_arena);
@@ -147,7 +163,7 @@ std::string RecomputedPlan::text() const {
          bytes_text(arena) + " instead of " + bytes_text(keep_all_arena) +
          ", and the step is expected to take " +
          base::format_percent(answer.schedule->cost / least_cost - 1) + " longer (at least " +
-         base::format_percent(answer.bound / least_cost - 1) + ")\n";
+         base::format_percent(std::max(0.0, answer.bound / least_cost - 1)) + ")\n";
 }
 
 }  // namespace egret::driver

@@ -59,11 +59,13 @@ struct RecomputedPlan {
 
 // The cheapest plan found whose arena is at most options.limit_arena. The limit for the schedule is
 // lowered until the arena of the compiled plan keeps to it: kernels have scratch space and copies
-// in other layouts, and the arena has gaps. Of equal kernels in another order, so results are those
-// of the plan that keeps all values, bit for bit. Errors: those of priced_tasks() and recompute().
+// in other layouts, and the arena has gaps. Where fused kernels need too much memory at once,
+// operators are kernels by themselves. Kernels are those of the plan that keeps all values, in
+// another order, so results are equal to its, bit for bit. Errors: those of priced_tasks() and
+// recompute().
 base::Result<RecomputedPlan> compile_recomputed(const backends::Backend& backend,
                                                 const ir::Graph& graph,
-                                                backends::CompileOptions options,
+                                                const backends::CompileOptions& options,
                                                 const RecomputeArguments& arguments,
                                                 std::span<const ir::Tensor> inputs);
 

@@ -14,15 +14,18 @@ COLUMNS = ["form", "model", "tasks", "share", "limit", "method", "found", "overh
 METHODS = {"kernels": ["search", "dtr", "segments"],
            "coarse": ["search", "checkmate", "checkmate-lp", "dtr", "segments"]}
 UNSOLVED = (0, 5)
+SMALL = ("image", "deep", "transformer")  # of lib/small_models.py; others are of the zoo
 
 
-def written(folder, name):
+def written(folder, row):
     """The model as a file, and the flags of its training."""
-    if name in small_models.WRITE:
-        return small_models.WRITE[name](folder), ["--loss", "mse"]
+    name = row["name"]
     path = folder / f"{name}.onnx"
-    if not path.exists():
-        egret.run("zoo", name, "-o", path)
+    sizes = {k: v for k, v in row.items() if k in ("batch", "sequence", "layers")}
+    if name in SMALL:
+        small_models.WRITE[name](folder, **sizes)
+    else:
+        egret.run("zoo", name, "-o", path, *(word for k, v in sizes.items() for word in (f"--{k}", v)))
     return path, ["--loss", "mse"]
 
 
@@ -30,9 +33,12 @@ def priced(table, model, flags, form, row, config):
     if all(table.has(form=form, model=row["name"], share=share, method=method)
            for share in config["shares"] for method in METHODS[form]):
         return
-    lists = [f"--recompute-shares={','.join(map(str, config['shares']))}",
-             f"--recompute-methods={','.join(METHODS[form])}"]
+    lists = [word for share in config["shares"] for word in ("--recompute-shares", share)]
+    lists += [word for method in METHODS[form] for word in ("--recompute-methods", method)]
     seconds = config["seconds" if form == "kernels" else "checkmate_seconds"]
+    # Estimated prices are the same in every run. Operators are kernels by themselves: fused ones need all of their
+    # operands at once.
+    lists += ["--recompute-prices", "roofline", "--without", "fusion"]
     answer = egret.call("recompute", model, *flags, *lists, "--recompute-tasks", row.get("tasks", 0),
                         "--recompute-time", f"{seconds}s", "--threads", 1)
     least = answer["least_s"]
@@ -111,10 +117,10 @@ def main():
         folder = pathlib.Path(name)
         for form in ("coarse", "kernels"):
             for row in config[form]:
-                model, flags = written(folder, row["name"])
+                model, flags = written(folder, row)
                 priced(table, model, [*flags, "--optimizer", config["optimizer"]], form, row, config)
         for row in config["executed"]:
-            model, flags = written(folder, row["name"])
+            model, flags = written(folder, row)
             executed(table, model, [*flags, "--optimizer", config["optimizer"]], row, config)
     table.finish()
     print_summary(table.rows)

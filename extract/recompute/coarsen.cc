@@ -21,7 +21,8 @@ RecomputeProblem coarsened(const RecomputeProblem& problem, std::size_t most) {
     }
     std::size_t least = n;
     for (std::size_t i = 0; i < n; ++i) {
-      const bool fits = !gone[i] && !tasks[i].result && readers[i] == 1;
+      const bool fits = !gone[i] && !tasks[i].result && readers[i] == 1 &&
+                        tasks[i].forward == tasks[static_cast<std::size_t>(reader[i])].forward;
       if (fits && (least == n || tasks[i].bytes < tasks[least].bytes)) least = i;
     }
     if (least == n) break;
@@ -36,7 +37,6 @@ RecomputeProblem coarsened(const RecomputeProblem& problem, std::size_t most) {
     whole.scratch = std::max(
         {part.bytes + whole.scratch, part.bytes + part.scratch - whole.bytes, std::int64_t{0}});
     whole.cost += part.cost;
-    whole.forward = whole.forward && part.forward;
     gone[least] = true;
   }
   RecomputeProblem result;

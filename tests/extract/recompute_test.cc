@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "extract/recompute/baselines.h"
+#include "extract/recompute/coarsen.h"
 #include "extract/recompute/linear_bound.h"
 #include "extract/recompute/methods.h"
 #include "extract/recompute/order_search.h"
@@ -210,6 +211,24 @@ TEST(Recompute, HeuristicsKeepToTheLimitOfChains) {
   const auto found = recompute(problem, 90, {.seconds = 3});
   EXPECT_LE(found->schedule->cost, problem.least_cost() + 16);
   EXPECT_FALSE(recompute(problem, 90, {.method = "keep-all"})->schedule);
+}
+
+TEST(Recompute, CoarseProblemsNeedNoLessMemoryThanTheirSchedules) {
+  base::Random random(6);
+  for (int trial = 0; trial < 200; ++trial) {
+    SCOPED_TRACE("trial " + std::to_string(trial));
+    const RecomputeProblem problem = random_problem(random, 8);
+    const RecomputeProblem coarse = coarsened(problem, 3);
+    ASSERT_TRUE(coarse.check().ok());
+    EXPECT_NEAR(coarse.least_cost(), problem.least_cost(), 1e-9);
+    EXPECT_GE(least_memory(coarse), least_memory(problem));
+    const auto all = recompute(coarse, 1000, {.method = "keep-all"});
+    ASSERT_TRUE(all.ok());
+    // A part runs directly before its whole, which is one of the orders of the given tasks.
+    EXPECT_GE(all->keep_all, least_memory(problem));
+  }
+  EXPECT_EQ(coarsened(chain(4), 1).size(), 5U);  // forward values have two readers, or one of the
+                                                 // other pass
 }
 
 TEST(Recompute, TasksThatNeedMoreThanTheLimitAreProvenImpossible) {

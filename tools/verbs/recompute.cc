@@ -40,7 +40,8 @@ struct RecomputeOptions {
         {{"recompute-shares", &R::shares,
           "Limits of memory, in percent of the memory that keeps all values; default: "
           "90,80,...,30"},
-         {"recompute-methods", &R::methods, "Methods to compare; default: search, segments, dtr",
+         {"recompute-methods", &R::methods,
+          "Method to compare; may be repeated. Default: search, segments, dtr",
           base::one_of(all_methods())},
          {"recompute-tasks", &R::tasks,
           "Join kernels to about this many tasks, for methods that need few; 0: one task a kernel",
@@ -153,7 +154,7 @@ class Recompute final : public Command {
     }
     rows.push(std::move(row));
     table.row({base::format_percent(share), base::format_bytes(static_cast<double>(limit)), method,
-               overhead, base::format_percent(answer.bound / least - 1), again});
+               overhead, base::format_percent(std::max(0.0, answer.bound / least - 1)), again});
   }
 
   std::string path_;
