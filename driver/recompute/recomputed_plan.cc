@@ -36,6 +36,46 @@ std::string bytes_text(std::int64_t bytes) {
   return base::format_bytes(static_cast<double>(bytes));
 }
 
+// With the division that the options ask for.
+base::Result<RecomputedPlan> compile_within(const backends::Backend& backend,
+                                            const ir::Graph& graph,
+                                            const backends::CompileOptions& options,
+                                            const RecomputeArguments& arguments,
+                                            std::span<const ir::Tensor> inputs) {
+  constexpr int kTries = 6;
+  EGRET_ASSIGN_OR_RETURN(const KernelTasks tasks,
+                         priced_tasks(backend, graph, options, arguments.prices, inputs));
+  RecomputedPlan result;
+  result.tasks = tasks.kernels.size();
+  result.least_cost = tasks.problem.least_cost();
+  const std::int64_t limit = options.limit_arena;
+  const std::vector<int> all = extract::frugal_task_order(tasks.problem);
+  EGRET_ASSIGN_OR_RETURN(auto kept, compile_order(backend, graph, tasks, options, all));
+  result.keep_all_arena = kept->report().arena_bytes;
+  kept.reset();
+  result.scheduled_limit = limit;
+  for (int tried = 0; tried < kTries && !base::stop_requested(); ++tried) {
+    EGRET_ASSIGN_OR_RETURN(result.answer,
+                           extract::recompute(tasks.problem, result.scheduled_limit,
+                                              {.method = arguments.method,
+                                               .seconds = arguments.seconds,
+                                               .should_stop = base::stop_requested}));
+    if (!result.answer.schedule) return result;
+    EGRET_ASSIGN_OR_RETURN(
+        auto plan, compile_order(backend, graph, tasks, options, result.answer.schedule->order()));
+    const std::int64_t arena = plan->report().arena_bytes;
+    if (arena <= limit) {
+      result.plan = std::move(plan);
+      result.arena = arena;
+      return result;
+    }
+    // By what the arena exceeds the limit, and one part in a hundred for the gaps of another order.
+    result.scheduled_limit = std::min(result.scheduled_limit, result.answer.schedule->peak) -
+                             (arena - limit) - limit / 100;
+  }
+  return result;
+}
+
 }  // namespace
 
 const base::OptionTable<RecomputeArguments>& RecomputeArguments::table() {
@@ -86,46 +126,6 @@ base::Result<KernelTasks> priced_tasks(const backends::Backend& backend, const i
   for (std::size_t task = 0; task < least.size(); ++task)
     tasks.problem.tasks[task].cost = least[task];
   return tasks;
-}
-
-// With the division that the options ask for.
-static base::Result<RecomputedPlan> compile_within(const backends::Backend& backend,
-                                                   const ir::Graph& graph,
-                                                   const backends::CompileOptions& options,
-                                                   const RecomputeArguments& arguments,
-                                                   std::span<const ir::Tensor> inputs) {
-  constexpr int kTries = 6;
-  EGRET_ASSIGN_OR_RETURN(const KernelTasks tasks,
-                         priced_tasks(backend, graph, options, arguments.prices, inputs));
-  RecomputedPlan result;
-  result.tasks = tasks.kernels.size();
-  result.least_cost = tasks.problem.least_cost();
-  const std::int64_t limit = options.limit_arena;
-  const std::vector<int> all = extract::frugal_task_order(tasks.problem);
-  EGRET_ASSIGN_OR_RETURN(auto kept, compile_order(backend, graph, tasks, options, all));
-  result.keep_all_arena = kept->report().arena_bytes;
-  kept.reset();
-  result.scheduled_limit = limit;
-  for (int tried = 0; tried < kTries && !base::stop_requested(); ++tried) {
-    EGRET_ASSIGN_OR_RETURN(result.answer,
-                           extract::recompute(tasks.problem, result.scheduled_limit,
-                                              {.method = arguments.method,
-                                               .seconds = arguments.seconds,
-                                               .should_stop = base::stop_requested}));
-    if (!result.answer.schedule) return result;
-    EGRET_ASSIGN_OR_RETURN(
-        auto plan, compile_order(backend, graph, tasks, options, result.answer.schedule->order()));
-    const std::int64_t arena = plan->report().arena_bytes;
-    if (arena <= limit) {
-      result.plan = std::move(plan);
-      result.arena = arena;
-      return result;
-    }
-    // By what the arena exceeds the limit, and one part in a hundred for the gaps of another order.
-    result.scheduled_limit = std::min(result.scheduled_limit, result.answer.schedule->peak) -
-                             (arena - limit) - limit / 100;
-  }
-  return result;
 }
 
 base::Result<RecomputedPlan> compile_recomputed(const backends::Backend& backend,

@@ -17,7 +17,7 @@ UNSOLVED = (0, 5)
 SMALL = ("image", "deep", "transformer")  # of lib/small_models.py; others are of the zoo
 
 
-def written(folder, row):
+def written(folder, row, config):
     """The model as a file, and the flags of its training."""
     name = row["name"]
     path = folder / f"{name}.onnx"
@@ -26,14 +26,20 @@ def written(folder, row):
         small_models.WRITE[name](folder, **sizes)
     else:
         egret.run("zoo", name, "-o", path, *(word for k, v in sizes.items() for word in (f"--{k}", v)))
-    return path, ["--loss", "mse"]
+    return path, ["--loss", "mse", "--optimizer", config["optimizer"]]
 
 
-def priced(table, model, flags, form, row, config):
-    if all(table.has(form=form, model=row["name"], share=share, method=method)
-           for share in config["shares"] for method in METHODS[form]):
+def label(row):
+    return row["name"] + (f"-{row['layers']}" if "layers" in row else "")
+
+
+def priced(table, folder, form, row, config):
+    shares = config["shares" if form == "kernels" else "coarse_shares"]
+    if all(table.has(form=form, model=label(row), share=share, method=method)
+           for share in shares for method in METHODS[form]):
         return
-    lists = [word for share in config["shares"] for word in ("--recompute-shares", share)]
+    model, flags = written(folder, row, config)
+    lists = [word for share in shares for word in ("--recompute-shares", share)]
     lists += [word for method in METHODS[form] for word in ("--recompute-methods", method)]
     seconds = config["seconds" if form == "kernels" else "checkmate_seconds"]
     # Estimated prices are the same in every run. Operators are kernels by themselves: fused ones need all of their
@@ -43,7 +49,7 @@ def priced(table, model, flags, form, row, config):
                         "--recompute-time", f"{seconds}s", "--threads", 1)
     least = answer["least_s"]
     for found in answer["rows"]:
-        table.add(form=form, model=row["name"], tasks=answer["tasks"], share=round(100 * found["share"]),
+        table.add(form=form, model=label(row), tasks=answer["tasks"], share=round(100 * found["share"]),
                   limit=found["limit_bytes"], method=found["method"], found=found["found"],
                   overhead=f"{found['cost_s'] / least - 1:.6f}" if found["found"] else "",
                   bound=f"{found['bound_s'] / least - 1:.6f}", proven=found["proven"], impossible=found["impossible"],
@@ -56,10 +62,11 @@ def step(model, flags, config, *more):
     return answer, min(answer["step_seconds"][1:])
 
 
-def executed(table, model, flags, row, config):
-    todo = [s for s in config["executed_shares"] if not table.has(form="executed", model=row["name"], share=s)]
+def executed(table, folder, row, config):
+    todo = [s for s in config["executed_shares"] if not table.has(form="executed", model=label(row), share=s)]
     if not todo:
         return
+    model, flags = written(folder, row, config)
     free, free_s = step(model, flags, config)
     # A limit that nothing keeps to: the answer has the memory of the plan that keeps all values.
     all_bytes = step(model, flags, config, "--limit-arena", 1, "--recompute-prices", "roofline")[0]["recomputation"]
@@ -67,7 +74,7 @@ def executed(table, model, flags, row, config):
         limit = all_bytes["keep_all_arena_bytes"] * share // 100
         answer, seconds = step(model, flags, config, "--limit-arena", limit)
         made = answer.get("recomputation", {})
-        table.add(form="executed", model=row["name"], tasks=made.get("tasks", ""), share=share, limit=limit,
+        table.add(form="executed", model=label(row), tasks=made.get("tasks", ""), share=share, limit=limit,
                   method="search", found=made.get("found", ""), computations=made.get("computations", ""),
                   overhead=f"{made['scheduled_s'] / made['least_s'] - 1:.6f}" if made.get("found") else "",
                   arena=made.get("arena_bytes", ""), keep_all_arena=all_bytes["keep_all_arena_bytes"],
@@ -117,11 +124,9 @@ def main():
         folder = pathlib.Path(name)
         for form in ("coarse", "kernels"):
             for row in config[form]:
-                model, flags = written(folder, row)
-                priced(table, model, [*flags, "--optimizer", config["optimizer"]], form, row, config)
+                priced(table, folder, form, row, config)
         for row in config["executed"]:
-            model, flags = written(folder, row)
-            executed(table, model, [*flags, "--optimizer", config["optimizer"]], row, config)
+            executed(table, folder, row, config)
     table.finish()
     print_summary(table.rows)
     ran = [row for row in table.rows if row["form"] == "executed" and row["found"] == "True"]

@@ -67,7 +67,7 @@ TEST(Recompute, StepsWithRecomputationsAreEqualBitForBitAndTakeLessMemory) {
     EXPECT_GT(found->schedule->recomputations(tasks.problem), 3U);
     std::int64_t arena = 0;
     const std::vector<ir::Tensor> again = run_order(step, tasks, found->schedule->order(), arena);
-    EXPECT_LT(arena, kept_arena * 3 / 4);
+    EXPECT_LT(arena, kept_arena * 4 / 5);
     ASSERT_EQ(again.size(), kept.size());
     for (std::size_t k = 0; k < kept.size(); ++k)
       EXPECT_EQ(again[k].content_hash(), kept[k].content_hash()) << k;

@@ -53,7 +53,8 @@ TEST_F(VerbRecompute, StepsWithinLessMemoryLeaveTheSameParameters) {
   const ProgramRun none = run_program(words + "--limit-arena 1 --recompute-prices roofline");
   EXPECT_EQ(none.code, 5);
   EXPECT_THAT(none.err, HasSubstr("no plan within --limit-arena"));
-  const base::Json* least = parsed(none.out).find("recomputation");
+  const base::Json unkept = parsed(none.out);
+  const base::Json* least = unkept.find("recomputation");
   ASSERT_NE(least, nullptr);
   const auto limit = static_cast<std::int64_t>(number(*least, "keep_all_arena_bytes")) / 2;
   const ProgramRun run =
