@@ -364,7 +364,8 @@ const base::ReportTable<Report::Precision>& Report::Precision::table() {
        {"error_estimated", "estimated for the candidate whose precision was chosen", &P::estimated},
        {"error_measured", "measured for it on samples that are held out", &P::measured},
        {"error_bound",
-        "its square is the mean square on all samples plus the standard error; also within the "
+        "its square limits the mean square of all such samples at a confidence of 95 %; also "
+        "within the "
         "budget",
         &P::bound},
        {"kernels", "its products and convolutions, by the precision of their operands",

@@ -13,6 +13,7 @@
 #include "backends/codegen/contractions/window_writer.h"
 #include "backends/codegen/lowering.h"
 #include "backends/codegen/text/prelude.h"
+#include "backends/codegen/text/transposition.h"
 #include "backends/codegen/text/writer.h"
 #include "base/hash.h"
 #include "ir/evaluate/contraction.h"
@@ -180,6 +181,18 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
     text.replace(at, from.size(), to);
 }
 
+// Compilers take so many terms of a sum at a time, if they lie side by side.
+constexpr double kLanesOfSums = 4;
+
+// Whether it adds up products of neighbours: a row times the rows of a matrix.
+bool sums_neighbours(const ir::LoopNest& nest, const Packing& packing) {
+  return std::ranges::any_of(nest.nodes, [&](const ir::NestNode& node) {
+    return node.op == ir::ExprOp::kReduce && node.reduction == ir::Reduction::kSum &&
+           nest.node(node.kids[0]).op == ir::ExprOp::kMul && !node.variables.empty() &&
+           packing.reads_along(node.variables.back());
+  });
+}
+
 // Fills in the name, a hash of types, launch and text: equal kernels of several regions are
 // compiled once.
 void finish(KernelSource& kernel, const std::string& body, Target target) {
@@ -238,8 +251,13 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   const Schedule loops = schedule(nest, target, packing);
   set_launch(loops, target, kernel);
   Writer writer(nest, packing, loops, target, inputs, kernel.output);
-  const std::string body = writer.body();
+  const auto transposed =
+      target == Target::kHost ? transposition(nest) : std::optional<Transposition>();
+  if (transposed) kernel.steps = transposed->steps;
+  const std::string body = transposed ? transposed_body(nest, *transposed, writer) : writer.body();
   kernel.work.operations = writer.operations();
+  if (target == Target::kHost && sums_neighbours(nest, packing))
+    kernel.work.operations /= kLanesOfSums;
   finish(kernel, body, target);
   return kernel;
 }

@@ -42,22 +42,40 @@ std::string kept_path(const std::string& kernel, int threads) {
                               "-threads.tiles";
 }
 
-std::optional<int> kept_choice(const KernelSource& kernel, int threads) {
-  const std::string path = kept_path(kernel.name, threads);
+Region in_tiles(const ir::Graph& graph, const Region& region, int number) {
+  return number == 0 ? region : region_of(graph, region.nodes, Target::kHost, {.tiles = number});
+}
+
+// A choice as a file has it: its number, and the name of the kernel in these tiles. Numbers are
+// those of a ranking that later versions may change, so the name decides whether it still holds.
+std::string text_of_choice(int number, const std::string& kernel) {
+  return std::string(kWord) + " " + std::to_string(number) + " " + kernel + "\n";
+}
+
+std::optional<int> kept_choice(const ir::Graph& graph, const Region& region, int threads) {
+  const std::string path = kept_path(region.kernel->name, threads);
   std::error_code error;
   if (path.empty() || !std::filesystem::exists(path, error)) return std::nullopt;
   const auto text = base::read_file(path, kMostBytes);
   if (!text.ok()) return std::nullopt;
   std::istringstream words(*text);
-  std::string word;
+  std::string word, name;
   int number = -1;
-  if (!(words >> word >> number) || word != kWord || number < 0 || number > kernel.other_tiles)
+  if (!(words >> word >> number >> name) || word != kWord || number < 0 ||
+      number > region.kernel->other_tiles)
     return std::nullopt;
-  return number;
+  const Region chosen = in_tiles(graph, region, number);
+  return chosen.kernel.ok() && chosen.kernel->name == name ? std::optional(number) : std::nullopt;
 }
 
-Region in_tiles(const ir::Graph& graph, const Region& region, int number) {
-  return region_of(graph, region.nodes, Target::kHost, {.tiles = number});
+// The model's tiles and the others that are measured. Empty where one cannot be emitted.
+std::vector<Region> candidates_of(const ir::Graph& graph, const Region& region) {
+  std::vector<Region> candidates;
+  for (int i = 0; i <= std::min(region.kernel->other_tiles, kMostMeasured); ++i) {
+    candidates.push_back(in_tiles(graph, region, i));
+    if (!candidates.back().kernel.ok()) return {};
+  }
+  return candidates;
 }
 
 // Values of the region's inputs, and its output.
@@ -82,20 +100,20 @@ std::string machine_name(int threads) {
          std::to_string(threads) + " threads";
 }
 
-// What is timed: operators and types for the reader, and the name of the kernel in the model's
-// tiles, which depends on all of it.
-std::string key_of(const ir::Graph& graph, const Region& region, std::size_t number) {
+// What is timed: operators and types for the reader, the name of the kernel in the model's tiles,
+// which depends on all of it, and that of the candidate.
+std::string key_of(const ir::Graph& graph, const Region& region, const Region& candidate) {
   std::string text = "emitted ";
   for (const ir::NodeId id : region.nodes)
     text += (id == region.nodes.front() ? "" : "+") + std::string(graph.node(id).op->name());
   text += "(";
   for (const ir::NodeId id : region.inputs)
     text += (id == region.inputs.front() ? "" : ", ") + ir::to_string(graph.node(id).type);
-  return text + ") " + region.kernel->name + " tiles " + std::to_string(number);
+  return text + ") " + region.kernel->name + " tiles " + candidate.kernel->name;
 }
 
 // Without a database, the choice is in the kernel cache alone.
-void store_times(const ir::Graph& graph, const Region& region, int threads,
+void store_times(const ir::Graph& graph, std::span<const Region> candidates, int threads,
                  std::span<const std::vector<double>> samples) {
   const auto opened = cost::open_database_in_use("");
   if (!opened.ok()) return;
@@ -103,7 +121,8 @@ void store_times(const ir::Graph& graph, const Region& region, int threads,
     const double median = base::median(samples[i]);
     std::vector<double> deviations;
     for (const double each : samples[i]) deviations.push_back(std::abs(each - median));
-    (void)opened->database->store(machine_name(threads), key_of(graph, region, i),
+    (void)opened->database->store(machine_name(threads),
+                                  key_of(graph, candidates.front(), candidates[i]),
                                   {.runs = static_cast<std::int64_t>(samples[i].size()),
                                    .median_s = median,
                                    .deviation_s = base::median(std::move(deviations))});
@@ -121,28 +140,22 @@ std::optional<int> stored_choice(const ir::Graph& graph, const Region& region, i
   const auto opened = cost::open_database_to_read("");
   if (!opened.ok()) return std::nullopt;
   std::vector<double> seconds;
-  const int others = std::min(region.kernel->other_tiles, kMostMeasured);
-  for (int i = 0; i <= others; ++i) {
-    const auto entry =
-        (*opened)->find(machine_name(threads), key_of(graph, region, static_cast<std::size_t>(i)));
+  for (const Region& candidate : candidates_of(graph, region)) {
+    const auto entry = (*opened)->find(machine_name(threads), key_of(graph, region, candidate));
     if (!entry.ok() || !*entry) return std::nullopt;
     seconds.push_back((*entry)->median_s);
   }
-  return best_of(seconds);
+  return seconds.empty() ? std::nullopt : std::optional(best_of(seconds));
 }
 
 // ---- Measuring
 
 // The number of the fastest tiles; nullopt if they do not compile or do not run.
 std::optional<int> measured_choice(const ir::Graph& graph, const Region& region, int threads) {
-  std::vector<Region> candidates{region};
+  const std::vector<Region> candidates = candidates_of(graph, region);
+  if (candidates.empty()) return std::nullopt;
   std::vector<const KernelSource*> kernels;
-  for (int i = 1; i <= std::min(region.kernel->other_tiles, kMostMeasured); ++i)
-    candidates.push_back(in_tiles(graph, region, i));
-  for (const Region& each : candidates) {
-    if (!each.kernel.ok()) return std::nullopt;
-    kernels.push_back(&*each.kernel);
-  }
+  for (const Region& each : candidates) kernels.push_back(&*each.kernel);
   const auto library = compile_for_host(source_of(kernels, Target::kHost));
   if (!library.ok()) return std::nullopt;
   std::vector<HostRegion> loaded;
@@ -169,9 +182,10 @@ std::optional<int> measured_choice(const ir::Graph& graph, const Region& region,
   std::vector<double> seconds;
   for (const auto& each : samples) seconds.push_back(base::median(each));
   const int best = best_of(seconds);
-  store_times(graph, region, threads, samples);
+  store_times(graph, candidates, threads, samples);
   std::ostringstream text;
-  text << kWord << " " << best << "\nseconds";
+  text << text_of_choice(best, candidates[static_cast<std::size_t>(best)].kernel->name)
+       << "seconds";
   for (const double each : seconds) text << " " << each;
   text << "\n";
   // Without a cache that can be written, the choice holds for this plan alone.
@@ -192,12 +206,13 @@ void choose_tiles(const ir::Graph& graph, std::span<Region> regions, Tiles tiles
   if (tiles == Tiles::kModel || !host_compiler_version().ok()) return;
   for (Region& region : regions) {
     if (!region.kernel.ok() || region.kernel->other_tiles == 0) continue;
-    std::optional<int> choice = kept_choice(*region.kernel, threads);
+    std::optional<int> choice = kept_choice(graph, region, threads);
     if (!choice && tiles == Tiles::kMeasured) {
       choice = stored_choice(graph, region, threads);
       if (choice) {
+        const Region chosen = in_tiles(graph, region, *choice);
         (void)base::write_file(kept_path(region.kernel->name, threads),
-                               kWord + (" " + std::to_string(*choice)) + "\n");
+                               text_of_choice(*choice, chosen.kernel->name));
       }
     }
     if (!choice && tiles == Tiles::kMeasured) choice = measured_choice(graph, region, threads);

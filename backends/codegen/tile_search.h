@@ -5,7 +5,8 @@
 // model's own and the best few others are compiled and run in turns. The fastest is kept in the
 // kernel cache: a file NAME.KEY.N-threads.tiles, where NAME is that of the kernel in the model's
 // tiles, which depends on text and types, and KEY stands for the processor and the compiler. It has
-// the number of the choice and, where it was measured for this cache, all times. The database of
+// the number of the choice, the name of its kernel, without which a number would mean other tiles
+// once the ranking changes, and all times where it was measured for this cache. The database of
 // costs ($EGRET_COST_DB) gets all times, as those of a machine "emitted kernels / COMPILER / ..",
 // and serves other caches.
 #pragma once

@@ -12,6 +12,7 @@
 #include "backends/cpu/kernels/fusion.h"
 #include "backends/cpu/kernels/joint_kernel.h"
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/kernels/key_product.h"
 #include "backends/cpu/kernels/reduction_region.h"
 #include "backends/cpu/kernels/resize_kernel.h"
 #include "backends/cpu/kernels/rounding.h"
@@ -93,7 +94,7 @@ bool is_joint_product(const ir::Graph& graph, std::span<const ir::NodeId> nodes,
 base::Status make_joint_product(PlanBuilder& builder, const Group& group,
                                 std::span<const ir::NodeId> stored) {
   const auto products = product_group(builder.graph(), group.nodes, stored);
-  if (!products) return base::unsupported("no products of one operand");
+  if (!products) return make_joint_key_product(builder, group, stored);
   if (make_row_product(builder, *products).ok()) return base::ok();
   return make_block_product(builder, *products);
 }
@@ -110,7 +111,8 @@ bool is_joint(const ir::Graph& graph, Precision precision) {
     if (output.node != nodes.back()) stored.push_back(output.node);
   }
   return is_joint_region(graph, nodes, stored) || is_joint_reduction(graph, nodes, stored) ||
-         is_joint_product(graph, nodes, stored, precision);
+         is_joint_product(graph, nodes, stored, precision) ||
+         is_joint_key_product(graph, nodes, stored, precision);
 }
 
 base::Status make_joint(PlanBuilder& builder, const Group& group,
@@ -129,8 +131,10 @@ bool is_joint_product_of_one_value(const PlanBuilder& builder, const Group& grou
     return graph.node(id).op->name() == "matmul" || graph.node(id).op->name() == "conv";
   };
   const auto products = std::ranges::count_if(group.nodes, is_product);
+  const Precision precision = builder.options().precision;
   return (products > 1 || (products == 1 && !is_product(group.anchor()))) &&
-         is_joint_product(graph, group.nodes, {}, builder.options().precision);
+         (is_joint_product(graph, group.nodes, {}, precision) ||
+          is_joint_key_product(graph, group.nodes, {}, precision));
 }
 
 base::Status try_group(PlanBuilder& builder, const Group& group, const StoredByRoot& stored) {

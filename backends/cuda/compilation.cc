@@ -5,7 +5,9 @@
 #include <cmath>
 #include <utility>
 
+#include "backends/cuda/steps/any_step.h"
 #include "backends/cuda/steps/join.h"
+#include "backends/cuda/steps/launch.h"
 #include "backends/cuda/stored_program.h"
 #include "backends/division.h"
 #include "base/system/thread_pool.h"
@@ -103,6 +105,7 @@ std::vector<LibraryStep*> Compilation::begin() {
 std::vector<const codegen::KernelSource*> Compilation::kernels() {
   std::vector<const codegen::KernelSource*> all;
   for (Begun& plan : begun_) {
+    if (options_.search) add_emitted(*plan.storage, plan.division.steps);
     programs_.push_back(assembled(plan.way, *plan.storage, std::move(plan.division)));
     const auto own = kernels_of(programs_.back().program, programs_.back().library_steps);
     all.insert(all.end(), own.begin(), own.end());
@@ -227,6 +230,26 @@ Compilation::Division Compilation::division(const Way& way, const Storage& stora
   return made;
 }
 
+// Once the steps are prepared: which nodes make a step, and in which form they are stored, stays
+// the libraries' choice, and none is kept for an emitted kernel alone. One that could not run in an
+// earlier plan is not made again.
+void Compilation::add_emitted(const Storage& storage, std::vector<LibraryRegion>& steps) const {
+  const MakeStep make = [&](const StepDefinition& definition) {
+    auto step = make_emitted_contraction(device_->libraries().driver, definition, tensor_cores());
+    if (step != nullptr && handles_->refused.contains(step->description())) step.reset();
+    return step;
+  };
+  for (LibraryRegion& region : steps) {
+    if (region.part) continue;
+    LibraryRegion emitted = storage.step_like(region, {&make, 1});
+    if (emitted.step == nullptr || emitted.inputs != region.inputs) continue;
+    std::vector<std::unique_ptr<LibraryStep>> all;
+    all.push_back(std::move(region.step));
+    all.push_back(std::move(emitted.step));
+    region.step = any_step(std::move(all));
+  }
+}
+
 // The loop ends: a library does not propose again a step that it could not prepare.
 base::Result<Compilation::Division> Compilation::prepared(const Way& way,
                                                           const Storage& storage) const {
@@ -236,7 +259,9 @@ base::Result<Compilation::Division> Compilation::prepared(const Way& way,
     for (const LibraryRegion& region : made.steps) steps.push_back(region.step.get());
     EGRET_ASSIGN_OR_RETURN(const std::vector<char> fails,
                            prepare_steps(*device_, steps, options_.search));
-    if (std::ranges::find(fails, 1) == fails.end()) return made;
+    if (std::ranges::find(fails, 1) != fails.end()) continue;
+    if (options_.search) add_emitted(storage, made.steps);
+    return made;
   }
 }
 

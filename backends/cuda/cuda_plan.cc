@@ -119,16 +119,18 @@ base::Status CudaPlan::load_kernels() {
     if (library_step_of_[s] == nullptr && !step.kernel.ok())
       return step.kernel.status().at(node_label(program_.graph, step.root()));
   }
-  EGRET_ASSIGN_OR_RETURN(modules_,
-                         KernelModules::load(*device_, kernels_of(program_, library_steps_)));
+  modules_ = KernelModules::load(*device_, kernels_of(program_, library_steps_));
   for (std::size_t s = 0; s < program_.steps.size(); ++s) {
-    if (library_step_of_[s] == nullptr)
-      functions_[s] = modules_.function(*program_.steps[s].kernel);
+    if (library_step_of_[s] != nullptr) continue;
+    EGRET_ASSIGN_OR_RETURN(functions_[s], modules_.function(*program_.steps[s].kernel));
   }
+  // The candidates of a step that need a kernel which failed cannot run; others take their place.
   for (const LibraryRegion& region : library_steps_) {
     std::vector<Function> own;
-    for (const codegen::KernelSource* kernel : region.step->kernels())
-      own.push_back(modules_.function(*kernel));
+    for (const codegen::KernelSource* kernel : region.step->kernels()) {
+      const auto& function = modules_.function(*kernel);
+      own.push_back(function.ok() ? *function : nullptr);
+    }
     region.step->take_kernels(own);
   }
   return base::ok();

@@ -6,6 +6,9 @@
 // noise the graph with the fewest operators is preferred, a candidate to the original where they
 // have as many: no graph grows without a gain.
 //
+// On a busy machine the ratios of a race vary by far more. A winner that may be slower than the
+// original by chance runs against it alone, so that no candidate wins because it is one of many.
+//
 // With a cost database the times are kept there under the names of the graphs that ran, so that the
 // same model, options, given inputs and database give the same result again.
 #pragma once

@@ -5,7 +5,7 @@
 // do so are candidates only under this limit. The errors of single kernels are measured
 // (form_errors.h), those of several add up as squares, times a factor that is corrected whenever a
 // whole program was run on the samples. Only a program whose error was measured and is within the
-// limit is an answer: on the samples that are held out, and on all with a standard error to spare.
+// limit is an answer: on the samples that are held out, and by the limit of confidence over all.
 #pragma once
 
 #include <array>

@@ -2,6 +2,7 @@
 #include "driver/precision/samples.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <ranges>
@@ -14,6 +15,20 @@ namespace egret::driver {
 namespace {
 
 constexpr std::size_t kDrawnSamples = 8;
+
+// Student's t that a mean of so many samples exceeds once in 20 times: few samples say little of
+// how much samples differ.
+double t_quantile(std::size_t samples) {
+  // By degrees of freedom, from 1 on.
+  constexpr std::array kFew = {6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860,
+                               1.833, 1.812, 1.796, 1.782, 1.771, 1.761, 1.753};
+  constexpr double kMany = 1.645;  // of the normal distribution
+  if (samples < 2) return 0;       // nothing is known of their differences
+  const std::size_t freedom = samples - 1;
+  if (freedom <= kFew.size()) return kFew[freedom - 1];
+  return kMany +
+         (kFew.back() - kMany) * static_cast<double>(kFew.size()) / static_cast<double>(freedom);
+}
 
 // Of one output on one sample: the difference and the size of what is expected, squared norms for
 // reals and counts of elements for others.
@@ -115,7 +130,7 @@ double relative_error(std::span<const Sample> expected, std::span<const Sample> 
 }
 
 double relative_error_bound(std::span<const Sample> expected, std::span<const Sample> got) {
-  return largest_error(expected, got, 1);
+  return largest_error(expected, got, t_quantile(expected.size()));
 }
 
 }  // namespace egret::driver

@@ -26,7 +26,7 @@
 namespace egret::driver {
 
 struct Candidate {
-  // "cheapest", "conservative", "simplified", "alternative 1", "fitting", "kernels"
+  // "cheapest", "conservative", "simplified", "alternative 1", "fitting", "kernels", "own layouts"
   std::string name;
   ir::Graph graph{};    // as it is run: runnable() of the following
   ir::Graph written{};  // empty if it is the same

@@ -283,7 +283,14 @@ class Chooser {
       if (options_.error_budget != nullptr) known.front().forms = chosen.forms;
       return base::ok();
     }
-    Candidate candidate{.name = chosen.given ? "original" : "kernels"};
+    // It is measured again in the race, where noise does not favour either.
+    for (KernelChoice& other : chosen.others)
+      EGRET_RETURN_IF_ERROR(add_divided("own layouts", std::move(other)));
+    return add_divided(chosen.given ? "original" : "kernels", std::move(chosen));
+  }
+
+  base::Status add_divided(std::string name, KernelChoice chosen) {
+    Candidate candidate{.name = std::move(name)};
     rules::Selection nodes;
     nodes.node_of.resize(tensors().egraph().id_count());
     for (const egraph::NodeId node : chosen.program.origins) {

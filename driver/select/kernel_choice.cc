@@ -57,7 +57,11 @@ KernelChoice laid_out(SearchedEGraph& searched, const KernelChoiceOptions& optio
   KernelChoice before = start.choice;
   LayoutSearch search(searched, options, options.seconds, std::move(factors), sink);
   auto choice = search.run_from(std::move(start));
-  if (choice.ok()) return *std::move(choice);
+  if (choice.ok()) {
+    if (!choice->program.layouts.empty() && !before.given)
+      choice->others.push_back(std::move(before));
+    return *std::move(choice);
+  }
   if (!base::stop_requested())
     before.solution.notes.push_back("no layouts were chosen: " + choice.status().message());
   return before;

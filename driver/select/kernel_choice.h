@@ -72,6 +72,8 @@ struct KernelChoice {
   std::uint64_t dropped = 0;                  // candidates beyond the limits of the enumeration
   std::int64_t newly_measured = 0;
   int rounds = 0;
+  // Where layouts were chosen: the answer in the backend's own, unless it is a given program.
+  std::vector<KernelChoice> others{};
 };
 
 // The answer is at least as fast as the kernels chosen for each start, which are found in at most

@@ -30,7 +30,8 @@ KernelSearch::KernelSearch(SearchedEGraph& egraph, const KernelChoiceOptions& op
       options_(options),
       until_s_(until_s),
       progress_(sink, "kernels"),
-      costs_(egraph.costs) {
+      costs_(egraph.costs),
+      least_(egraph.costs.size(), HUGE_VAL) {
   for (std::size_t i = 0; i < factors.size(); ++i) {
     // What costs nothing stays free, unless it is forbidden.
     costs_[i] = std::isinf(factors[i]) ? factors[i] : costs_[i] * factors[i];
@@ -97,10 +98,16 @@ bool KernelSearch::may_measure() const {
   return egraph_.watch.seconds() < until_s_ && !base::stop_requested();
 }
 
-// The dearest operator: a kernel takes at least about as long as any part of it.
+// The dearest operator: a kernel takes at least about as long as any part of it. An operator takes
+// longer alone than in a program whose values lie in a cache, so no operator counts more than a
+// measured kernel that has it. Otherwise kernels that were never tried would look slower than they
+// are, and would not be tried.
 double KernelSearch::estimate(const Piece& piece) const {
   double dearest = 0;
-  for (const NodeIndex node : piece.nodes) dearest = std::max(dearest, costs_[node]);
+  for (const NodeIndex node : piece.nodes) {
+    const bool is_forbidden = std::isinf(costs_[node]);
+    dearest = std::max(dearest, is_forbidden ? costs_[node] : std::min(costs_[node], least_[node]));
+  }
   return dearest;
 }
 
@@ -169,8 +176,15 @@ base::Status KernelSearch::look_up() {
 void KernelSearch::update_prices() {
   for (std::size_t i = 0; i < prices_.size(); ++i) {
     is_measured_[i] = egraph_.times.is_measured(work_of_[i]);
-    prices_[i] = is_measured_[i] ? egraph_.times.seconds(work_of_[i]) : estimate(pieces_.all[i]);
+    if (!is_measured_[i]) continue;
+    prices_[i] = egraph_.times.seconds(work_of_[i]);
+    if (std::isinf(prices_[i]) || forms_.form[i] != backends::OperandForm::kF32) continue;
+    for (const NodeIndex node : pieces_.all[i].nodes)
+      least_[node] = std::min(least_[node], prices_[i]);
+  }
+  for (std::size_t i = 0; i < prices_.size(); ++i) {
     if (is_measured_[i]) continue;
+    prices_[i] = estimate(pieces_.all[i]);
     // A kernel that does the work of two takes at least as long as each.
     for (const std::uint32_t part : pieces_.parts[i])
       prices_[i] = std::max(prices_[i], prices_[part]);
@@ -277,7 +291,7 @@ base::Status KernelSearch::rounds() {
     if (!best_ || (is_new && may_gain(solution))) {
       EGRET_ASSIGN_OR_RETURN(const bool learned, try_choice(solution));
       is_final_ = last_times_.measured && !learned && !may_change();
-      if ((learned || may_change()) && rounds_ < options_.max_rounds && may_explore()) continue;
+      if ((learned || may_change()) && rounds_ < max_rounds() && may_explore()) continue;
     }
     EGRET_RETURN_IF_ERROR(settle());
     bound_by(problem, solution);

@@ -94,6 +94,8 @@ class KernelSearch {
   virtual bool may_change() const { return false; }
   // Even where no time is left.
   virtual bool needs_answer() const { return false; }
+  // Of extraction and measuring.
+  virtual int max_rounds() const { return options_.max_rounds; }
   // The share of the time in which new kernels are measured.
   virtual double exploring_share() const { return 1; }
   // Where the answer is kept; null: nowhere.
@@ -144,6 +146,8 @@ class KernelSearch {
   const double until_s_;
   const base::Progress progress_;
   std::vector<double> costs_;  // of the view's nodes
+  // By node of the view: the time of the fastest measured kernel in f32 that has it; else infinite.
+  std::vector<double> least_;
   std::vector<Given> given_;
   std::vector<std::size_t> work_of_;  // by piece, in egraph_.times
   KernelTimes last_times_;

@@ -23,6 +23,12 @@ constexpr double kSecondsPerByte = 1 / 50e9;
 // measured.
 constexpr double kHope = 0.85;
 
+// A kernel has several layouts, so that there is more to measure than without.
+constexpr int kTimesTheRounds = 3;
+// Of the time, to measure new kernels; the rest is for programs of those that are known.
+constexpr double kShareOfNew = 0.8;
+constexpr int kSettlingRounds = 8;
+
 constexpr std::size_t kForms = backends::kLayoutForms.size();
 
 std::size_t place_of(const Piece& piece) { return piece.reads * kForms + piece.writes; }
@@ -110,6 +116,7 @@ base::Status LayoutSearch::look_up_others() {
     EGRET_ASSIGN_OR_RETURN(const std::size_t work,
                            egraph_.times.work_of(piece, backends::OperandForm::kF32));
     plain_work_.push_back(work);
+    in_layouts_.push_back(is_laid_out(piece));
   }
   for (const extract::KernelGraph::Copy& copy : kernels_.copies) {
     const ir::TensorType& type = egraph_.tensors.type(egraph_.view.class_id[copy.value]);
@@ -119,6 +126,7 @@ base::Status LayoutSearch::look_up_others() {
     work_of_copy_.push_back(work);
   }
   copy_prices_.resize(work_of_copy_.size());
+  is_copy_measured_.resize(work_of_copy_.size());
   return base::ok();
 }
 
@@ -128,7 +136,7 @@ base::Status LayoutSearch::look_up_others() {
 void LayoutSearch::price_unmeasured() {
   std::array<std::vector<double>, kForms * kForms> factors;
   for (std::size_t i = 0; i < prices_.size(); ++i) {
-    if (!is_measured_[i] || !egraph_.times.is_measured(plain_work_[i])) continue;
+    if (!in_layouts_[i] || !is_measured_[i] || !egraph_.times.is_measured(plain_work_[i])) continue;
     const double plain = egraph_.times.seconds(plain_work_[i]);
     if (plain > 0) factors[place_of(pieces_.all[i])].push_back(prices_[i] / plain);
   }
@@ -136,7 +144,7 @@ void LayoutSearch::price_unmeasured() {
   for (std::size_t k = 0; k < factor.size(); ++k)
     factor[k] = quartile(std::move(factors[k]), kHope);
   for (std::size_t i = 0; i < prices_.size(); ++i) {
-    if (is_measured_[i]) continue;
+    if (is_measured_[i] || !in_layouts_[i]) continue;
     if (egraph_.times.is_measured(plain_work_[i]))
       prices_[i] = egraph_.times.seconds(plain_work_[i]);
     prices_[i] *= factor[place_of(pieces_.all[i])];
@@ -151,7 +159,8 @@ void LayoutSearch::price_unmeasured() {
   const double rate = quartile(std::move(rates), kSecondsPerByte);
   for (std::size_t i = 0; i < copy_prices_.size(); ++i) {
     const ClassIndex value = kernels_.copies[i].value;
-    copy_prices_[i] = egraph_.times.is_measured(work_of_copy_[i])
+    is_copy_measured_[i] = egraph_.times.is_measured(work_of_copy_[i]);
+    copy_prices_[i] = is_copy_measured_[i]
                           ? egraph_.times.seconds(work_of_copy_[i])
                           : rate * bytes_of(egraph_.tensors.type(egraph_.view.class_id[value]));
   }
@@ -176,9 +185,34 @@ bool LayoutSearch::is_better(const KernelChoice& choice) const {
   return choice.times.seconds < (is_own ? 1 - kRaceNoise : 1) * best_->times.seconds;
 }
 
+int LayoutSearch::max_rounds() const { return kTimesTheRounds * options_.max_rounds; }
+
+double LayoutSearch::exploring_share() const { return kShareOfNew; }
+
 base::Status LayoutSearch::begin() {
   const extract::Solution start = best_->solution;
   return try_choice(start).status();
+}
+
+// A program of new kernels is seldom faster than its prices, which are hopes. The last programs are
+// therefore the fastest of kernels and copies that were measured; all of them are in the start.
+base::Status LayoutSearch::settle() {
+  for (int i = 0; i < kSettlingRounds && may_measure(); ++i) {
+    std::vector<double> costs = costs_of_kernels();
+    for (std::size_t k = 0; k < is_measured_.size(); ++k) {
+      if (!is_measured_[k]) costs[kernels_.node_of[k]] = std::numeric_limits<double>::infinity();
+    }
+    for (std::size_t k = 0; k < is_copy_measured_.size(); ++k) {
+      if (!is_copy_measured_[k])
+        costs[kernels_.copies[k].node] = std::numeric_limits<double>::infinity();
+    }
+    const extract::Problem problem{kernels_.graph, costs};
+    EGRET_ASSIGN_OR_RETURN(const extract::Solution solution, extract(problem));
+    EGRET_RETURN_IF_ERROR(extract::check_solution(problem, solution));
+    if (!tried_.insert(solution.choice).second) break;
+    EGRET_RETURN_IF_ERROR(try_choice(solution).status());
+  }
+  return base::ok();
 }
 
 }  // namespace egret::driver

@@ -32,15 +32,20 @@ class LayoutSearch : public KernelSearch {
   std::span<const std::size_t> works_of_copies() const override { return work_of_copy_; }
   bool may_gain(const extract::Solution& solution) const override;
   bool is_better(const KernelChoice& choice) const override;
+  int max_rounds() const override;
+  double exploring_share() const override;
   base::Status begin() override;
+  base::Status settle() override;
 
  private:
   std::vector<bool> formed_;               // formed_classes()
   std::vector<extract::Piece> start_;      // the kernels of the start, in the backend's layouts
   std::vector<bool> has_layouts_;          // by piece: whether the backend has it in its layouts
+  std::vector<bool> in_layouts_;           // by piece: is_laid_out()
   std::vector<std::size_t> plain_work_;    // by piece: the work in the backend's own layouts
   std::vector<std::size_t> work_of_copy_;  // by copy
   std::vector<double> copy_prices_;
+  std::vector<bool> is_copy_measured_;
 };
 
 }  // namespace egret::driver

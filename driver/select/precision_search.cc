@@ -31,8 +31,9 @@ bool PrecisionSearch::is_better(const KernelChoice& choice) const {
   return !is_trial_ && KernelSearch::is_better(choice);
 }
 
-// The best program in f32 once in each form, after which most prices of forms are known; then with
-// one layer lowered after the other, which the extraction is never to be worse than.
+// The best program in f32 once in each form, after which most prices of forms are known; then the
+// fastest mixture of these kernels, before time may be over; then with one layer lowered after the
+// other, which the extraction is never to be worse than.
 base::Status PrecisionSearch::begin() {
   if (!best_) return base::ok();
   plain_choice_ = best_->solution.choice;
@@ -50,6 +51,7 @@ base::Status PrecisionSearch::begin() {
     is_trial_ = false;
     EGRET_RETURN_IF_ERROR(tried.status());
   }
+  EGRET_RETURN_IF_ERROR(try_known_kernels());
   if (!is_by_extraction() || !may_measure()) return base::ok();
   const std::vector<double> costs = costs_of_kernels();
   const auto by_layers =

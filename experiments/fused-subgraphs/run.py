@@ -6,27 +6,31 @@ A round times Egret's three files in turns, run by run, then the original with a
 engine by itself. A time is the median of the rounds' medians, a gain the median of the rounds' ratios. --backend cuda
 measures on a GPU. An interrupted run goes on with the rows that are missing.
 """
+import contextlib
 import pathlib
 import statistics
 import sys
 import tempfile
 
+import numpy
+import onnx
 import subgraphs
-from lib import egret, gpu, peers, results, settings
+from lib import compilers, egret, gpu, peers, results, settings
 from lib.peer_process import PeerProcess
 
 HERE = pathlib.Path(__file__).resolve().parent
 PEERS = {"onnxruntime": "onnxruntime", "torch_eager": "torch", "torch_compile": "torch"}  # and their packages
 WAYS = ["single", "backend", "optimized", "kernels", *PEERS]
 COLUMNS = ["subgraph", "sizes", "operators", "operators_after", *[f"{way}_ms" for way in WAYS], "gain", "kernels_gain",
-           "ratio", "chosen", "rules", "fired", "difference", "check_error", "check_bound", "optimize_s", "kernels_s", "egret"]
+           "ratio", "chosen", "kernels_after", "rules", "fired", "difference", "check_error", "check_bound", "optimize_s",
+           "kernels_s", "left_out", "egret"]
 LEAST_RUNS = 5
 
 
 def bench(files, seconds, flags):
-    """Median seconds of each file; on a GPU, of the device."""
-    report = egret.call("bench", *files, "--time", f"{seconds}s", "--runs", LEAST_RUNS, *flags)
-    return [model.get("device_s") or model["median_s"] for model in report["models"]]
+    """Median seconds of each file, on a GPU of the device; and the numbers of kernels."""
+    models = egret.call("bench", *files, "--time", f"{seconds}s", "--runs", LEAST_RUNS, *flags)["models"]
+    return [model.get("device_s") or model["median_s"] for model in models], [model["kernel_count"] for model in models]
 
 
 def optimized(path, kernels_from, flags):
@@ -45,44 +49,92 @@ def fired(path):
     return names(report["rules_used"])
 
 
+def version(package):
+    """Of the engine's own environment, if there is one."""
+    own = compilers.version(package) if package in compilers.PACKAGES else "not installed"
+    return own if own != "not installed" else peers.version(package)
+
+
+def leave_out(name, reason, opened, left_out):
+    left_out[name] = reason
+    opened.pop(name).close()
+
+
 def sessions(path, config, backend):
-    """The engines that are installed and take the file, by name. On a GPU they need a program of their own:
-    experiments/inference-gpu has it."""
-    opened = {}
+    """The engines that are installed and take the file, by name; and why others do not. On a GPU they need a program of
+    their own: experiments/inference-gpu has it."""
+    opened, left_out = {}, {}
     for name in config["peers"] if backend == "cpu" else []:
-        if peers.version(PEERS[name]) == "not installed":
+        if version(PEERS[name]) == "not installed":
+            left_out[name] = "not installed"
             continue
         try:
             opened[name] = PeerProcess(name, path, config["threads"], {})
         except RuntimeError as error:
-            print(f"  {path.stem}: {name} does not take it: {error}", flush=True)
-    return opened
+            left_out[name] = str(error)
+    return opened, left_out
 
 
-def largest_difference(opened, written, threads):
-    """Of the outputs of the engines and of Egret's file, relative to the largest output of ONNX Runtime."""
-    if "onnxruntime" not in opened:
+def median(name, seconds, opened, left_out):
+    """None of an engine that fails, which goes from `opened` to `left_out`."""
+    try:
+        return opened[name].median(seconds, LEAST_RUNS)
+    except RuntimeError as error:
+        leave_out(name, str(error), opened, left_out)
         return None
-    own = PeerProcess("egret", written, threads, {})
-    truth, others = opened["onnxruntime"].outputs(), [*opened.values(), own]
-    largest = max(peers.disagreement(other.outputs(), truth) for other in others)
-    own.close()
-    return largest
+
+
+def outputs_of(name, opened, left_out):
+    """None of an engine that fails, which goes from `opened` to `left_out`."""
+    try:
+        return opened[name].outputs()
+    except RuntimeError as error:
+        leave_out(name, f"no outputs: {error}", opened, left_out)
+        return None
+
+
+def own_outputs(path, threads):
+    """Of `egret run`, on the inputs that engines get."""
+    graph = onnx.load(path).graph
+    weights = {value.name for value in graph.initializer}
+    inputs = [(value.name, [dim.dim_value for dim in value.type.tensor_type.shape.dim], True)
+              for value in graph.input if value.name not in weights]
+    with tempfile.TemporaryDirectory() as folder:
+        given = []
+        for i, (name, value) in enumerate(peers.random_inputs(inputs, {}).items()):
+            numpy.save(file := pathlib.Path(folder) / f"input_{i}.npy", value)
+            given += ["--input", f"{name}={file}"]
+        egret.run("run", path, "--output-folder", folder, "--threads", threads, *given)
+        files = sorted(pathlib.Path(folder).glob("output_*.pb"), key=lambda f: int(f.stem.rsplit("_", 1)[1]))
+        return [onnx.numpy_helper.to_array(onnx.load_tensor(file)) for file in files]
+
+
+def largest_difference(opened, left_out, written, threads):
+    """Of the outputs of the engines and of Egret's file, relative to the largest output of ONNX Runtime. None where
+    nothing is known."""
+    if "onnxruntime" not in opened or (truth := outputs_of("onnxruntime", opened, left_out)) is None:
+        return None
+    known = [own_outputs(written, threads)]
+    known += [outputs_of(name, opened, left_out) for name in list(opened) if name != "onnxruntime"]
+    return max(peers.disagreement(outputs, truth) for outputs in known if outputs is not None)
 
 
 def measure(path, config, backend):
     flags = ["--threads", config["threads"], "--backend", backend]
     by_operators, report = optimized(path, "backend", flags)
     by_kernels, kernel_report = optimized(path, "egraph", flags)
-    opened = sessions(path, config, backend)
+    opened, left_out = sessions(path, config, backend)
+    difference = largest_difference(opened, left_out, by_operators, config["threads"])
     rounds = []
     for _ in range(config["rounds"]):
         files = {"backend": path, "optimized": by_operators, "kernels": by_kernels}
-        medians = dict(zip(files, bench(files.values(), config["seconds"], flags)))
+        seconds, kernels = bench(files.values(), config["seconds"], flags)
+        medians = dict(zip(files, seconds))
         if backend == "cpu":
-            [medians["single"]] = bench([path], config["seconds"], [*flags, "--without", "fusion"])
-        rounds.append(medians | {name: session.median(config["seconds"], LEAST_RUNS) for name, session in opened.items()})
-    difference = largest_difference(opened, by_operators, config["threads"])
+            [medians["single"]], _ = bench([path], config["seconds"], [*flags, "--without", "fusion"])
+        medians |= {name: median(name, config["seconds"], opened, left_out) for name in list(opened)}
+        rounds.append(medians)
+    rounds = [{name: value for name, value in medians.items() if name not in left_out} for medians in rounds]
     for session in opened.values():
         session.close()
 
@@ -97,10 +149,12 @@ def measure(path, config, backend):
         **{f"{way}_ms": f"{1e3 * statistics.median(r[way] for r in rounds):.4f}" for way in rounds[0]},
         "gain": f"{gain('optimized'):.3f}", "kernels_gain": f"{gain('kernels'):.3f}",
         "ratio": f"{statistics.median(map(ratio, rounds)):.3f}" if opened else "",
-        "chosen": kernel_report["chosen"], "rules": names(report["rules_used"]), "fired": fired(path),
+        "chosen": kernel_report["chosen"], "kernels_after": kernels[-1],
+        "rules": names(report["rules_used"]), "fired": fired(path),
         "difference": f"{difference:.2g}" if difference is not None else "",
         "check_error": f"{report['check']['max_error']:.3g}", "check_bound": f"{report['check']['bound']:.3g}",
-        "optimize_s": f"{report['seconds']:.1f}", "kernels_s": f"{kernel_report['seconds']:.1f}"}
+        "optimize_s": f"{report['seconds']:.1f}", "kernels_s": f"{kernel_report['seconds']:.1f}",
+        "left_out": "; ".join(f"{name}: {reason}" for name, reason in left_out.items())}
 
 
 def values_of(rows, expected_rules):
@@ -130,16 +184,18 @@ def main():
         name = results.on_machine(arguments.mode, gpu.name().partition(", ")[0])
     else:
         name = results.on_this_processor(arguments.mode)
-    versions = {package: peers.version(package) for package in ("onnxruntime", "torch")}
+    versions = {package: version(package) for package in ("onnxruntime", "torch")}
     table = results.Table("fused-subgraphs", name, COLUMNS, ["subgraph"], {"threads": config["threads"], **versions})
-    version = egret.version()
+    revision = egret.version()
     missing = settings.WithinTime(s for s in config["subgraphs"].items() if not table.has(subgraph=s[0]))
     for subgraph, sizes in missing:
         with tempfile.TemporaryDirectory() as folder:
             row = measure(subgraphs.write(subgraph, sizes, pathlib.Path(folder)), config, arguments.backend)
-        table.add(subgraph=subgraph, sizes=" ".join(f"{k}={v}" for k, v in sizes.items()), **row, egret=version)
+        table.add(subgraph=subgraph, sizes=" ".join(f"{k}={v}" for k, v in sizes.items()), **row, egret=revision)
         print(f"  {subgraph}: {row['backend_ms']} -> {row['optimized_ms']} ms, {row['kernels_ms']} ms with kernels chosen",
               flush=True)
+        if row["left_out"]:
+            print(f"  {subgraph}: left out: {row['left_out']}", flush=True)
     if missing.left:
         return 0
     table.finish()

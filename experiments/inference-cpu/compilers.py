@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The environments of TVM and IREE.
+"""The environments of TVM, IREE and PyTorch 2.
 
     .venv/bin/python experiments/inference-cpu/compilers.py
 
-installs both from the Python registry (1.1 GB), each into an environment of its own below build/peers, in the versions
-of requirements-NAME.txt. The experiment compares with those that it finds there.
+installs them from the Python registry (1.1 GB, and 4 GB for PyTorch), each into an environment of its own below
+build/peers, in the versions of requirements-NAME.txt. Experiments compare with those that they find there. Names choose
+some of them: `compilers.py torch`.
 """
 import pathlib
 import subprocess
@@ -16,15 +17,20 @@ sys.path.insert(0, str(HERE.parent))
 from lib import compilers  # noqa: E402  (from the folder of experiments)
 
 
-def install():
-    for name in compilers.COMPILERS:
+# PyTorch for CPUs alone is not in the registry. The list has what it needs to run on one, and leaves out the compilers for
+# GPUs that its package asks for.
+WITHOUT_DEPENDENCES = {"torch": ["--no-deps"]}
+
+
+def install(names):
+    for name in names:
         if compilers.version(name) == "not installed":
             venv.create(compilers.ENVIRONMENTS / name, with_pip=True)
             subprocess.run([compilers.interpreter(name), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                            "-r", HERE / f"requirements-{name}.txt"], check=True)
+                            *WITHOUT_DEPENDENCES.get(name, []), "-r", HERE / f"requirements-{name}.txt"], check=True)
             compilers.version.cache_clear()
         print(f"{name} {compilers.version(name)} in {compilers.ENVIRONMENTS / name}")
 
 
 if __name__ == "__main__":
-    install()
+    install(sys.argv[1:] or compilers.PACKAGES)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TVM and IREE, which compile a model before they run it: each in a Python environment of its own, which
-experiments/inference-cpu/compilers.py makes. The sessions are those of lib/peers.py, and run in that environment.
+"""Engines in a Python environment of their own, which experiments/inference-cpu/compilers.py makes: TVM and IREE, which
+compile a model before they run it, and PyTorch 2, since Debian has an older one. The sessions are those of lib/peers.py,
+and run in that environment.
 
 Sizes are fixed when inputs are bound, and the model is compiled then, for this processor.
 """
@@ -19,9 +20,16 @@ def interpreter(name):
     return ENVIRONMENTS / name / "bin" / "python"
 
 
+def interpreter_of(engine):
+    """That of its environment. PyTorch without one is what this Python finds."""
+    own = interpreter(ENVIRONMENT_OF.get(engine, engine))
+    return own if engine in COMPILERS or own.exists() else pathlib.Path(sys.executable)
+
+
 @functools.cache
 def version(name):
-    package = COMPILERS[name].package
+    """Of an environment's engine, or "not installed"."""
+    package = PACKAGES[name]
     if not interpreter(name).exists():
         return "not installed"
     done = subprocess.run([interpreter(name), "-c", f"import importlib.metadata as m; print(m.version('{package}'))"],
@@ -137,3 +145,5 @@ class Iree(_Compiler):
 
 
 COMPILERS = {"tvm": Tvm, "iree": Iree}
+PACKAGES = {**{name: engine.package for name, engine in COMPILERS.items()}, "torch": "torch"}  # by environment
+ENVIRONMENT_OF = {"torch_eager": "torch", "torch_compile": "torch"}  # where the name of the engine is another

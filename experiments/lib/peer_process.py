@@ -26,8 +26,7 @@ class PeerProcess:
 
     def __init__(self, engine, path, threads, sizes):
         self.errors = tempfile.TemporaryFile(mode="w+")
-        python = compilers.interpreter(engine) if engine in compilers.COMPILERS else sys.executable
-        command = [str(python), "-m", "lib.peer_process", engine, str(path), str(threads),
+        command = [str(compilers.interpreter_of(engine)), "-m", "lib.peer_process", engine, str(path), str(threads),
                    *[f"{name}={size}" for name, size in sizes.items()]]
         # In a group of its own, which ends with it: what a compiler has begun would disturb later times.
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
@@ -98,9 +97,9 @@ def main():
     engine, path, threads, *sizes = sys.argv[1:]
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what engines print of their own
-    if engine in compilers.COMPILERS:
+    if engine in compilers.COMPILERS or engine in compilers.ENVIRONMENT_OF:
         signal.alarm(int(compilers.SECONDS) + 1)
-    else:
+    if engine not in compilers.COMPILERS:
         peers.version(engine)  # finds Debian's packages
     session = peers.SESSIONS[engine](path, int(threads))
     bound = {name: int(size) for name, size in (text.rsplit("=", 1) for text in sizes)}

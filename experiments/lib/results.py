@@ -31,8 +31,19 @@ def on_machine(mode, name):
     return ".".join([mode, "-".join(re.findall(r"[a-z0-9]+", name.lower()))])
 
 
+def vectors():
+    """"avx2" on a processor whose widest vectors these are: virtual machines hide AVX-512 and keep the name."""
+    try:
+        flags = re.search(r"^flags\s*:(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        return ""
+    known = set(flags.group(1).split()) if flags else set()
+    return "avx2" if "avx2" in known and "avx512f" not in known else ""
+
+
 def on_this_processor(mode):
-    return on_machine(mode, re.sub(r"\((r|tm)\)|processor", "", processor().lower()))
+    name = re.sub(r"\((r|tm)\)|processor", "", processor().lower())
+    return on_machine(mode, f"{name} {vectors()}")
 
 
 class Table:

@@ -582,7 +582,15 @@ TEST_P(Kernels, PaddingAndSlicingOfFeatureMaps) {
                               {"start", std::int64_t{1}},
                               {"size", std::int64_t{3}},
                               {"step", std::int64_t{2}}});
-  m.check({m.b.add("relu", {padded}), m.b.add("exp", {part}), part, m.b.add("abs", {rows})},
+  // The convolution behind it reads all channels of the last block.
+  const std::int64_t more = m.pick({0, 3});
+  const Value edged = m.b.add("pad", {v},
+                              {{"before", Integers{0, more, 1, 0}},
+                               {"after", Integers{0, 0, 2, m.pick({0, 1, 20})}},
+                               {"mode", std::string("edge")}});
+  const Value behind = m.b.add("conv", {edged, m.constant({8, channels + more, 1, 1})}, one);
+  m.check({m.b.add("relu", {padded}), m.b.add("exp", {part}), part, m.b.add("abs", {rows}), edged,
+           behind},
           GetParam());
 }
 

@@ -119,17 +119,24 @@ TEST(KeyDots, OfAllInstructionSetsAreThoseOfPlainLoops) {
       for (float& x : keys) x = static_cast<float>(random.uniform(-1, 1));
       for (std::size_t v = 0; v < variants.size(); ++v) {
         std::vector<float> scores(static_cast<std::size_t>(count) + 1, 7.0F);
-        variants[v](query.data(), width, keys.data(), stride, count, scores.data());
+        std::vector<float> alone = scores, squares = scores;
+        variants[v](query.data(), width, keys.data(), stride, count, scores.data(), squares.data());
+        variants[v](query.data(), width, keys.data(), stride, count, alone.data(), nullptr);
+        ASSERT_EQ(alone, scores);
         for (std::int64_t k = 0; k < count; ++k) {
-          double sum = 0;
+          double sum = 0, of_key = 0;
           for (std::int64_t i = 0; i < width; ++i) {
-            sum += double{query[static_cast<std::size_t>(i)]} *
-                   double{keys[static_cast<std::size_t>(k * stride + i)]};
+            const double key{keys[static_cast<std::size_t>(k * stride + i)]};
+            sum += double{query[static_cast<std::size_t>(i)]} * key;
+            of_key += key * key;
           }
           ASSERT_NEAR(scores[static_cast<std::size_t>(k)], sum, 1e-5)
               << "variant " << v << ", width " << width << ", key " << k << " of " << count;
+          ASSERT_NEAR(squares[static_cast<std::size_t>(k)], of_key, 1e-5 * of_key)
+              << "variant " << v << ", width " << width << ", key " << k << " of " << count;
         }
         ASSERT_EQ(scores.back(), 7.0F) << "nothing behind the scores is written";
+        ASSERT_EQ(squares.back(), 7.0F) << "nor behind the squares";
       }
     }
   }

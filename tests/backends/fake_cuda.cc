@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <regex>
+#include <set>
 
 #include "backends/codegen/host_compiler.h"
 #include "ir/core/dtype.h"
@@ -21,15 +22,26 @@ namespace cuda {
 // What the driver's handles point to here.
 struct ModuleTag {
   std::shared_ptr<const codegen::HostLibrary> library;  // none where nothing is computed
+  bool has_fragments = false;                           // multiplies on the tensor cores
 };
 struct StreamTag {};
 struct EventTag {};
 struct FunctionTag {
   int (*launch)(unsigned blocks, unsigned threads, void** arguments) = nullptr;
   int arity = 0;
+  bool has_fragments = false;
+};
+// A kernel with its grid, its block and the addresses that it gets.
+struct FakeLaunch {
+  Function function = nullptr;
+  unsigned grid = 0, block = 0;
+  std::vector<DevicePointer> values{};
+
+  bool operator==(const FakeLaunch&) const = default;
 };
 struct GraphTag {
   std::vector<std::function<void()>> nodes;
+  FakeLaunch last{};  // the last node, if it is a launch
 };
 struct GraphExecTag {
   std::vector<std::function<void()>> nodes;
@@ -62,7 +74,9 @@ struct State {
   std::map<DevicePointer, std::size_t> allocations;
   std::vector<std::unique_ptr<FunctionTag>> functions;
   std::unique_ptr<GraphTag> capturing;
-  GraphExec done = nullptr;  // launched, and nothing else since: again it would change nothing
+  // Launched since anything but graphs ran: again they would change nothing, but for the rounding
+  // of another way to compute the same.
+  std::set<GraphExec> done;
 };
 
 State& state() {
@@ -105,6 +119,11 @@ template <class... A> int arity(void (*)(A...)) { return sizeof...(A); }
             "); }\n";
   }
   return text;
+}
+
+// Whether an emitted kernel multiplies on the tensor cores.
+bool has_fragments(std::string_view source) {
+  return source.find("mma.sync") != std::string_view::npos;
 }
 
 void fill(DriverFunctions& d) {
@@ -215,10 +234,11 @@ void fill(DriverFunctions& d) {
 void fill_execution(DriverFunctions& d) {
   d.module_load = [](Module* module, const void* image) {
     note("module_load");
-    if (state().shown.simulates) return *module = new ModuleTag, 0;
+    const bool fragments = has_fragments(static_cast<const char*>(image));
+    if (state().shown.simulates) return *module = new ModuleTag{nullptr, fragments}, 0;
     auto library = codegen::compile_for_host(host_source(static_cast<const char*>(image)), "-O0");
     if (!library.ok()) return 1;
-    *module = new ModuleTag{*std::move(library)};
+    *module = new ModuleTag{*std::move(library), fragments};
     return 0;
   };
   d.module_unload = [](Module module) {
@@ -228,6 +248,7 @@ void fill_execution(DriverFunctions& d) {
   };
   d.module_function = [](Function* function, Module module, const char* name) {
     auto found = std::make_unique<FunctionTag>();
+    found->has_fragments = module->has_fragments;
     if (module->library != nullptr) {
       found->launch = reinterpret_cast<decltype(found->launch)>(
           module->library->find(std::string("launch_") + name));
@@ -243,17 +264,28 @@ void fill_execution(DriverFunctions& d) {
   d.launch = [](Function function, unsigned grid, unsigned, unsigned, unsigned block, unsigned,
                 unsigned, unsigned, Stream stream, void** arguments, void**) {
     note("launch");
+    if (function->has_fragments && !state().shown.fragments_run) return 701;
     constexpr double kBytesOfThread = 16;
+    // A guess, too: the text of a kernel does not say how long its sums are.
+    constexpr double kFlopsOfThread = 2.0 * 32 * 4096;
     // The values are taken now, as the driver does.
     std::vector<DevicePointer> values;
     for (int i = 0; i < function->arity; ++i)
       values.push_back(*static_cast<DevicePointer*>(arguments[i]));
-    const FakeWork work{.bytes = double(grid) * block * kBytesOfThread};
-    return run_or_capture(stream, work, [=]() mutable {
+    const double threads = double(grid) * block;
+    const FakeWork work{.flops = function->has_fragments ? threads * kFlopsOfThread : 0,
+                        .bytes = threads * kBytesOfThread};
+    FakeLaunch own{function, grid, block, values};
+    // A kernel on the tensor cores takes long here, and a second time it computes the same.
+    GraphTag* const capturing = state().shown.simulates ? nullptr : state().capturing.get();
+    if (capturing != nullptr && capturing->last == own) return 0;
+    const int status = run_or_capture(stream, work, [=]() mutable {
       std::vector<void*> pointers;
       for (DevicePointer& value : values) pointers.push_back(&value);
       if (function->launch(grid, block, pointers.data()) != 0) std::abort();
     });
+    if (capturing != nullptr) capturing->last = std::move(own);
+    return status;
   };
   d.capture_begin = [](Stream, int) {
     note("capture_begin");
@@ -271,11 +303,11 @@ void fill_execution(DriverFunctions& d) {
   };
   d.graph_launch = [](GraphExec exec, Stream stream) {
     note("graph_launch");
-    if (state().done == exec && !state().shown.simulates) return 0;
+    if (state().done.contains(exec) && !state().shown.simulates) return 0;
     state().clock.begin_graph(stream);
     for (const auto& node : exec->nodes) node();
     state().clock.end_graph(stream);
-    state().done = exec;
+    state().done.insert(exec);
     return 0;
   };
   d.graph_destroy = [](Graph graph) {
@@ -283,7 +315,7 @@ void fill_execution(DriverFunctions& d) {
     return 0;
   };
   d.graph_exec_destroy = [](GraphExec exec) {
-    if (state().done == exec) state().done = nullptr;
+    state().done.erase(exec);
     delete exec;
     return 0;
   };
@@ -302,7 +334,11 @@ void fill(NvrtcFunctions& n) {
     delete *program;
     return 0;
   };
-  n.compile = [](NvrtcProgram, int, const char* const*) { return note("compile"), 0; };
+  n.compile = [](NvrtcProgram program, int, const char* const*) {
+    note("compile");
+    constexpr int kCompilation = 6;  // NVRTC_ERROR_COMPILATION
+    return state().shown.fragments_compile || !has_fragments(program->source) ? 0 : kCompilation;
+  };
   n.log_size = [](NvrtcProgram, std::size_t* bytes) { return *bytes = 0, 0; };
   n.log = [](NvrtcProgram, char*) { return 0; };
   n.cubin_size = [](NvrtcProgram program, std::size_t* bytes) {
@@ -472,9 +508,10 @@ bool is_capturing() { return state().capturing != nullptr; }
 int do_or_capture(std::function<void()> work) {
   if (state().capturing != nullptr) {
     state().capturing->nodes.push_back(std::move(work));
+    state().capturing->last = {};
   } else {
     work();
-    state().done = nullptr;
+    state().done.clear();
   }
   return 0;
 }

@@ -25,6 +25,8 @@ struct FakeCuda {
   std::size_t dnn_compiles = 99;  // operations at most; engines for more are proposed, and fail
   bool narrow_types = true;       // f16 and bf16 have algorithms too
   bool libraries_run = true;      // or refuse what they have proposed
+  bool fragments_compile = true;  // NVRTC takes kernels on tensor cores
+  bool fragments_run = true;      // emitted kernels on tensor cores do, or their launches fail
   bool dnn_moves_masks = false;   // of each head by one column more, where one mask serves all
   bool hangs = false;             // no event comes
   float milliseconds = 1;         // between any two events,

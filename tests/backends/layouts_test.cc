@@ -125,6 +125,63 @@ TEST(Layouts, AreThoseOfTheKernels) {
   }
 }
 
+// A transposed convolution and padding in space read and store blocks, and what does not convert by
+// itself.
+ir::Graph transposed_and_padded(const std::string& mode) {
+  ir::GraphBuilder b;
+  base::Random random(12);
+  const ir::Value x = b.input("x", {ir::DType::kF32, {1, 32, 9, 9}});
+  const ir::Value weights =
+      b.constant(ir::Tensor::random({ir::DType::kF32, {32, 16, 2, 2}}, random));
+  const ir::Value y = b.add("conv_transpose", {x, weights},
+                            {{"strides", ir::Integers{2, 2}},
+                             {"dilations", ir::Integers{1, 1}},
+                             {"pads", ir::Integers{0, 0, 0, 0}},
+                             {"output_padding", ir::Integers{0, 0}},
+                             {"group", std::int64_t{1}}});
+  const ir::Value padded = b.add("pad", {y},
+                                 {{"before", ir::Integers{0, 0, 1, 2}},
+                                  {"after", ir::Integers{0, 0, 0, 1}},
+                                  {"interior", ir::Integers{0, 0, 0, 0}},
+                                  {"mode", mode},
+                                  {"value", 0.5}});
+  b.output("y", padded);
+  return *b.finish();
+}
+
+void expect_layouts_of_padding(const std::string& mode) {
+  const ir::Graph graph = transposed_and_padded(mode);
+  CompileOptions options = divided(graph);
+  ASSERT_EQ(options.division.size(), 2U);
+  const std::vector<ir::NodeId> values{graph.inputs()[0], options.division[0].back(),
+                                       options.division[1].back()};
+  for (const LayoutForm form : kLayoutForms) {
+    for (const LayoutForm other : kLayoutForms) {
+      options.layouts = {.kernels = {{form, form}, {other, other}},
+                         .reorders = {{values[0], LayoutForm::kRowMajor, form},
+                                      {values[1], form, other},
+                                      {values[2], other, LayoutForm::kRowMajor}}};
+      PlanReport report;
+      EXPECT_LT(relative_error(graph, options, cpu(), &report), 1e-5);
+      EXPECT_EQ(report.layouts[1], options.layouts.kernels[1]);
+    }
+  }
+  options.layouts = {
+      .kernels = std::vector<KernelLayouts>(2, {LayoutForm::kBlocked, LayoutForm::kBlocked}),
+      .reorders = {{values[0], LayoutForm::kRowMajor, LayoutForm::kBlocked},
+                   {values[2], LayoutForm::kBlocked, LayoutForm::kRowMajor}}};
+  const PlanReport report = report_of(graph, options);
+  EXPECT_EQ(report.layouts, options.layouts.kernels);
+  EXPECT_EQ(reorders_in(report), 2);
+}
+
+TEST(Layouts, OfTransposedConvolutionsAndPadding) {
+  for (const char* mode : {"constant", "edge"}) {
+    SCOPED_TRACE(mode);
+    expect_layouts_of_padding(mode);
+  }
+}
+
 TEST(Layouts, OfAKernelAreThoseOfItsOperators) {
   const LayoutForms* const forms = layout_forms_of(cpu());
   ASSERT_NE(forms, nullptr);

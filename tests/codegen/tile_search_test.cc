@@ -65,6 +65,12 @@ class TileSearch : public NeedsHostCompiler<::testing::Test> {
     EXPECT_TRUE(regions[0].kernel.ok());
     return regions[0].kernel->name;
   }
+  // The file of a choice.
+  static std::string text_of(const ir::Graph& graph, int number) {
+    const auto regions = find_regions(graph, {.target = Target::kHost});
+    const Region region = region_of(graph, regions[0].nodes, Target::kHost, {.tiles = number});
+    return "tiles " + std::to_string(number) + " " + region.kernel->name + "\n";
+  }
   std::string kept() const {
     std::string found;
     for (const auto& entry : fs::directory_iterator(folder_)) {
@@ -104,9 +110,13 @@ TEST_F(TileSearch, TakesAKeptChoiceAndIgnoresADamagedOne) {
   (void)chosen(graph, Tiles::kMeasured);
   const std::string file = kept();
   ASSERT_NE(file, "");
-  ASSERT_TRUE(base::write_file(file, "tiles 2\n").ok());
+  ASSERT_TRUE(base::write_file(file, text_of(graph, 2)).ok());
   EXPECT_NE(chosen(graph, Tiles::kKept), by_model);
-  for (const char* damaged : {"", "tiles", "tiles -1", "tiles 100000", "nothing 2"}) {
+  // The last one is of another ranking, in which these tiles had another number.
+  const std::string third = text_of(graph, 3);
+  for (const std::string& damaged :
+       {std::string(), std::string("tiles"), std::string("tiles -1"), std::string("tiles 100000"),
+        std::string("nothing 2"), std::string("tiles 2"), "tiles 2" + third.substr(7)}) {
     ASSERT_TRUE(base::write_file(file, damaged).ok());
     EXPECT_EQ(chosen(graph, Tiles::kKept), by_model) << damaged;
   }
@@ -118,7 +128,7 @@ TEST_F(TileSearch, KeepsAChoiceForItsNumberOfThreads) {
   (void)chosen(graph, Tiles::kMeasured, 1);
   const std::string file = kept();
   ASSERT_NE(file, "");
-  ASSERT_TRUE(base::write_file(file, "tiles 2\n").ok());
+  ASSERT_TRUE(base::write_file(file, text_of(graph, 2)).ok());
   EXPECT_NE(chosen(graph, Tiles::kKept, 1), by_model);
   EXPECT_EQ(chosen(graph, Tiles::kKept, 2), by_model);
   ASSERT_TRUE(fs::remove(file));

@@ -114,11 +114,35 @@ TEST(RelativeError, IsTheLargestOfTheOutputs) {
   const std::vector<Sample> two{{real(3, 4), four}, {real(6, 8), four}};
   const std::vector<Sample> one_off{{real(3, 4.5), four}, {real(6, 8), four}};
   EXPECT_NEAR(relative_error(two, one_off), std::sqrt(0.25 / 125), 1e-7);
-  // The deviations from the ratio of 0.002 are 0.2 and -0.2: a standard error of 0.4 / 125.
-  EXPECT_NEAR(relative_error_bound(two, one_off), std::sqrt(0.65 / 125), 1e-7);
+  // The deviations from the ratio of 0.002 are 0.2 and -0.2: a standard error of 0.4 / 125, and
+  // Student's t of one degree of freedom is 6.314.
+  EXPECT_NEAR(relative_error_bound(two, one_off), std::sqrt((0.25 + 6.314 * 0.4) / 125), 1e-6);
   // Samples of the same error leave no doubt.
   const std::vector<Sample> both_off{{real(3, 4.5), four}, {real(6, 9), four}};
   EXPECT_NEAR(relative_error_bound(two, both_off), 0.1, 1e-7);
+}
+
+// Of 1,000 sets of eight samples whose squared errors are exponentially distributed, which few
+// samples show least: the mean of all lies beyond the limit of about as many sets as it may.
+TEST(RelativeError, IsBoundedForOtherSamplesOfTheKind) {
+  base::Random random(5);
+  const auto one = [](double value) {
+    const std::int64_t shape[] = {1};
+    return Tensor::of(DType::kF32, shape, std::span<const double>(&value, 1));
+  };
+  int beyond = 0, beyond_means = 0;
+  for (int set = 0; set < 1000; ++set) {
+    std::vector<Sample> expected, got;
+    for (int i = 0; i < 8; ++i) {
+      const double square = -1e-4 * std::log(1 - random.uniform(0, 1));
+      expected.push_back({one(1)});
+      got.push_back({one(1 + std::sqrt(square))});
+    }
+    beyond += relative_error_bound(expected, got) < 1e-2 ? 1 : 0;
+    beyond_means += relative_error(expected, got) < 1e-2 ? 1 : 0;
+  }
+  EXPECT_LT(beyond, 190);  // one standard error leaves about 250
+  EXPECT_GT(beyond_means, 400);
 }
 
 TEST(MakeSamples, HoldsEverySecondOneOut) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/backend.h"
@@ -276,8 +277,7 @@ TEST(JointKernels, StoreReductionsBesideWhatTheyReduce) {
   EXPECT_LT(joint.difference, 1e-4);
 }
 
-// silu(x W1) * (x W2): no other kernel has two products.
-TEST(JointKernels, AreGatedLayersOfTwoProducts) {
+ir::Graph gated_layer() {
   ir::GraphBuilder b;
   base::Random random(3);
   const Value x = b.input("x", {DType::kF32, {4, 96}});
@@ -287,13 +287,71 @@ TEST(JointKernels, AreGatedLayersOfTwoProducts) {
   const Value gate = b.add("matmul", {x, weights()});
   const Value silu = b.add("mul", {gate, b.add("sigmoid", {gate})});
   b.output("y", b.add("mul", {silu, b.add("matmul", {x, weights()})}));
-  const ir::Graph graph = *b.finish();
+  return *b.finish();
+}
+
+// silu(x W1) * (x W2): no other kernel has two products.
+TEST(JointKernels, AreGatedLayersOfTwoProducts) {
+  const ir::Graph graph = gated_layer();
   RandomPrices model(2);
   const Program program = program_of(graph, model);
   KernelChoiceOptions options = options_of("auto");
   options.seconds = 0;
   const KernelChoice chosen = kernels_of(program, model, program.given, options);
   EXPECT_EQ(chosen.program.division.size(), 1U);
+  const Comparison joint = compare(chosen.program, *options.backend);
+  EXPECT_EQ(joint.kernels, 1U);
+  EXPECT_LT(joint.difference, 1e-3);
+}
+
+// As where operators were measured alone, with all values in memory, or on a busier machine.
+class DearOperators final : public cost::Model {
+ public:
+  std::string_view name() const override { return "dear"; }
+  base::Result<cost::Cost> cost(const cost::Query& /*query*/) override {
+    return cost::Cost{.seconds = 1};
+  }
+};
+
+TEST(JointKernels, AreTriedThoughOperatorsAloneTookLonger) {
+  const ir::Graph graph = gated_layer();
+  DearOperators model;
+  const Program program = program_of(graph, model);
+  const auto database = cost::Database::open(":memory:");
+  ASSERT_TRUE(database.ok());
+  const KernelChoice chosen = kernels_of(program, model, program.given, measured_by(**database));
+  EXPECT_TRUE(chosen.times.measured);
+  // Whichever way was faster here, the kernel of both products was among those that ran.
+  const auto rows = (*database)->rows();
+  ASSERT_TRUE(rows.ok());
+  const auto products = [](std::string_view text) {
+    int count = 0;
+    for (std::size_t at = text.find("matmul"); at != std::string_view::npos;
+         at = text.find("matmul", at + 1))
+      ++count;
+    return count;
+  };
+  EXPECT_TRUE(std::ranges::any_of(*rows, [&](const cost::Database::Row& row) {
+    return row.key.starts_with("piece ") && products(row.key) == 2;
+  }));
+}
+
+// The scores of one query and the mean squares of the keys: both kernels would read the keys.
+TEST(JointKernels, AreScoresWithTheSquaresOfTheirKeys) {
+  ir::GraphBuilder b;
+  const Value q = b.input("q", {DType::kF32, {3, 1, 128}}),
+              k = b.input("k", {DType::kF32, {3, 50, 128}});
+  const Value transposed = b.add("transpose", {k}, {{"perm", ir::Integers{0, 2, 1}}});
+  b.output("scores", b.add("matmul", {q, transposed}));
+  const ir::Attrs of_keys{{"axes", ir::Integers{2}}, {"keepdims", std::int64_t{1}}};
+  b.output("squares", b.add("reduce_mean", {b.add("mul", {k, k})}, of_keys));
+  const ir::Graph graph = *b.finish();
+  RandomPrices model(2);
+  const Program program = program_of(graph, model);
+  KernelChoiceOptions options = options_of("auto");
+  options.seconds = 0;
+  const KernelChoice chosen = kernels_of(program, model, program.given, options);
+  EXPECT_EQ(chosen.program.division.size(), 1U) << ir::to_text(chosen.program.graph);
   const Comparison joint = compare(chosen.program, *options.backend);
   EXPECT_EQ(joint.kernels, 1U);
   EXPECT_LT(joint.difference, 1e-3);

@@ -89,8 +89,6 @@ class LastLayouts final : public LayoutSearch {
  public:
   using LayoutSearch::LayoutSearch;
 
-  std::set<std::string> seen;  // layouts of programs
-
  protected:
   bool is_better(const KernelChoice& choice) const override {
     return !choice.program.layouts.empty();

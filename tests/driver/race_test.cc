@@ -3,10 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstddef>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "backends/backend.h"
+#include "ir/graph/builder.h"
 #include "zoo/zoo.h"
 
 namespace egret::driver {
@@ -47,6 +52,87 @@ TEST(Race, NoCandidateWinsThatIsSlowerBeyondChance) {
   EXPECT_EQ(winner({1.0, 1.015}, {10, 9}), 1U);
   EXPECT_EQ(winner({1.0, 1.015}, {10, 9}, 0.005), 0U);
   EXPECT_EQ(winner({1.0, 1.015, 1.001}, {10, 8, 9}, 0.005), 2U);
+}
+
+// Says that its runs took these times, and then the last of them.
+class TimedPlan final : public backends::ExecutablePlan {
+ public:
+  TimedPlan(const ir::Graph& graph, std::vector<double> times)
+      : ExecutablePlan(graph), times_(std::move(times)) {}
+  backends::PlanReport report() const override { return {}; }
+  double last_device_s() const override { return last_s_; }
+  std::size_t runs = 0;
+
+ protected:
+  base::Status execute(std::span<const ir::Tensor> /*inputs*/,
+                       std::span<ir::Tensor> /*outputs*/) override {
+    last_s_ = times_[std::min(runs++, times_.size() - 1)];
+    return base::ok();
+  }
+
+ private:
+  std::vector<double> times_;
+  double last_s_ = 0;
+};
+
+constexpr std::size_t kRunsOfARace = 12;  // two of them to warm up
+
+RaceOptions options_of_timed() {
+  RaceOptions options;
+  options.measure = {.warm_up_runs = 2, .min_runs = 10, .min_seconds = 0, .on_device = true};
+  return options;
+}
+
+ir::Graph graph_of_timed() {
+  ir::GraphBuilder b;
+  b.output("y", b.add("relu", {b.input("x", {ir::DType::kF32, {4}})}));
+  return *b.finish();
+}
+
+// Twelve runs of which most, but not all, are fast.
+std::vector<double> lucky_at_first(double later) {
+  std::vector<double> times(kRunsOfARace, 0.5);
+  for (const std::size_t slow : {3U, 5U, 8U, 10U}) times[slow] = 2;
+  times.push_back(later);
+  return times;
+}
+
+TEST(Race, AWinnerByChanceRunsAgainAgainstTheOriginalAlone) {
+  const ir::Graph graph = graph_of_timed();
+  TimedPlan original(graph, {1}), slower(graph, lucky_at_first(1.3)), other(graph, {1.2});
+  const auto database = cost::Database::open(":memory:");
+  RaceOptions options = options_of_timed();
+  options.database = database->get();
+  options.machine = "here";
+  const Racer racers[] = {{&original, "a", 10}, {&slower, "b", 9}, {&other, "c", 9}};
+  const auto raced = race(racers, options);
+  ASSERT_TRUE(raced.ok()) << raced.status().message();
+  EXPECT_EQ(raced->winner, 0U);
+  EXPECT_NEAR(raced->timings[1].gain.ratio, 1 / 1.3, 1e-9);
+  EXPECT_EQ(original.runs, 2 * kRunsOfARace);
+  EXPECT_EQ(slower.runs, 2 * kRunsOfARace);
+  EXPECT_EQ(other.runs, kRunsOfARace);
+  const auto remembered = remembered_race(racers, options);
+  ASSERT_TRUE(remembered.ok() && remembered->has_value());
+  EXPECT_EQ((*remembered)->winner, 0U);
+  // One that is as fast as it seemed wins.
+  TimedPlan faster(graph, lucky_at_first(0.7));
+  options.database = nullptr;
+  const Racer with_faster[] = {{&original, "a", 10}, {&slower, "b", 9}, {&faster, "d", 9}};
+  const auto won = race(with_faster, options);
+  EXPECT_EQ(won->winner, 2U);
+  EXPECT_NEAR(won->timings[2].gain.ratio, 1 / 0.7, 1e-9);
+}
+
+TEST(Race, AWinnerBeyondChanceRunsOnce) {
+  const ir::Graph graph = graph_of_timed();
+  TimedPlan original(graph, {1}), faster(graph, {0.8}), equal(graph, {1.01});
+  const Racer racers[] = {{&original, "a", 10}, {&faster, "b", 9}};
+  EXPECT_EQ(race(racers, options_of_timed())->winner, 1U);
+  EXPECT_EQ(faster.runs, kRunsOfARace);
+  const Racer with_equal[] = {{&original, "a", 10}, {&equal, "b", 10}};
+  EXPECT_EQ(race(with_equal, options_of_timed())->winner, 0U);  // slower beyond chance
+  EXPECT_EQ(equal.runs, kRunsOfARace);
 }
 
 TEST(Race, ARaceThatWasRunIsRemembered) {

@@ -17,6 +17,7 @@ sys.path.insert(0, str(EXPERIMENTS))
 from lib import compilers, peer_process, peers  # noqa: E402  (from the folder of experiments)
 
 HAS_NUMPY = importlib.util.find_spec("numpy") is not None
+HAS_ONNX = HAS_NUMPY and importlib.util.find_spec("onnx") is not None
 
 
 def is_running(number):
@@ -60,6 +61,16 @@ class Compilers(unittest.TestCase):
     def test_an_environment_without_the_package_is_none(self):
         self.environment("echo PackageNotFoundError >&2; exit 1\n")
         self.assertEqual(compilers.installed(), [])
+
+    def test_an_engine_runs_in_its_own_environment_if_there_is_one(self):
+        self.assertEqual(str(compilers.interpreter_of("torch_compile")), sys.executable)
+        self.assertEqual(str(compilers.interpreter_of("onnxruntime")), sys.executable)
+        own = self.folder / "torch" / "bin" / "python"
+        own.parent.mkdir(parents=True)
+        own.touch()
+        self.assertEqual(compilers.interpreter_of("torch_compile"), own)
+        self.assertEqual(compilers.interpreter_of("torch_eager"), own)
+        self.assertEqual(compilers.interpreter_of("tvm"), self.folder / "tvm" / "bin" / "python")
 
     def test_the_error_is_the_reason_even_before_warnings(self):
         self.environment("echo 'ValueError: no such operator' >&2; echo 'Warning: blocks remain' >&2; exit 1\n")
@@ -128,12 +139,18 @@ class Session:
         self.is_open = False
 
 
+def run_file_of(experiment):
+    specification = importlib.util.spec_from_file_location("run_file", EXPERIMENTS / experiment / "run.py")
+    module = importlib.util.module_from_spec(specification)
+    with mock.patch.object(sys, "path", [str(EXPERIMENTS / experiment), *sys.path]):
+        specification.loader.exec_module(module)
+    return module
+
+
 @unittest.skipUnless(HAS_NUMPY, "numpy is not installed")
 class InferenceOnCpu(unittest.TestCase):
     def setUp(self):
-        specification = importlib.util.spec_from_file_location("inference_cpu", EXPERIMENTS / "inference-cpu" / "run.py")
-        self.run_file = importlib.util.module_from_spec(specification)
-        specification.loader.exec_module(self.run_file)
+        self.run_file = run_file_of("inference-cpu")
         self.made = {}
         for patch in (mock.patch.object(self.run_file, "PeerProcess", self.make),
                       mock.patch.object(self.run_file, "bench", lambda files, *_: [1.0] * len(files)),
@@ -154,6 +171,54 @@ class InferenceOnCpu(unittest.TestCase):
         self.run_file.timed(setting, {"rounds": 1, "seconds": 0}, "a", "b", opened, left_out)
         self.assertEqual((opened, left_out["onnxruntime"]), ({}, "out of memory"))
         self.assertFalse(self.made["onnxruntime"].is_open)
+
+
+@unittest.skipUnless(HAS_ONNX, "numpy and onnx are not installed")
+class FusedSubgraphs(unittest.TestCase):
+    """An engine that fails costs its own times alone."""
+
+    def setUp(self):
+        self.run_file = run_file_of("fused-subgraphs")
+        report = {"operators_before": 2, "operators_after": 1, "rules_used": [], "chosen": "kernels", "seconds": 1.0,
+                  "check": {"max_error": 0.0, "bound": 1.0}}
+        self.made = {}
+        for patch in (mock.patch.object(self.run_file, "PeerProcess", self.make),
+                      mock.patch.object(self.run_file, "optimized", lambda *_: ("b", report)),
+                      mock.patch.object(self.run_file, "fired", lambda _: ""),
+                      mock.patch.object(self.run_file, "own_outputs", lambda *_: [[2.0]]),
+                      mock.patch.object(self.run_file, "bench", lambda files, *_: ([1.0] * len(files), [3] * len(files))),
+                      mock.patch.object(self.run_file, "version", lambda _: "1.0")):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def make(self, name, *_):
+        return self.made.setdefault(name, self.session(name.removesuffix("_eager")))
+
+    def row(self, session):
+        self.session = session
+        config = {"peers": ["onnxruntime", "torch_eager"], "threads": 1, "rounds": 2, "seconds": 0}
+        return self.run_file.measure("a", config, "cpu")
+
+    def test_in_its_outputs(self):
+        class Timed(Session):
+            def median(self, *_):
+                return 2.0
+
+            def outputs(self):
+                return [[1.0]] if self.name == "onnxruntime" else super().outputs()
+
+        row = self.row(Timed)
+        self.assertEqual(row["left_out"], "torch_eager: no outputs: ended by signal 9")
+        self.assertEqual((row["onnxruntime_ms"], row["ratio"], row["kernels_after"]), ("2000.0000", "2.000", 3))
+        self.assertNotIn("torch_eager_ms", row)
+        self.assertEqual(row["difference"], "1")  # of Egret's outputs
+        self.assertEqual([name for name, session in self.made.items() if session.is_open], [])
+
+    def test_in_its_runs(self):
+        row = self.row(Session)
+        self.assertEqual(row["left_out"], "torch_eager: no outputs: ended by signal 9; onnxruntime: out of memory")
+        self.assertEqual(row["ratio"], "")
+        self.assertEqual([name for name, session in self.made.items() if session.is_open], [])
 
 
 if __name__ == "__main__":

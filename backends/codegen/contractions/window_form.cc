@@ -2,6 +2,7 @@
 #include "backends/codegen/contractions/window_form.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <numeric>
 
@@ -11,6 +12,9 @@ namespace egret::backends::codegen {
 namespace {
 
 using Axis = WindowForm::Axis;
+
+// Vectors of elements so far apart need no copy.
+constexpr std::int64_t kMostApart = 2;
 
 // All forms on which a factor's value depends.
 void for_each_form(const ir::LoopNest& nest, const std::function<void(const ir::Affine&)>& visit) {
@@ -47,8 +51,10 @@ bool joined(const ir::LoopNest& nest, int term, Axis& axis) {
   axis.window = nest.extent(term);
   axis.stride = stride;
   axis.dilation = dilation;
-  // Each position between is the one of some term.
-  return axis.window >= stride;
+  // Each position between is the one of some term. Windows that share no position are none: the
+  // rows of a matrix, which lie side by side in memory, and its columns.
+  if (std::abs(dilation) > 1 && std::abs(dilation) >= axis.extent) return false;
+  return axis.window > stride || (axis.window == stride && stride <= kMostApart);
 }
 
 bool is_guarded(const ContractionForm::Part& part) {

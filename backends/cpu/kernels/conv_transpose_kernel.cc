@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transposed convolution by oneDNN's deconvolution.
+#include <vector>
+
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/plan/layout_forms.h"
 #include "backends/cpu/plan/onednn.h"
 
 namespace egret::backends::cpu {
@@ -9,9 +12,13 @@ namespace {
 using dnnl::memory;
 using Primitive = dnnl::deconvolution_forward;
 
-base::Result<Primitive::primitive_desc> describe(const ir::Node& node, const ir::Shape& source,
-                                                 const ir::Shape& weights, bool plain) {
-  const ir::Shape target = node.type.shape();
+// Of what it reads and stores; oneDNN's choice of weights.
+struct Descriptors {
+  memory::desc source, target;
+};
+
+base::Result<Primitive::primitive_desc> describe(const ir::Node& node, const ir::Shape& weights,
+                                                 const Descriptors& values) {
   const ir::Integers& strides = node.attrs.integers("strides");
   const ir::Integers& pads = node.attrs.integers("pads");
   const auto axes = static_cast<std::ptrdiff_t>(strides.size());
@@ -24,16 +31,26 @@ base::Result<Primitive::primitive_desc> describe(const ir::Node& node, const ir:
   for (std::size_t i = 0; i < after.size(); ++i) after[i] -= extra[i];
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const auto layout = [&](const ir::Shape& shape) {
-    return plain ? descriptor(shape, row_major(shape)) : any_layout(shape);
-  };
   const Primitive::desc desc(
-      dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, layout(source),
-      any_layout(weights), layout(target), memory::dims(strides.begin(), strides.end()), dilations,
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, values.source,
+      any_layout(weights), values.target, memory::dims(strides.begin(), strides.end()), dilations,
       before, after);
   const Primitive::primitive_desc pd(desc, attr, onednn_engine());
   EGRET_RETURN_IF_ERROR(reject_reference(pd.impl_info_str()));
   return pd;
+}
+
+// Those that are asked for, then those that the implementation likes, then row-major.
+std::vector<Descriptors> candidates(const PlanBuilder& builder, const Group& group,
+                                    const ir::Shape& source, const ir::Shape& target) {
+  std::vector<Descriptors> list;
+  if (group.layouts && source.size() > 3) {
+    list.push_back({descriptor(source, layout_in(group.layouts->reads, source)),
+                    descriptor(target, layout_in(group.layouts->writes, target))});
+  }
+  if (builder.options().blocked) list.push_back({any_layout(source), any_layout(target)});
+  list.push_back({descriptor(source, row_major(source)), descriptor(target, row_major(target))});
+  return list;
 }
 
 }  // namespace
@@ -56,16 +73,16 @@ base::Status make_conv_transpose_kernel(PlanBuilder& builder, const Group& group
     weights.insert(weights.begin(), group_count);
     seen.strides.insert(seen.strides.begin(), weights[2] * row_major(given).strides[0]);
   }
-  const bool blocked = builder.options().blocked;
   Primitive::primitive_desc pd;
-  // Blocked layouts of the implementation's choice come first, row-major is the fallback.
-  const auto try_layout = [&](bool plain) {
-    return guarded([&]() -> base::Status {
-      EGRET_ASSIGN_OR_RETURN(pd, describe(node, source, weights, plain));
+  base::Status described = base::unsupported("no implementation");
+  for (const Descriptors& values : candidates(builder, group, source, node.type.shape())) {
+    described = guarded([&]() -> base::Status {
+      EGRET_ASSIGN_OR_RETURN(pd, describe(node, weights, values));
       return base::ok();
     });
-  };
-  if (!blocked || !try_layout(false).ok()) EGRET_RETURN_IF_ERROR(try_layout(true));
+    if (described.ok()) break;
+  }
+  EGRET_RETURN_IF_ERROR(described);
   EGRET_ASSIGN_OR_RETURN(const Layout source_layout, layout_of(pd.src_desc()));
   EGRET_ASSIGN_OR_RETURN(const Layout target_layout, layout_of(pd.dst_desc()));
   const Operand x = builder.in_layout(node.inputs[0], source_layout);

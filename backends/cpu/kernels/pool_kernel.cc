@@ -54,19 +54,25 @@ EGRET_VECTOR_CLONES void divide(float* to, float by, std::int64_t lanes) {
   for (std::int64_t i = 0; i < lanes; ++i) to[i] /= by;
 }
 
-// Maximum or sum over a window of 16-channel blocks, kept in registers. Written with vectors and
+// Maximum or sum over a window of blocks of channels, kept in registers. Written with vectors and
 // compiled for each instruction set by itself, because the compiler lowers vectors before it clones
-// functions, and does not find them in loops of 16.
-using Block __attribute__((vector_size(64), aligned(4), may_alias)) = float;
+// functions, and does not find them in loops of 8 or 16. oneDNN's blocks have 8 channels with AVX2
+// and 16 with AVX-512.
+template <int kLanes>
+struct BlockOf {
+  using Type __attribute__((vector_size(4 * kLanes), aligned(4), may_alias)) = float;
+};
 
 #define EGRET_WINDOW(suffix, target)                                                         \
+  template <int kLanes>                                                                      \
   target void window_##suffix(const float* from, std::int64_t row_stride, std::int64_t rows, \
                               std::int64_t columns, bool maximum, float* to) {               \
+    using Block = typename BlockOf<kLanes>::Type;                                            \
     Block acc{};                                                                             \
     if (maximum) acc = *reinterpret_cast<const Block*>(from);                                \
     for (std::int64_t y = 0; y < rows; ++y) {                                                \
       const float* line = from + y * row_stride;                                             \
-      for (std::int64_t x = 0; x < columns; ++x, line += 16) {                               \
+      for (std::int64_t x = 0; x < columns; ++x, line += kLanes) {                           \
         const Block value = *reinterpret_cast<const Block*>(line);                           \
         if (maximum) {                                                                       \
           const Block larger = acc > value ? acc : value; /* the value where it is NaN */    \
@@ -88,12 +94,19 @@ EGRET_WINDOW(v4, __attribute__((target("arch=x86-64-v4"))))
 using WindowFunction = void (*)(const float*, std::int64_t, std::int64_t, std::int64_t, bool,
                                 float*);
 
+template <int kLanes>
 WindowFunction best_window() {
 #if defined(__x86_64__)
-  return best_of<WindowFunction>({window_generic, window_v3, window_v4});
+  return best_of<WindowFunction>({window_generic<kLanes>, window_v3<kLanes>, window_v4<kLanes>});
 #else
-  return window_generic;
+  return window_generic<kLanes>;
 #endif
+}
+
+// Null: none for so many channels.
+WindowFunction window_for(std::int64_t lanes) {
+  if (lanes == 8) return best_window<8>();
+  return lanes == 16 ? best_window<16>() : nullptr;
 }
 
 class PoolStep : public Step {
@@ -106,6 +119,7 @@ class PoolStep : public Step {
     lanes_ = blocked ? source.layout.block : shape[1];
     groups_ = blocked ? (shape[1] + lanes_ - 1) / lanes_ : 1;
     batch_ = shape[0];
+    window_ = window_for(lanes_);
   }
 
   base::Status run(const Addresses& addresses) override {
@@ -141,9 +155,10 @@ class PoolStep : public Step {
       const Range xs = taps(2, x);
       const float* first =
           from + at(0, z, zs.first) * sz + at(1, y, ys.first) * sy + at(2, x, xs.first) * sx;
-      // The register kernel needs blocks of 16 channels, undilated planar windows, and at least one
-      // tap, since it starts from the first element.
-      if (lanes_ == 16 && dense && zs.count == 1 && ys.count > 0 && xs.count > 0 && sx == 16) {
+      // The register kernel needs blocks of 8 or 16 channels, undilated planar windows, and at
+      // least one tap, since it starts from the first element.
+      if (window_ != nullptr && dense && zs.count == 1 && ys.count > 0 && xs.count > 0 &&
+          sx == lanes_) {
         window_(first, sy, ys.count, xs.count, pooling_ == Pooling::kMax, to);
       } else {
         std::fill_n(to, lanes_,
@@ -194,7 +209,7 @@ class PoolStep : public Step {
   }
 
   Operand source_, target_;
-  WindowFunction window_ = best_window();
+  WindowFunction window_ = nullptr;
   Window w_;
   Pooling pooling_;
   int threads_;

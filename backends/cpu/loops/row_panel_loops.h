@@ -154,17 +154,20 @@ void multiply(int vectors, const Rows& x, const float* w, std::int64_t rows, con
 
 // kKeys keys share each vector of the query that is read. The rest of a key that fills no vector is
 // added element by element.
-template <int kKeys>
+template <int kKeys, bool kSquares>
 void dot_keys(const float* query, std::int64_t width, const float* keys, std::int64_t stride,
-              float* scores) {
+              float* scores, float* squares) {
   Block sum[kKeys] = {};
+  [[maybe_unused]] Block square[kKeys] = {};
   std::int64_t at = 0;
   for (; at + kWidth <= width; at += kWidth) {
     const Block part = *reinterpret_cast<const Block*>(query + at);
     for (int k = 0; k < kKeys; ++k) {
       const float* const key = keys + k * stride + at;
       if (at % kLanes == 0) __builtin_prefetch(key + kKeysAhead * stride);
-      sum[k] += part * *reinterpret_cast<const Block*>(key);
+      const Block loaded = *reinterpret_cast<const Block*>(key);
+      sum[k] += part * loaded;
+      if constexpr (kSquares) square[k] += loaded * loaded;
     }
   }
   for (int k = 0; k < kKeys; ++k) {
@@ -173,14 +176,34 @@ void dot_keys(const float* query, std::int64_t width, const float* keys, std::in
     for (std::int64_t rest = at; rest < width; ++rest)
       total += query[rest] * keys[k * stride + rest];
     scores[k] = total;
+    if constexpr (kSquares) {
+      float of_key = 0;
+      for (int i = 0; i < kWidth; ++i) of_key += square[k][i];
+      for (std::int64_t rest = at; rest < width; ++rest)
+        of_key += keys[k * stride + rest] * keys[k * stride + rest];
+      squares[k] = of_key;
+    }
   }
 }
 
-inline void dots(const float* query, std::int64_t width, const float* keys, std::int64_t stride,
-                 std::int64_t count, float* scores) {
+template <bool kSquares>
+void dots_of(const float* query, std::int64_t width, const float* keys, std::int64_t stride,
+             std::int64_t count, float* scores, float* squares) {
   std::int64_t k = 0;
-  for (; k + 4 <= count; k += 4) dot_keys<4>(query, width, keys + k * stride, stride, scores + k);
-  for (; k < count; ++k) dot_keys<1>(query, width, keys + k * stride, stride, scores + k);
+  const auto at = [&] { return kSquares ? squares + k : nullptr; };
+  for (; k + 4 <= count; k += 4)
+    dot_keys<4, kSquares>(query, width, keys + k * stride, stride, scores + k, at());
+  for (; k < count; ++k)
+    dot_keys<1, kSquares>(query, width, keys + k * stride, stride, scores + k, at());
+}
+
+inline void dots(const float* query, std::int64_t width, const float* keys, std::int64_t stride,
+                 std::int64_t count, float* scores, float* squares) {
+  if (squares != nullptr) {
+    dots_of<true>(query, width, keys, stride, count, scores, squares);
+  } else {
+    dots_of<false>(query, width, keys, stride, count, scores, nullptr);
+  }
 }
 
 }  // namespace

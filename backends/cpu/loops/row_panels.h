@@ -40,9 +40,10 @@ PanelFunction best_panel();
 PanelFunction best_bf16_panel();  // of weights in words of two rows
 
 // scores[k] = the dot product of `query` with the key at keys + k stride, for `count` keys; both
-// have `width` elements.
+// have `width` elements. squares[k] = that of the key with itself; nullptr: they are not wanted.
 using DotsFunction = void (*)(const float* query, std::int64_t width, const float* keys,
-                              std::int64_t stride, std::int64_t count, float* scores);
+                              std::int64_t stride, std::int64_t count, float* scores,
+                              float* squares);
 DotsFunction best_dots();
 
 }  // namespace egret::backends::cpu

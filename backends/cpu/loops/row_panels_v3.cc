@@ -17,8 +17,8 @@ void bf16_panel_v3(int vectors, const Rows& x, const float* w, std::int64_t rows
 }
 
 void dots_v3(const float* query, std::int64_t width, const float* keys, std::int64_t stride,
-             std::int64_t count, float* scores) {
-  dots(query, width, keys, stride, count, scores);
+             std::int64_t count, float* scores, float* squares) {
+  dots(query, width, keys, stride, count, scores, squares);
 }
 
 }  // namespace egret::backends::cpu

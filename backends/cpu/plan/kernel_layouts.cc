@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string>
 #include <string_view>
 
 #include "backends/cpu/loops/pointwise_program.h"
@@ -30,13 +31,29 @@ bool reads_fit(LayoutForm form, const ir::Graph& piece) {
   });
 }
 
-bool is_convolution(std::string_view op) { return op == "conv" || op == "fused_conv"; }
+bool is_convolution(std::string_view op) {
+  return op == "conv" || op == "fused_conv" || op == "conv_transpose";
+}
+
+// Padding by one value or with the edge, of the axes of space alone: channels may be in blocks.
+bool pads_space(const ir::Node& node) {
+  if (node.op->name() != "pad") return false;
+  const auto leaves_channels = [&](const char* side) {
+    const ir::Integers& amounts = node.attrs.integers(side);
+    return amounts.size() > 2 && amounts[1] == 0;
+  };
+  const std::string& mode = node.attrs.text("mode");
+  return (mode == "constant" || mode == "edge") && leaves_channels("before") &&
+         leaves_channels("after");
+}
 
 // Kernels that store in the layout that they read.
 bool keeps_layout(const ir::Graph& piece, ir::NodeId id) {
   constexpr std::array<std::string_view, 6> kKeeping = {"max_pool", "avg_pool",   "concat",
                                                         "lrn",      "batch_norm", "resize"};
-  return is_pointwise(piece, id) || std::ranges::count(kKeeping, piece.node(id).op->name()) > 0;
+  const ir::Node& node = piece.node(id);
+  return is_pointwise(piece, id) || pads_space(node) ||
+         std::ranges::count(kKeeping, node.op->name()) > 0;
 }
 
 bool reads_any_layout(std::string_view op) {
@@ -67,7 +84,7 @@ std::vector<KernelLayouts> kernel_layouts(const ir::Graph& piece) {
     const KernelLayouts one{from, to};
     if (std::ranges::count(layouts, one) == 0) layouts.push_back(one);
   };
-  bool convolves = false, keeps = true, reduces = false;
+  bool convolves = false, transposes = false, keeps = true, reduces = false;
   const ir::Node* turn = nullptr;
   std::size_t operators = 0;
   for (std::size_t i = 0; i < piece.size(); ++i) {
@@ -76,6 +93,7 @@ std::vector<KernelLayouts> kernel_layouts(const ir::Graph& piece) {
     ++operators;
     if (is_convolution(node.op->name())) {
       convolves = true;
+      transposes = transposes || node.op->name() == "conv_transpose";
       channels = std::min(channels, piece.node(node.inputs[0]).type.shape()[1]);
     }
     reduces = reduces || reads_any_layout(node.op->name());
@@ -89,8 +107,8 @@ std::vector<KernelLayouts> kernel_layouts(const ir::Graph& piece) {
     add(to_last ? LayoutForm::kChannelsLast : LayoutForm::kRowMajor,
         to_last ? LayoutForm::kRowMajor : LayoutForm::kChannelsLast);
   }
-  // Row-major convolutions are those that are left without others.
-  if (!keeps || !convolves) add(LayoutForm::kRowMajor, LayoutForm::kRowMajor);
+  // Row-major convolutions are those that are left without others, save transposed ones.
+  if (!keeps || !convolves || transposes) add(LayoutForm::kRowMajor, LayoutForm::kRowMajor);
   if (!keeps) return layouts;
   for (const LayoutForm form : kAnyForm) {
     if (reads && (reduces || !writes)) {

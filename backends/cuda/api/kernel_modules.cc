@@ -43,19 +43,24 @@ void KernelModules::compile(const Device& device, std::span<const KernelSource* 
   (void)compiled(device, each_once(kernels));
 }
 
-base::Result<KernelModules> KernelModules::load(const Device& device,
-                                                std::span<const KernelSource* const> kernels) {
+KernelModules KernelModules::load(const Device& device,
+                                  std::span<const KernelSource* const> kernels) {
   const auto once = each_once(kernels);
   std::vector<Image> images = compiled(device, once);
   KernelModules loaded;
-  for (std::size_t i = 0; i < once.size(); ++i) {
-    EGRET_ASSIGN_OR_RETURN(const std::string image, std::move(images[i]));
-    EGRET_ASSIGN_OR_RETURN(loaded.modules_.emplace_back(), device.load(image));
-    EGRET_RETURN_IF_ERROR(device.check(
-        device.driver().module_function(&loaded.functions_[once[i]->name],
-                                        loaded.modules_.back().get(), once[i]->name.c_str()),
-        "finding a kernel"));
-  }
+  const auto function_of = [&](const Image& image,
+                               const std::string& name) -> base::Result<Function> {
+    if (!image.ok()) return image.status();
+    EGRET_ASSIGN_OR_RETURN(Owned<Module> module, device.load(*image));
+    Function function{};
+    EGRET_RETURN_IF_ERROR(
+        device.check(device.driver().module_function(&function, module.get(), name.c_str()),
+                     "finding a kernel"));
+    loaded.modules_.push_back(std::move(module));
+    return function;
+  };
+  for (std::size_t i = 0; i < once.size(); ++i)
+    loaded.functions_.emplace(once[i]->name, function_of(images[i], once[i]->name));
   return loaded;
 }
 

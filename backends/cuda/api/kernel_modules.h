@@ -16,22 +16,21 @@ namespace egret::backends::cuda {
 
 class KernelModules {
  public:
-  // Each kernel once, compiled by all threads. Errors: those of compile_for_device() and of
-  // loading.
-  static base::Result<KernelModules> load(const Device& device,
-                                          std::span<const codegen::KernelSource* const> kernels);
+  // Each kernel once, compiled by all threads. A kernel that fails takes no other with it.
+  static KernelModules load(const Device& device,
+                            std::span<const codegen::KernelSource* const> kernels);
 
-  // Compiles into the kernel cache, where load() then finds them. Errors appear in load().
+  // Compiles into the kernel cache, where load() then finds them. Errors appear in function().
   static void compile(const Device& device, std::span<const codegen::KernelSource* const> kernels);
 
-  // The function of a loaded kernel.
-  Function function(const codegen::KernelSource& kernel) const {
+  // The function of one of the kernels. Errors: those of compile_for_device() and of loading.
+  const base::Result<Function>& function(const codegen::KernelSource& kernel) const {
     return functions_.at(kernel.name);
   }
 
  private:
   std::vector<Owned<Module>> modules_;
-  std::map<std::string, Function> functions_;  // by name
+  std::map<std::string, base::Result<Function>> functions_;  // by name
 };
 
 }  // namespace egret::backends::cuda

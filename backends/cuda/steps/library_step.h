@@ -57,7 +57,8 @@ class LibraryStep {
   virtual bool prefers_channels_last() const { return false; }
   virtual Contested contested() const { return {}; }  // which of these it is
   // Its own emitted kernels. The plan compiles them and passes them to take_kernels(), in the same
-  // order, before any other call.
+  // order, before any other call; nullptr for one that could not be compiled or loaded. A candidate
+  // that needs it must fail in enqueue().
   virtual std::vector<const codegen::KernelSource*> kernels() const { return {}; }
   virtual void take_kernels(std::span<const Function> /*kernels*/) {}
   // The slow part: prepares one algorithm, or several to choose from, before the calls below. May
