@@ -115,10 +115,12 @@ std::vector<int> order_with_kept(const RecomputeProblem& problem, const std::vec
 // One run of DTR.
 class Dtr {
  public:
-  Dtr(const RecomputeProblem& problem, std::int64_t limit, DtrCost cost)
+  Dtr(const RecomputeProblem& problem, std::int64_t limit, DtrCost cost,
+      const std::function<bool()>& should_stop)
       : problem_(problem),
         limit_(limit),
         cost_(cost),
+        should_stop_(should_stop),
         there_(problem.size(), false),
         computed_(problem.size(), false),
         locks_(problem.size(), 0),
@@ -171,6 +173,7 @@ class Dtr {
 
   bool make_room(std::int64_t bytes) {
     while (live_ + bytes > limit_) {
+      if (should_stop_ && should_stop_()) return false;
       const int worst = least_worth();
       if (worst < 0) return false;
       evict(worst);
@@ -233,6 +236,7 @@ class Dtr {
   const RecomputeProblem& problem_;
   std::int64_t limit_;
   DtrCost cost_;
+  const std::function<bool()>& should_stop_;
   std::vector<int> order_{};
   std::vector<bool> there_, computed_;
   std::vector<int> locks_;
@@ -285,7 +289,8 @@ ReorderedProblem reordered(const RecomputeProblem& problem, const std::vector<in
 }
 
 std::optional<RecomputeSchedule> segment_schedule(const RecomputeProblem& problem,
-                                                  std::int64_t limit) {
+                                                  std::int64_t limit,
+                                                  const std::function<bool()>& should_stop) {
   std::vector<int> forward;
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < problem.size(); ++i) {
@@ -295,6 +300,7 @@ std::optional<RecomputeSchedule> segment_schedule(const RecomputeProblem& proble
   }
   std::optional<RecomputeSchedule> best;
   for (std::size_t segments = 1; segments <= forward.size(); ++segments) {
+    if (should_stop && should_stop()) break;
     std::vector<std::size_t> segment(problem.size(), 0);
     std::int64_t sum = 0;
     for (const int task : forward) {
@@ -310,15 +316,23 @@ std::optional<RecomputeSchedule> segment_schedule(const RecomputeProblem& proble
           kept[static_cast<std::size_t>(input)] = true;
       }
     }
-    auto found = fitting(problem, order_with_kept(problem, kept), limit);
-    if (found && (!best || found->cost < best->cost)) best = std::move(found);
+    const std::size_t last = segment[static_cast<std::size_t>(forward.back())];
+    for (const bool keep_last : {false, true}) {
+      for (const int task : forward) {
+        const auto at_task = static_cast<std::size_t>(task);
+        if (keep_last && segment[at_task] == last) kept[at_task] = true;
+      }
+      auto found = fitting(problem, order_with_kept(problem, kept), limit);
+      if (found && (!best || found->cost < best->cost)) best = std::move(found);
+    }
   }
   return best;
 }
 
 std::optional<RecomputeSchedule> dtr_schedule(const RecomputeProblem& problem, std::int64_t limit,
-                                              DtrCost cost) {
-  const auto order = Dtr(problem, limit, cost).run();
+                                              DtrCost cost,
+                                              const std::function<bool()>& should_stop) {
+  const auto order = Dtr(problem, limit, cost, should_stop).run();
   return order ? fitting(problem, *order, limit) : std::nullopt;
 }
 

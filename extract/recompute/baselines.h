@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -24,10 +25,12 @@ ReorderedProblem reordered(const RecomputeProblem& problem, const std::vector<in
 
 // Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost" (2016): the forward
 // tasks are cut into k segments of about equal memory. What one segment reads of another is kept,
-// everything else is computed again when the backward pass reads it. The cheapest k whose schedule
-// fits; nothing where none does. O(forward * steps).
+// everything else is computed again when the backward pass reads it; once with all values of the
+// last segment kept, since the backward pass reads them first, and once without. The cheapest
+// schedule that fits, of all k; nothing where none does. O(forward * steps).
 std::optional<RecomputeSchedule> segment_schedule(const RecomputeProblem& problem,
-                                                  std::int64_t limit);
+                                                  std::int64_t limit,
+                                                  const std::function<bool()>& should_stop = {});
 
 // Kirisame et al., "Dynamic tensor rematerialization" (ICLR 2021): tasks run in order; where memory
 // lacks, the value with the least h = cost / (size * staleness) is evicted, and it is computed
@@ -37,8 +40,9 @@ enum class DtrCost : std::uint8_t {
   kNeighborhood,  // and of the evicted values around it, which its recomputation may need: h_DTR
 };
 // Nothing where memory lacks for a task and the recomputations that it needs, or where more than
-// 100 steps a task were taken.
+// 100 steps a task were taken, or where should_stop() says so.
 std::optional<RecomputeSchedule> dtr_schedule(const RecomputeProblem& problem, std::int64_t limit,
-                                              DtrCost cost);
+                                              DtrCost cost,
+                                              const std::function<bool()>& should_stop = {});
 
 }  // namespace egret::extract

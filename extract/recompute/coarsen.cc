@@ -6,10 +6,12 @@
 
 namespace egret::extract {
 
-RecomputeProblem coarsened(const RecomputeProblem& problem, std::size_t most) {
+CoarseProblem coarsened(const RecomputeProblem& problem, std::size_t most) {
   const std::size_t n = problem.size();
   std::vector<RecomputeTask> tasks = problem.tasks;
   std::vector<bool> gone(n, false);
+  std::vector<std::vector<int>> parts(n);
+  for (std::size_t i = 0; i < n; ++i) parts[i] = {static_cast<int>(i)};
   for (std::size_t left = n; left > most; --left) {
     std::vector<int> readers(n, 0), reader(n, -1);
     for (std::size_t i = 0; i < n; ++i) {
@@ -37,15 +39,18 @@ RecomputeProblem coarsened(const RecomputeProblem& problem, std::size_t most) {
     whole.scratch = std::max(
         {part.bytes + whole.scratch, part.bytes + part.scratch - whole.bytes, std::int64_t{0}});
     whole.cost += part.cost;
+    auto& run = parts[static_cast<std::size_t>(reader[least])];
+    run.insert(run.begin(), parts[least].begin(), parts[least].end());
     gone[least] = true;
   }
-  RecomputeProblem result;
+  CoarseProblem result;
   std::vector<int> place(n, -1);
   for (std::size_t i = 0; i < n; ++i) {
     if (gone[i]) continue;
-    place[i] = static_cast<int>(result.size());
+    place[i] = static_cast<int>(result.problem.size());
     for (int& input : tasks[i].inputs) input = place[static_cast<std::size_t>(input)];
-    result.tasks.push_back(std::move(tasks[i]));
+    result.problem.tasks.push_back(std::move(tasks[i]));
+    result.parts.push_back(std::move(parts[i]));
   }
   return result;
 }

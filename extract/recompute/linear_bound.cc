@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "base/timer.h"
 #include "extract/milp/milp_process.h"
@@ -10,14 +12,14 @@
 namespace egret::extract {
 namespace {
 
-// What a solver answers comes through a process as a MilpAnswer: the relaxation's values, then the
-// duals of the rows.
+// What a solver answers comes through a process as a MilpAnswer: the relaxation's values, and what
+// its duals prove. Models are loaded in that process, which can be ended meanwhile.
 base::Result<MilpAnswer> relax_in_process(const Milp& milp, double seconds,
                                           const std::function<bool()>& should_stop) {
-  const std::unique_ptr<MilpSolver> solver = milp_solvers().front().make();
-  EGRET_RETURN_IF_ERROR(solver->load(milp));
   return solve_in_process(
       [&](double left) -> base::Result<MilpAnswer> {
+        const std::unique_ptr<MilpSolver> solver = milp_solvers().front().make();
+        EGRET_RETURN_IF_ERROR(solver->load(milp));
         EGRET_ASSIGN_OR_RETURN(LpAnswer relaxed, solver->relax(left, 0));
         MilpAnswer answer;
         if (!relaxed.solved) return answer;
@@ -28,13 +30,25 @@ base::Result<MilpAnswer> relax_in_process(const Milp& milp, double seconds,
       seconds, should_stop);
 }
 
-base::Result<MilpAnswer> solve_in_own_process(const Milp& milp, double seconds,
-                                              const std::function<bool()>& should_stop) {
-  const std::unique_ptr<MilpSolver> solver = milp_solvers().front().make();
-  EGRET_RETURN_IF_ERROR(solver->load(milp));
-  // The solver ends at its own limit with what it has; the process ends a little later.
-  return solve_in_process([&](double left) { return solver->solve(0.85 * left); }, seconds,
-                          should_stop);
+// The solver ends at `seconds` with what it has; the process is ended at `most`.
+base::Result<MilpAnswer> solve_in_own_process(const Milp& milp, double seconds, double most,
+                                              const std::function<bool()>& should_stop,
+                                              const std::vector<double>& start) {
+  return solve_in_process(
+      [&](double) -> base::Result<MilpAnswer> {
+        const std::unique_ptr<MilpSolver> solver = milp_solvers().front().make();
+        EGRET_RETURN_IF_ERROR(solver->load(milp));
+        if (!start.empty()) solver->start_from(start);
+        return solver->solve(seconds);
+      },
+      most, should_stop);
+}
+
+// A stopped process is lost without a fate; one that ran past its time has one.
+SolverEnd end_of(const base::Result<MilpAnswer>& answer) {
+  if (!answer.ok()) return SolverEnd::kLost;
+  if (!answer->lost) return SolverEnd::kDone;
+  return answer->fate.empty() ? SolverEnd::kTime : SolverEnd::kLost;
 }
 
 }  // namespace
@@ -58,22 +72,48 @@ double proven_bound(const Milp& milp, const std::vector<double>& duals) {
   return bound;
 }
 
-ProgramAnswer solve_program(const Milp& milp, bool integer, double seconds,
-                            const std::function<bool()>& should_stop) {
-  ProgramAnswer answer;
-  if (milp_solvers().empty() || seconds <= 0) return answer;
-  const base::Deadline deadline = base::Deadline::after(seconds);
-  const auto relaxed = relax_in_process(milp, seconds, should_stop);
-  if (relaxed.ok() && !relaxed->values.empty()) {
-    answer.relaxed = relaxed->values;
-    answer.bound = relaxed->bound;
+std::string_view text_of(SolverEnd end) {
+  switch (end) {
+    case SolverEnd::kDone: return "done";
+    case SolverEnd::kTime: return "time is over";
+    case SolverEnd::kLost: return "solver lost";
+    case SolverEnd::kUnavailable: return "no solver";
   }
-  if (!integer || deadline.expired()) return answer;
-  const auto solved = solve_in_own_process(milp, deadline.remaining(), should_stop);
-  if (!solved.ok() || solved->lost) return answer;
+  return "";
+}
+
+ProgramAnswer solve_program(const Milp& milp, Solves what, double seconds,
+                            const std::function<bool()>& should_stop,
+                            const std::vector<double>& start) {
+  ProgramAnswer answer;
+  if (milp_solvers().empty() || seconds <= 0) {
+    answer.end = seconds <= 0 ? SolverEnd::kTime : SolverEnd::kUnavailable;
+    return answer;
+  }
+  const base::Deadline deadline = base::Deadline::after(seconds);
+  if (what != Solves::kProgram) {
+    const auto relaxed = relax_in_process(milp, seconds, should_stop);
+    answer.end = end_of(relaxed);
+    if (answer.end == SolverEnd::kDone && relaxed->values.empty())
+      answer.end =
+          deadline.remaining() < 0.2 * seconds ? SolverEnd::kTime : SolverEnd::kUnavailable;
+    if (relaxed.ok() && !relaxed->values.empty()) {
+      answer.relaxed = relaxed->values;
+      answer.proven_bound = answer.bound = relaxed->bound;
+    }
+    if (what == Solves::kRelaxation || deadline.expired()) return answer;
+  }
+  const double left = what == Solves::kProgram ? seconds : deadline.remaining();
+  // In the time of kBoth, the process ends too.
+  const auto solved = what == Solves::kProgram
+                          ? solve_in_own_process(milp, left, 1.1 * left + 1, should_stop, start)
+                          : solve_in_own_process(milp, 0.75 * left, left, should_stop, start);
+  answer.end = end_of(solved);
+  if (answer.end != SolverEnd::kDone) return answer;
   answer.infeasible = solved->infeasible;
   answer.proven = solved->proven;
   answer.values = solved->values;
+  if (!answer.infeasible && !answer.proven) answer.end = SolverEnd::kTime;
   if (std::isfinite(solved->bound)) answer.bound = std::max(answer.bound, solved->bound);
   return answer;
 }

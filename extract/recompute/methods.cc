@@ -21,6 +21,7 @@ constexpr std::array kMethods = {
                     "large neighbourhood search from the heuristics' schedules, with "
                     "bounds by linear programs"},
     RecomputeMethod{"checkmate", "Checkmate's integer program, for tens of tasks"},
+    RecomputeMethod{"checkmate-start", "Checkmate's integer program, started from dtr's schedule"},
     RecomputeMethod{"checkmate-lp", "Checkmate's rounding of its linear relaxation"},
     RecomputeMethod{"dtr", "dynamic tensor rematerialization, the better of its two heuristics"},
     RecomputeMethod{"segments", "Chen's segments, of the best number of segments"},
@@ -41,9 +42,11 @@ std::optional<RecomputeSchedule> keep_all(const RecomputeProblem& problem) {
   return schedule.ok() ? std::optional(*std::move(schedule)) : std::nullopt;
 }
 
-std::optional<RecomputeSchedule> dtr(const RecomputeProblem& problem, std::int64_t limit) {
-  std::optional<RecomputeSchedule> best = dtr_schedule(problem, limit, DtrCost::kLocal);
-  keep_better(best, dtr_schedule(problem, limit, DtrCost::kNeighborhood));
+std::optional<RecomputeSchedule> dtr(const RecomputeProblem& problem, std::int64_t limit,
+                                     const std::function<bool()>& should_stop) {
+  std::optional<RecomputeSchedule> best =
+      dtr_schedule(problem, limit, DtrCost::kLocal, should_stop);
+  keep_better(best, dtr_schedule(problem, limit, DtrCost::kNeighborhood, should_stop));
   return best;
 }
 
@@ -53,11 +56,17 @@ RecomputeAnswer searched(const RecomputeProblem& problem, std::int64_t limit,
   const base::Deadline deadline = base::Deadline::after(options.seconds);
   RecomputeAnswer answer;
   std::vector<std::vector<int>> starts;
-  for (const auto& found : {dtr(problem, limit), segment_schedule(problem, limit)}) {
+  // The heuristics must not take the time of the search.
+  const auto over = [&] {
+    return deadline.remaining() < 0.6 * options.seconds ||
+           (options.should_stop && options.should_stop());
+  };
+  for (const auto& found : {segment_schedule(problem, limit, over), dtr(problem, limit, over)}) {
     if (found) starts.push_back(found->order());
   }
   const WaitAnswer waits = solve_waits(problem, limit, 0.25 * options.seconds, options.should_stop);
   answer.bound = waits.bound;
+  answer.proven_bound = waits.proven_bound;
   if (waits.order) starts.push_back(*waits.order);
   if (stage_program_columns(problem) <= kMostColumns) {
     const StageAnswer stages =
@@ -73,26 +82,49 @@ RecomputeAnswer searched(const RecomputeProblem& problem, std::int64_t limit,
   return answer;
 }
 
-RecomputeAnswer of_stages(StageAnswer found) {
-  return {.schedule = std::move(found.schedule), .bound = found.bound, .proven = found.proven};
+// Its bound says nothing of schedules that are not in stages.
+RecomputeAnswer of_stages(const RecomputeProblem& problem, StageAnswer found) {
+  return {.schedule = std::move(found.schedule),
+          .bound = problem.least_cost(),
+          .proven_bound = problem.least_cost(),
+          .stage_bound = found.bound,
+          .proven = found.proven,
+          .none_in_stages = found.infeasible,
+          .end = found.end};
 }
 
 RecomputeAnswer found_by(const RecomputeProblem& problem, std::int64_t limit,
                          const RecomputeOptions& options) {
-  RecomputeAnswer answer{.bound = problem.least_cost()};
+  RecomputeAnswer answer{.bound = problem.least_cost(), .proven_bound = problem.least_cost()};
   if (options.method == "search") return searched(problem, limit, options);
   if (options.method == "checkmate")
-    return of_stages(solve_stages(problem, limit, options.seconds, options.should_stop));
+    return of_stages(problem, solve_stages(problem, limit, options.seconds, options.should_stop));
+  if (options.method == "checkmate-start") {
+    const auto start = dtr(problem, limit, options.should_stop);
+    RecomputeAnswer begun =
+        of_stages(problem, solve_stages(problem, limit, options.seconds, options.should_stop,
+                                        start ? start->order() : std::vector<int>()));
+    keep_better(begun.schedule, start);
+    return begun;
+  }
   if (options.method == "checkmate-lp")
-    return of_stages(round_stages(problem, limit, options.seconds, options.should_stop));
-  if (options.method == "dtr") answer.schedule = dtr(problem, limit);
-  if (options.method == "segments") answer.schedule = segment_schedule(problem, limit);
+    return of_stages(problem, round_stages(problem, limit, options.seconds, options.should_stop));
+  if (options.method == "dtr") answer.schedule = dtr(problem, limit, options.should_stop);
+  if (options.method == "segments")
+    answer.schedule = segment_schedule(problem, limit, options.should_stop);
   return answer;
 }
 
 }  // namespace
 
 std::span<const RecomputeMethod> recompute_methods() { return kMethods; }
+
+std::string_view outcome_of(const RecomputeAnswer& answer) {
+  if (answer.impossible) return "impossible";
+  if (answer.schedule) return answer.proven ? "proven" : "found";
+  if (answer.none_in_stages) return "none in stages";
+  return answer.end == SolverEnd::kDone ? "none found" : text_of(answer.end);
+}
 
 base::Result<RecomputeAnswer> recompute(const RecomputeProblem& problem, std::int64_t limit,
                                         const RecomputeOptions& options) {
@@ -104,9 +136,16 @@ base::Result<RecomputeAnswer> recompute(const RecomputeProblem& problem, std::in
   EGRET_CHECK(all.has_value(), "tasks precede their readers");
   RecomputeAnswer answer;
   if (all->peak <= limit) {
-    answer = {.schedule = all, .bound = problem.least_cost(), .proven = true};
+    answer = {.schedule = all,
+              .bound = problem.least_cost(),
+              .proven_bound = problem.least_cost(),
+              .stage_bound = problem.least_cost(),
+              .proven = true};
   } else if (least_memory(problem) > limit) {
-    answer = {.bound = problem.least_cost(), .impossible = true};
+    answer = {.bound = problem.least_cost(),
+              .proven_bound = problem.least_cost(),
+              .stage_bound = problem.least_cost(),
+              .impossible = true};
   } else {
     answer = found_by(ordered.problem, limit, options);
   }

@@ -40,10 +40,14 @@ class Search {
     std::iota(all.begin(), all.end(), 0);
     start_from(all);
     for (const Order& start : starts) start_from(start);
-    if (!found_) {
-      // Other choices, by chance, may fit.
-      for (int k = 0; k < 50 && !found_ && !over(); ++k) start_from(all, 0.7);
+    // Other choices, by chance, may fit: with growing noise, and through orders that exceed the
+    // limit by more.
+    for (int k = 0; !found_ && !over(); ++k) {
+      worse_ = std::min(0.4, 0.02 * k);
+      const std::size_t from = random_.below(starts.size() + 1);
+      start_from(from == 0 ? all : starts[from - 1], std::min(2.0, 0.3 + 0.05 * k));
     }
+    worse_ = 0;
     if (!found_) return std::nullopt;
     improve();
     return best_;
@@ -111,8 +115,7 @@ class Search {
     return steps;
   }
 
-  // Removes a run of neighbouring recomputations, or some anywhere; or computes one at another
-  // step.
+  // Removes a run of neighbouring recomputations, those of a stretch of tasks, or some anywhere.
   void destroy(Order& order) {
     const std::vector<std::size_t> steps = repeats(order);
     if (steps.empty()) return;
@@ -137,8 +140,7 @@ class Search {
     order.resize(to);
   }
 
-  // Removes recomputations that the limit does not need, the dearest first, and moves others
-  // directly before their first reader.
+  // Removes recomputations that the limit does not need, the dearest first.
   void prune(Order& order) {
     for (bool changed = true; changed && !over();) {
       changed = false;
@@ -149,6 +151,7 @@ class Search {
       std::vector<bool> gone(order.size(), false);
       Order rest;
       for (const std::size_t step : steps) {
+        if (over()) break;
         gone[step] = true;
         rest.clear();
         for (std::size_t k = 0; k < order.size(); ++k) {
@@ -179,13 +182,14 @@ class Search {
       if (moves.empty()) return false;
       std::ranges::sort(moves, [](const Move& a, const Move& b) { return a.score > b.score; });
       const double before = profile_.excess();
+      const bool may_worsen = random_.chance(worse_);
       bool made = false;
       for (std::size_t k = 0; k < moves.size() && k < 12; ++k) {
         Order next = order;
         next.insert(next.begin() + static_cast<std::ptrdiff_t>(moves[k].reader),
                     moves[k].inserted.begin(), moves[k].inserted.end());
         trial_.evaluate(next);
-        if (trial_.excess() >= before) continue;
+        if (trial_.excess() >= (may_worsen ? 1.3 : 1) * before) continue;
         order = std::move(next);
         made = true;
         break;
@@ -196,9 +200,19 @@ class Search {
     return true;
   }
 
-  // One move for each value that waits at the fullest step.
+  // The fullest step; with worse orders also any other one beyond the limit.
+  std::size_t crowded_step() {
+    if (!random_.chance(worse_)) return profile_.fullest();
+    std::vector<std::size_t> beyond;
+    for (std::size_t step = 0; step < profile_.memory().size(); ++step) {
+      if (profile_.memory()[step] > limit_) beyond.push_back(step);
+    }
+    return beyond[random_.below(beyond.size())];
+  }
+
+  // One move for each value that waits at the crowded step.
   std::vector<Move> moves_of(const Order& order, double noise) {
-    const std::size_t peak = profile_.fullest();
+    const std::size_t peak = crowded_step();
     // By task: its latest step and latest reader up to the peak, and its next reader behind.
     latest_.assign(problem_.size(), -1);
     since_.assign(problem_.size(), -1);
@@ -217,7 +231,7 @@ class Search {
       again_[at(order[step])] = true;
     }
     std::vector<Move> moves;
-    for (std::size_t task = 0; task < problem_.size(); ++task) {
+    for (std::size_t task = 0; task < problem_.size() && !over(); ++task) {
       const RecomputeTask& what = problem_.tasks[task];
       if (latest_[task] < 0 || since_[task] == static_cast<int>(peak) || what.bytes == 0) continue;
       int reader = next_[task];
@@ -277,6 +291,7 @@ class Search {
   std::vector<bool> again_;
   Order best_;
   double best_cost_ = 0;
+  double worse_ = 0;  // how often a repair takes a move to an order that exceeds the limit by more
   bool found_ = false;
 };
 

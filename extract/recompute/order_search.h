@@ -7,6 +7,7 @@
 // elsewhere. Moves are made, the best ratio of freed memory to cost first, until the order fits.
 // Then every recomputation that the order can do without is removed, some are removed at random,
 // and the order is repaired again. The starts are those given, and the order in which all is kept.
+// While nothing fits, it starts again until the time is over, with growing noise.
 // O(steps) for each evaluated order.
 #pragma once
 
@@ -29,8 +30,8 @@ struct OrderSearchOptions {
   std::function<bool()> should_stop{};
 };
 
-// The best schedule found within the limit; nothing where none was found. `starts` may be of any
-// size.
+// The best schedule found within the limit; nothing where none was found in the time. `starts` may
+// be of any size.
 std::optional<RecomputeSchedule> search_orders(const RecomputeProblem& problem, std::int64_t limit,
                                                std::span<const std::vector<int>> starts,
                                                const OrderSearchOptions& options);

@@ -54,6 +54,58 @@ class Stages {
     return order;
   }
 
+  // Values of the columns for the computations of an order: a stage ends with the first computation
+  // of its task, and what a later one reads stays. Empty where that exceeds the limit, or where the
+  // order goes on behind the last stage.
+  std::vector<double> values_of(const std::vector<int>& order) const {
+    std::vector<std::vector<bool>> computes(at(n_)), stays(at(n_ + 1));
+    for (int t = 0; t <= n_; ++t) stays[at(t)].assign(problem_.size(), false);
+    for (int t = 0; t < n_; ++t) computes[at(t)].assign(problem_.size(), false);
+    int stage = 0;
+    for (const int task : order) {
+      if (stage >= n_ || task > stage) return {};
+      computes[at(stage)][at(task)] = true;
+      stage += task == stage ? 1 : 0;
+    }
+    if (stage < n_) return {};
+    for (int i = 0; i < n_; ++i) stays[at(n_)][at(i)] = problem_.tasks[at(i)].result;
+    for (int t = n_ - 1; t >= 0; --t) {
+      for (int i = 0; i <= t; ++i) {
+        const auto reads = [&](int user) { return user <= t && computes[at(t)][at(user)]; };
+        const bool needed = stays[at(t + 1)][at(i)] || std::ranges::any_of(users_[at(i)], reads);
+        stays[at(t)][at(i)] = needed && !computes[at(t)][at(i)];
+        if (i == t && stays[at(t)][at(i)]) return {};
+      }
+    }
+    std::vector<double> values(milp_.columns.size(), 0);
+    const double most = static_cast<double>(limit_) / unit_;
+    for (int t = 0; t < n_; ++t) {
+      double used = 0;
+      for (int i = 0; i < t; ++i) used += stays[at(t)][at(i)] ? size(i) : 0;
+      for (int i = 0; i <= t; ++i) {
+        const bool runs = computes[at(t)][at(i)];
+        values[at(computes_[at(t)][at(i)])] = runs ? 1 : 0;
+        if (i < t) values[at(stays_[at(t)][at(i)])] = stays[at(t)][at(i)] ? 1 : 0;
+        if (runs) used += size(i);
+        values[at(used_[at(t)][at(i)])] = used;
+        const double scratch = static_cast<double>(problem_.tasks[at(i)].scratch) / unit_;
+        if (used > most || (runs && used + scratch > most)) return {};
+        const std::vector<int> freed = freed_behind(i);
+        for (std::size_t k = 0; k < freed.size() && runs; ++k) {
+          const auto reads_later = [&](int user) {
+            return user > i && user <= t && computes[at(t)][at(user)];
+          };
+          if (stays[at(t + 1)][at(freed[k])] ||
+              std::ranges::any_of(users_[at(freed[k])], reads_later))
+            continue;
+          values[at(frees_[at(t)][at(i)][k])] = 1;
+          used -= size(freed[k]);
+        }
+      }
+    }
+    return values;
+  }
+
   // What each stage must compute where values stay that exceed the threshold.
   std::vector<int> rounded(const std::vector<double>& values, double threshold) const {
     const auto stays = [&](int t, int i) {
@@ -200,16 +252,26 @@ std::size_t stage_program_columns(const RecomputeProblem& problem) {
 }
 
 StageAnswer solve_stages(const RecomputeProblem& problem, std::int64_t limit, double seconds,
-                         const std::function<bool()>& should_stop) {
+                         const std::function<bool()>& should_stop, const std::vector<int>& start) {
   const Stages stages(problem, limit);
-  const ProgramAnswer solved = solve_program(stages.milp(), true, seconds, should_stop);
+  const ProgramAnswer solved =
+      solve_program(stages.milp(), Solves::kProgram, seconds, should_stop, stages.values_of(start));
   StageAnswer answer;
   answer.bound = std::max(problem.least_cost(), stages.cost_of(solved.bound));
   answer.infeasible = solved.infeasible;
+  answer.end = solved.end;
   if (!solved.values.empty())
     keep_better(problem, stages.order_of(solved.values), limit, answer.schedule);
   answer.proven = solved.proven && answer.schedule;
   return answer;
+}
+
+std::optional<std::vector<int>> order_in_stages(const RecomputeProblem& problem, std::int64_t limit,
+                                                const std::vector<int>& order) {
+  const Stages stages(problem, limit);
+  const std::vector<double> values = stages.values_of(order);
+  if (values.empty()) return std::nullopt;
+  return stages.order_of(values);
 }
 
 StageAnswer round_stages(const RecomputeProblem& problem, std::int64_t limit, double seconds,
@@ -220,8 +282,10 @@ StageAnswer round_stages(const RecomputeProblem& problem, std::int64_t limit, do
     if (deadline.expired() || (should_stop && should_stop())) break;
     const Stages stages(problem, static_cast<std::int64_t>(share * static_cast<double>(limit)));
     const ProgramAnswer solved =
-        solve_program(stages.milp(), false, deadline.remaining(), should_stop);
+        solve_program(stages.milp(), Solves::kRelaxation, deadline.remaining(), should_stop);
     if (share == 1) answer.bound = std::max(answer.bound, stages.cost_of(solved.bound));
+    answer.end = solved.end;
+    if (solved.end == SolverEnd::kUnavailable) break;
     if (solved.relaxed.empty()) continue;
     for (int k = 1; k < 20; ++k)
       keep_better(problem, stages.rounded(solved.relaxed, 0.05 * k), limit, answer.schedule);

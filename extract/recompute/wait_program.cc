@@ -176,9 +176,13 @@ WaitAnswer solve_waits(const RecomputeProblem& problem, std::int64_t limit, doub
                        const std::function<bool()>& should_stop) {
   const Waits waits(problem, limit);
   if (waits.milp().columns.empty())  // nothing ever waits
-    return {.bound = problem.least_cost(), .order = waits.order_of({})};
-  const ProgramAnswer solved = solve_program(waits.milp(), true, seconds, should_stop);
-  WaitAnswer answer{.bound = std::max(problem.least_cost(), waits.cost_of(solved.bound))};
+    return {.bound = problem.least_cost(),
+            .proven_bound = problem.least_cost(),
+            .order = waits.order_of({})};
+  const ProgramAnswer solved = solve_program(waits.milp(), Solves::kBoth, seconds, should_stop);
+  const double least = problem.least_cost();
+  WaitAnswer answer{.bound = std::max(least, waits.cost_of(solved.bound)),
+                    .proven_bound = std::max(least, waits.cost_of(solved.proven_bound))};
   const auto& values = solved.values.empty() ? solved.relaxed : solved.values;
   if (!values.empty()) answer.order = waits.order_of(values);
   return answer;

@@ -20,7 +20,9 @@
 namespace egret::extract {
 
 struct WaitAnswer {
-  double bound = 0;  // at least the problem's least cost
+  double bound = 0;  // at least the problem's least cost; as exact as the solver's arithmetic
+  // What the duals of the relaxation prove, whatever the solver's rounding.
+  double proven_bound = 0;
   // The order in which values that the program gives up are computed again; it may exceed the
   // limit.
   std::optional<std::vector<int>> order{};

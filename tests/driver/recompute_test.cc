@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include "base/stop.h"
+#include "base/timer.h"
 #include "driver/models/training_inputs.h"
 #include "driver/recompute/recomputed_plan.h"
 #include "extract/recompute/baselines.h"
@@ -89,11 +92,25 @@ TEST(Recompute, PlansKeepToTheLimit) {
     EXPECT_LE(found->plan->report().arena_bytes, limit);
     EXPECT_EQ(found->plan->report().arena_bytes, found->arena);
     EXPECT_GT(found->answer.schedule->cost, found->least_cost);
+    // Within the same memory as schedules count it, nothing costs less than the bound.
+    if (found->answer.schedule->peak <= limit) {
+      EXPECT_GE(found->answer.schedule->cost, found->bound * (1 - 1e-9));
+    }
+    EXPECT_LE(found->proven_bound, found->bound);
     const auto actual = found->plan->run(*inputs);
     ASSERT_TRUE(expected.ok() && actual.ok());
     EXPECT_NEAR((*actual)[0].f64_at(0), (*expected)[0].f64_at(0),
                 1e-5 * std::abs((*expected)[0].f64_at(0)));
   }
+  // A request to stop ends it without a plan, and without a run of the step.
+  base::request_stop(SIGTERM);
+  const base::Stopwatch watch;
+  const auto stopped = compile_recomputed(cpu(), step.graph, {.threads = 1, .limit_arena = limit},
+                                          {.seconds = 60}, *inputs);
+  base::request_stop(0);
+  ASSERT_TRUE(stopped.ok());
+  EXPECT_FALSE(stopped->found());
+  EXPECT_LT(watch.seconds(), 10);
   const auto none = compile_recomputed(cpu(), step.graph, {.threads = 1, .limit_arena = 100},
                                        {.prices = "roofline"}, *inputs);
   ASSERT_TRUE(none.ok());

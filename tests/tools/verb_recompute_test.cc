@@ -66,6 +66,11 @@ TEST_F(VerbRecompute, StepsWithinLessMemoryLeaveTheSameParameters) {
   EXPECT_LE(number(*made, "arena_bytes"), static_cast<double>(limit));
   EXPECT_GT(number(*made, "computations"), number(*made, "tasks"));
   EXPECT_EQ(json.find("left")->scalar_text(), free.find("left")->scalar_text());
+  const ProgramRun checked =
+      run_program(words + "--check --recompute-time 2s --limit-arena " + std::to_string(limit));
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_LE(number(parsed(checked.out), "left_error"), 1e-5);
+  EXPECT_EQ(parsed(checked.out).find("passed")->scalar_text(), "true");
   const ProgramRun forbidden =
       run_program(words + "--recompute-by none --limit-arena " + std::to_string(limit));
   EXPECT_EQ(forbidden.code, 5);
@@ -86,6 +91,7 @@ TEST_F(VerbRecompute, PricesMethodsAndLimits) {
     const double overhead = number(row, "cost_s") / number(json, "least_s") - 1;
     EXPECT_LE(number(row, "peak_bytes"), number(row, "limit_bytes"));
     EXPECT_LE(number(row, "bound_s"), number(row, "cost_s") * (1 + 1e-9));
+    EXPECT_LE(number(row, "proven_bound_s"), number(row, "bound_s"));
     if (number(row, "share") == 1) {
       EXPECT_NEAR(overhead, 0, 1e-9);
       continue;
@@ -97,6 +103,7 @@ TEST_F(VerbRecompute, PricesMethodsAndLimits) {
   EXPECT_GT(search, 0);
   const ProgramRun text = run_program(words + "--recompute-shares 60");
   EXPECT_THAT(text.out, HasSubstr("where all values are kept"));
+  EXPECT_THAT(text.out, HasSubstr("outcome"));
   EXPECT_EQ(run_program(words + "--recompute-shares 0").code, 2);
 }
 

@@ -93,7 +93,9 @@ class Recompute final : public Command {
                            {"method"},
                            {"overhead", base::Align::kRight},
                            {"at least", base::Align::kRight},
-                           {"computed again", base::Align::kRight}});
+                           {"computed again", base::Align::kRight},
+                           {"outcome"},
+                           {"time", base::Align::kRight}});
     for (const double share : shares) {
       const auto limit = static_cast<std::int64_t>(share * static_cast<double>(all.keep_all));
       for (const std::string& method : options_.methods) {
@@ -133,7 +135,7 @@ class Recompute final : public Command {
                              driver::compile_options(backend_, console.options().threads),
                              options_.prices, inputs));
     if (options_.tasks == 0) return std::move(tasks.problem);
-    return extract::coarsened(tasks.problem, static_cast<std::size_t>(options_.tasks));
+    return extract::coarsened(tasks.problem, static_cast<std::size_t>(options_.tasks)).problem;
   }
 
   static void add(base::Json& rows, base::TextTable& table,
@@ -144,8 +146,11 @@ class Recompute final : public Command {
     base::Json row = base::Json::object();
     row.set("share", share).set("limit_bytes", limit).set("method", method);
     row.set("found", answer.schedule.has_value()).set("impossible", answer.impossible);
-    row.set("bound_s", answer.bound).set("proven", answer.proven).set("seconds", seconds);
-    std::string overhead = answer.impossible ? "impossible" : "none found", again;
+    row.set("outcome", std::string(extract::outcome_of(answer)));
+    row.set("bound_s", answer.bound).set("proven_bound_s", answer.proven_bound);
+    row.set("stage_bound_s", answer.stage_bound);
+    row.set("proven", answer.proven).set("seconds", seconds);
+    std::string overhead = "none", again;
     if (answer.schedule) {
       overhead = base::format_percent(answer.schedule->cost / least - 1);
       again = std::to_string(answer.schedule->recomputations(problem));
@@ -153,8 +158,12 @@ class Recompute final : public Command {
       row.set("computations", std::uint64_t{answer.schedule->steps.size()});
     }
     rows.push(std::move(row));
+    // Other methods look for no bound of all schedules.
+    const std::string at_least =
+        method == "search" ? base::format_percent(std::max(0.0, answer.bound / least - 1)) : "";
     table.row({base::format_percent(share), base::format_bytes(static_cast<double>(limit)), method,
-               overhead, base::format_percent(std::max(0.0, answer.bound / least - 1)), again});
+               overhead, at_least, again, std::string(extract::outcome_of(answer)),
+               base::format_seconds(seconds)});
   }
 
   std::string path_;
@@ -168,15 +177,20 @@ class Recompute final : public Command {
 }  // namespace
 
 Verb recompute_verb() {
-  return {"recompute", "Price training steps within less memory",
-          "A training step keeps the values of the forward pass for the backward pass. Within less "
-          "memory, values are freed and computed again. This verb prices that for several limits "
-          "and methods, and runs nothing but the kernels that it measures. `egret train-step "
-          "--limit-arena` runs such a step.\n\nMemory is that of activations: inputs, parameters "
-          "and results lie outside of it. 100 % is the peak of the order of kernels with little "
-          "memory in which each is computed once. The column 'at least' is a lower bound for all "
-          "schedules whose first computations come in that order.",
-          make_command<Recompute>};
+  return {
+      "recompute", "Price training steps within less memory",
+      "A training step keeps the values of the forward pass for the backward pass. Within less "
+      "memory, values are freed and computed again. This verb prices that for several limits "
+      "and methods, and runs nothing but the kernels that it measures. `egret train-step "
+      "--limit-arena` runs such a step.\n\nMemory is that of activations: inputs, parameters "
+      "and results lie outside of it. 100 % is the peak of the order of kernels with little "
+      "memory in which each is computed once. The column 'at least' is the search's lower bound "
+      "for "
+      "all schedules whose first computations come in that order. Schedules count what a kernel "
+      "reads and what it writes; plans may need less, where kernels write over what they read. "
+      "Checkmate's methods prove the optimum of schedules in stages only. Measured prices run "
+      "the step with all values kept.",
+      make_command<Recompute>};
 }
 
 }  // namespace egret::tools

@@ -133,12 +133,23 @@ class TrainStep final : public Command {
                            ir::training_step(model.graph, training_, path_));
     if (pipeline_.are_given()) return run_pipeline(model.graph, step, console);
     EGRET_ASSIGN_OR_RETURN(OneProcess process, one_process(step, console));
-    EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return process.step(); }, console));
+    // After a request to stop there may be no plan within the limit, and a step may take minutes.
+    Curve curve;
+    curve.stopped = base::stop_requested();
+    if (!curve.stopped) {
+      EGRET_ASSIGN_OR_RETURN(curve, curve_of([&] { return process.step(); }, console));
+    }
     report_fallbacks(process.plan(), console);
     curve.left = process.left();
     if (recomputed_) {
       curve.recomputation = recomputed_->to_json();
       if (recomputed_->found()) curve.recomputed = recomputed_->text();
+    }
+    if (options_.check && backend_.limit_arena > 0 && !curve.stopped) {
+      const ExitCode kept = keeps_to_arena(process.plan(), backend_, console);
+      EGRET_ASSIGN_OR_RETURN(const Curve expected, unlimited_curve(step, console));
+      report(console, curve, &expected);
+      return difference(expected, curve).is_small() ? kept : ExitCode::kMismatch;
     }
     report(console, curve, nullptr);
     const ExitCode kept = keeps_to_arena(process.plan(), backend_, console);
@@ -151,11 +162,24 @@ class TrainStep final : public Command {
                            driver::first_inputs(step, inputs_, backend_.seed));
     EGRET_ASSIGN_OR_RETURN(auto plan, compile_plan(step.graph, backend_, console));
     if (backend_.limit_arena > 0 && plan->report().arena_bytes > backend_.limit_arena &&
-        recompute_.method != "none") {
+        recompute_.method != "none" && !base::stop_requested()) {
       EGRET_ASSIGN_OR_RETURN(auto smaller, recomputing(step, inputs, console));
       if (smaller) plan = std::move(smaller);
     }
     return OneProcess(step, std::move(plan), std::move(inputs));
+  }
+
+  // The same steps without a limit of the arena.
+  base::Result<Curve> unlimited_curve(const ir::TrainingGraph& step, Console& console) const {
+    EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs,
+                           driver::first_inputs(step, inputs_, backend_.seed));
+    BackendOptions free = backend_;
+    free.limit_arena = 0;
+    EGRET_ASSIGN_OR_RETURN(auto plan, compile_plan(step.graph, free, console));
+    OneProcess process(step, std::move(plan), std::move(inputs));
+    EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return process.step(); }, console));
+    curve.left = process.left();
+    return curve;
   }
 
   // No other plan keeps to --limit-arena. Nullptr: this one does not either.
@@ -358,7 +382,7 @@ Verb train_step_verb() {
       "(--recompute-by); results are the same, bit for bit, as with the same kernels and more "
       "memory.\n\n--check compares losses, parameters and "
       "optimizer state "
-      "with a run in one process; the relative error may be 1e-5.",
+      "with a run in one process and without --limit-arena; the relative error may be 1e-5.",
       make_command<TrainStep>};
 }
 
