@@ -56,7 +56,7 @@ def priced(table, folder, form, row, config):
                   bound=f"{found['bound_s'] / least - 1:.6f}", proven=found["proven"], impossible=found["impossible"],
                   computations=found.get("computations", ""), seconds=f"{found['seconds']:.2f}",
                   outcome=found["outcome"], proven_bound=f"{found['proven_bound_s'] / least - 1:.6f}",
-                  stage_bound=f"{found['stage_bound_s'] / least - 1:.6f}")
+                  stage_bound=f"{found['stage_bound_s'] / least - 1:.6f}" if "stage_bound_s" in found else "")
 
 
 def step(model, flags, config, *more):

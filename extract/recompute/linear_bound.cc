@@ -30,6 +30,22 @@ base::Result<MilpAnswer> relax_in_process(const Milp& milp, double seconds,
       seconds, should_stop);
 }
 
+// Whether the solver of this build offers relaxations at all. One that does not fails to solve the
+// smallest program.
+bool solves_relaxations() {
+  static const bool kSolves = [] {
+    const std::unique_ptr<MilpSolver> solver = milp_solvers().front().make();
+    if (!solver
+             ->load({.columns = {{.cost = 1}},
+                     .rows = {{.lower = 0.5, .columns = {0}, .values = {1}}}})
+             .ok())
+      return false;
+    const auto relaxed = solver->relax(10, 0);
+    return relaxed.ok() && relaxed->solved;
+  }();
+  return kSolves;
+}
+
 // The solver ends at `seconds` with what it has; the process is ended at `most`.
 base::Result<MilpAnswer> solve_in_own_process(const Milp& milp, double seconds, double most,
                                               const std::function<bool()>& should_stop,
@@ -95,8 +111,9 @@ ProgramAnswer solve_program(const Milp& milp, Solves what, double seconds,
     const auto relaxed = relax_in_process(milp, seconds, should_stop);
     answer.end = end_of(relaxed);
     if (answer.end == SolverEnd::kDone && relaxed->values.empty())
-      answer.end =
-          deadline.remaining() < 0.2 * seconds ? SolverEnd::kTime : SolverEnd::kUnavailable;
+      answer.end = !solves_relaxations()                  ? SolverEnd::kUnavailable
+                   : deadline.remaining() < 0.2 * seconds ? SolverEnd::kTime
+                                                          : SolverEnd::kDone;
     if (relaxed.ok() && !relaxed->values.empty()) {
       answer.relaxed = relaxed->values;
       answer.proven_bound = answer.bound = relaxed->bound;

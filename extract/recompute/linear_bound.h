@@ -26,7 +26,7 @@ enum class SolverEnd : std::uint8_t {
 std::string_view text_of(SolverEnd end);
 
 struct ProgramAnswer {
-  std::vector<double> relaxed{};  // values of the relaxation; empty where it was not solved
+  std::vector<double> relaxed{};  // values of the relaxation; empty where it has none in the time
   std::vector<double> values{};   // of the best integer answer; empty: none found
   // No answer costs less. The first is proven_bound() of the relaxation's duals. The second is the
   // larger one of it and of what the solver says, as exact as the solver's arithmetic.

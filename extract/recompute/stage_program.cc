@@ -284,7 +284,7 @@ StageAnswer round_stages(const RecomputeProblem& problem, std::int64_t limit, do
     const ProgramAnswer solved =
         solve_program(stages.milp(), Solves::kRelaxation, deadline.remaining(), should_stop);
     if (share == 1) answer.bound = std::max(answer.bound, stages.cost_of(solved.bound));
-    answer.end = solved.end;
+    if (share == 1) answer.end = solved.end;  // within less, there may be no values at all
     if (solved.end == SolverEnd::kUnavailable) break;
     if (solved.relaxed.empty()) continue;
     for (int k = 1; k < 20; ++k)

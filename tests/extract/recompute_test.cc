@@ -279,6 +279,16 @@ TEST(Recompute, BoundsOfStagesAreNoBoundsOfAllSchedules) {
   EXPECT_EQ(apart, 3);
 }
 
+TEST(Recompute, RelaxationsWithoutValuesAreNoLackOfASolver) {
+  SKIP_WITHOUT_MILP_SOLVER();
+  const Milp none{.columns = {{.cost = 1}}, .rows = {{.lower = 2, .columns = {0}, .values = {1}}}};
+  const Milp some{.columns = {{.cost = 1}}, .rows = {{.lower = 1, .columns = {0}, .values = {1}}}};
+  const ProgramAnswer relaxed = solve_program(some, Solves::kRelaxation, 10, {});
+  const SolverEnd without = solve_program(none, Solves::kRelaxation, 10, {}).end;
+  EXPECT_EQ(without, relaxed.relaxed.empty() ? SolverEnd::kUnavailable : SolverEnd::kDone);
+  EXPECT_EQ(solve_program(some, Solves::kProgram, 0, {}).end, SolverEnd::kTime);
+}
+
 TEST(Recompute, CheckmateStartsFromSchedulesThatAreInStages) {
   SKIP_WITHOUT_MILP_SOLVER();
   const RecomputeProblem problem = chain(8);

@@ -148,7 +148,7 @@ class Recompute final : public Command {
     row.set("found", answer.schedule.has_value()).set("impossible", answer.impossible);
     row.set("outcome", std::string(extract::outcome_of(answer)));
     row.set("bound_s", answer.bound).set("proven_bound_s", answer.proven_bound);
-    row.set("stage_bound_s", answer.stage_bound);
+    if (answer.stage_bound > 0) row.set("stage_bound_s", answer.stage_bound);
     row.set("proven", answer.proven).set("seconds", seconds);
     std::string overhead = "none", again;
     if (answer.schedule) {
