@@ -236,6 +236,27 @@ def graph_search(rows):
     return columns, models
 
 
+def recomputation(rows):
+    """Overheads in percent, by model and limit; of methods without a schedule a dash."""
+    cells = side_by_side([row for row in rows if row["form"] == "kernels"], ("model", "share"), "method")
+    cells = [cell for cell in cells if int(cell["search"]["share"]) in (80, 60, 40)]
+
+    def overhead(method):
+        def of(cell):
+            row = cell[method]
+            return f"{100 * float(row['overhead']):.1f}" if row["found"] == "True" else "--"
+        return of
+
+    columns = [("model", "l", lambda cell: cell["search"]["model"]),
+               ("tasks", "r", lambda cell: cell["search"]["tasks"]),
+               ("memory %", "r", lambda cell: cell["search"]["share"]),
+               ("search", "r", overhead("search")),
+               ("at least", "r", lambda cell: f"{100 * max(0.0, float(cell['search']['bound'])):.1f}"),
+               ("DTR", "r", overhead("dtr")),
+               ("segments", "r", overhead("segments"))]
+    return columns, cells
+
+
 def verifier(rows):
     sets = {}
     for row in rows:
@@ -346,6 +367,7 @@ TABLES = [Table("generator", "generatorProvenance", generator, threads=2),
           Table("cost-model", "costModelProvenance", cost_model),
           Table("graph-search", "graphSearchProvenance", graph_search, threads=1),
           Table("extraction-models", "extractionModelsProvenance", extraction_models, threads=1),
+          Table("recomputation", "recomputationProvenance", recomputation),
           Table("layout", "layoutProvenance", layout, provenance=layout_provenance)]
 
 

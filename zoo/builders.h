@@ -14,6 +14,7 @@ base::Result<ir::Graph> mlp(const ZooOptions& options);
 base::Result<ir::Graph> mobilenet_v2(const ZooOptions& options);
 base::Result<ir::Graph> squeezenet_1_0(const ZooOptions& options);
 base::Result<ir::Graph> squeezenet_1_1(const ZooOptions& options);
+base::Result<ir::Graph> unet(const ZooOptions& options);
 base::Result<ir::Graph> vgg19(const ZooOptions& options);
 // resnets.cc
 base::Result<ir::Graph> resnet18(const ZooOptions& options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AlexNet, VGG, SqueezeNet, MobileNetV2, DenseNet, CSRNet's back end, and Unity's MLP.
+// AlexNet, VGG, U-Net, SqueezeNet, MobileNetV2, DenseNet, CSRNet's back end, and Unity's MLP.
 #include <array>
 #include <vector>
 
@@ -82,6 +82,32 @@ base::Result<ir::Graph> alexnet(const ZooOptions& options) {
   x = n.relu(n.linear(x, 4096));
   x = n.relu(n.linear(x, 4096));
   return n.finish(n.linear(x, kClasses));
+}
+
+// Ronneberger, Fischer, Brox 2015. The paper's convolutions have no padding, and its skips are
+// cropped; padded ones are usual today.
+base::Result<ir::Graph> unet(const ZooOptions& options) {
+  constexpr std::int64_t kWidest = 512, kNarrowest = 32;
+  Network n("unet", options.seed);
+  Value x = n.input("input", {options.batch, 3, 128, 128});
+  std::vector<Value> skips;
+  for (std::int64_t filters = kNarrowest; filters <= kWidest; filters *= 2) {
+    if (filters > kNarrowest) x = n.max_pool(x, {.kernel = 2, .stride = 2, .pad = 0});
+    for (int i = 0; i < 2; ++i) x = n.conv_relu(x, with_bias(conv(filters, 3)));
+    if (filters < kWidest) skips.push_back(x);
+  }
+  for (std::int64_t filters = kWidest / 2; filters >= kNarrowest; filters /= 2) {
+    x = n.apply("conv_transpose", {x, n.weight({2 * filters, filters, 2, 2}, 2 * filters)},
+                {{"strides", ir::Integers{2, 2}},
+                 {"pads", ir::Integers{0, 0, 0, 0}},
+                 {"dilations", ir::Integers{1, 1}},
+                 {"output_padding", ir::Integers{0, 0}}});
+    const Value parts[] = {skips.back(), x};
+    skips.pop_back();
+    x = n.concat(parts, 1);
+    for (int i = 0; i < 2; ++i) x = n.conv_relu(x, with_bias(conv(filters, 3)));
+  }
+  return n.finish(n.conv(x, with_bias(conv(2, 1))));
 }
 
 base::Result<ir::Graph> vgg19(const ZooOptions& options) {

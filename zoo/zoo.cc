@@ -46,6 +46,7 @@ constexpr std::array kModels = {
            &resnext50_taso},
     ZooRow{"squeezenet1.0", "SqueezeNet 1.0, 224x224", &squeezenet_1_0},
     ZooRow{"squeezenet1.1", "SqueezeNet 1.1, 224x224", &squeezenet_1_1},
+    ZooRow{"unet", "U-Net with half of its filters and padded convolutions, 128x128", &unet},
     ZooRow{"vgg19", "VGG-19, 224x224", &vgg19},
 };
 

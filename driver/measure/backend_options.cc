@@ -32,6 +32,24 @@ backends::Precision precision_of(const BackendOptions& options) {
   return backends::precision_named(options.precision);
 }
 
+backends::CompileOptions compile_options(const BackendOptions& options, std::int64_t threads,
+                                         bool profile) {
+  const auto has = [&](std::string_view part) {
+    return std::ranges::find(options.without, part) == options.without.end();
+  };
+  return {.threads = static_cast<int>(threads),
+          .profile = profile,
+          .limit_arena = options.limit_arena,
+          .precision = precision_of(options),
+          .checked_indices = options.checked_indices,
+          .fuse = has("fusion"),
+          .blocked = has("blocked"),
+          .fold = has("folding"),
+          .thrift = has("thrift"),
+          .slice = has("slices"),
+          .emission = has("emitted") ? backends::Emission::kWhereWorth : backends::Emission::kNone};
+}
+
 base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_plan(ir::Graph graph,
                                                                      const BackendOptions& options,
                                                                      std::int64_t threads,
@@ -40,22 +58,7 @@ base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_plan(ir::Graph g
                          backends::backend_called(options.backend));
   EGRET_RETURN_IF_ERROR(backend->takes_precision(precision_of(options)));
   EGRET_RETURN_IF_ERROR(backend->availability());
-  const auto has = [&](std::string_view part) {
-    return std::ranges::find(options.without, part) == options.without.end();
-  };
-  return compile_batch(
-      *backend, std::move(graph),
-      {.threads = static_cast<int>(threads),
-       .profile = profile,
-       .limit_arena = options.limit_arena,
-       .precision = precision_of(options),
-       .checked_indices = options.checked_indices,
-       .fuse = has("fusion"),
-       .blocked = has("blocked"),
-       .fold = has("folding"),
-       .thrift = has("thrift"),
-       .slice = has("slices"),
-       .emission = has("emitted") ? backends::Emission::kWhereWorth : backends::Emission::kNone});
+  return compile_batch(*backend, std::move(graph), compile_options(options, threads, profile));
 }
 
 }  // namespace egret::driver

@@ -28,6 +28,10 @@ struct BackendOptions {
 // By its name, of those that the option allows.
 backends::Precision precision_of(const BackendOptions& options);
 
+// `threads`: 0 for all. The precision must be one that the option allows.
+backends::CompileOptions compile_options(const BackendOptions& options, std::int64_t threads,
+                                         bool profile = false);
+
 // Of a graph that is moved in, weights are freed as the plan gets them in another form (see
 // Backend::compile_consuming()). `threads`: 0 for all. Errors: usage for an unknown backend;
 // unavailable where it cannot run here; those of compiling.

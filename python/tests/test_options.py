@@ -18,13 +18,16 @@ CLUSTER = {row["name"] for row in _egret.plan_cluster_options()}
 # Pipelines run over ranks, as plans do.
 PIPELINE = {"pipeline-stages", "micro-batches", "schedule", "stages-per-rank", "replicas", "no-overlap"}
 
+# Training steps within less memory, which Python does not run yet.
+RECOMPUTE = {"recompute-by", "recompute-time", "recompute-prices"}
+
 FUNCTIONS = {
     # verb: options, flags that are parameters of their own or that other functions have
     "optimize": (_egret.optimize_options, {"in-place"}),  # of files
     "run": (_egret.session_options, {"at", "output-folder", "trace", "check"} | RANKS),
     "compare": (_egret.compare_options, {"at"}),
     "plan": (_egret.plan_options, {"threads", "report", "certificate", "rank-models"} | CLUSTER),
-    "train-step": (_egret.training_options, {"steps", "check"} | RANKS | PIPELINE),
+    "train-step": (_egret.training_options, {"steps", "check"} | RANKS | PIPELINE | RECOMPUTE),
 }
 
 

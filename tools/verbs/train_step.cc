@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
+#include "backends/named_backend.h"
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "base/median.h"
@@ -10,6 +12,7 @@
 #include "base/system/thread_pool.h"
 #include "base/timer.h"
 #include "driver/models/training_inputs.h"
+#include "driver/recompute/recomputed_plan.h"
 #include "ir/autodiff/training_arguments.h"
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/input_files.h"
@@ -42,6 +45,8 @@ struct TrainStepOptions {
 struct Curve {
   // On a pipeline: what it was, and the simulated step.
   std::string pipeline;
+  base::Json recomputation;  // of a plan with values that are computed again; null: none
+  std::string recomputed;    // the same in words
   parallel::PipelinePrediction predicted;
   std::vector<double> losses;
   std::vector<double> seconds;
@@ -109,6 +114,7 @@ class TrainStep final : public Command {
     arguments.options(inputs_);
     arguments.options(plan_);
     arguments.options(pipeline_);
+    arguments.options(recompute_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
@@ -127,20 +133,70 @@ class TrainStep final : public Command {
                            ir::training_step(model.graph, training_, path_));
     if (pipeline_.are_given()) return run_pipeline(model.graph, step, console);
     EGRET_ASSIGN_OR_RETURN(OneProcess process, one_process(step, console));
-    EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return process.step(); }, console));
+    // After a request to stop there may be no plan within the limit, and a step may take minutes.
+    Curve curve;
+    curve.stopped = base::stop_requested();
+    if (!curve.stopped) {
+      EGRET_ASSIGN_OR_RETURN(curve, curve_of([&] { return process.step(); }, console));
+    }
     report_fallbacks(process.plan(), console);
     curve.left = process.left();
+    if (recomputed_) {
+      curve.recomputation = recomputed_->to_json();
+      if (recomputed_->found()) curve.recomputed = recomputed_->text();
+    }
+    if (options_.check && backend_.limit_arena > 0 && !curve.stopped) {
+      const ExitCode kept = keeps_to_arena(process.plan(), backend_, console);
+      EGRET_ASSIGN_OR_RETURN(const Curve expected, unlimited_curve(step, console));
+      report(console, curve, &expected);
+      return difference(expected, curve).is_small() ? kept : ExitCode::kMismatch;
+    }
     report(console, curve, nullptr);
     const ExitCode kept = keeps_to_arena(process.plan(), backend_, console);
     return curve.stopped ? ExitCode::kLimit : kept;
   }
 
  private:
-  base::Result<OneProcess> one_process(const ir::TrainingGraph& step, Console& console) const {
-    EGRET_ASSIGN_OR_RETURN(auto plan, compile_plan(step.graph, backend_, console));
+  base::Result<OneProcess> one_process(const ir::TrainingGraph& step, Console& console) {
     EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs,
                            driver::first_inputs(step, inputs_, backend_.seed));
+    EGRET_ASSIGN_OR_RETURN(auto plan, compile_plan(step.graph, backend_, console));
+    if (backend_.limit_arena > 0 && plan->report().arena_bytes > backend_.limit_arena &&
+        recompute_.method != "none" && !base::stop_requested()) {
+      EGRET_ASSIGN_OR_RETURN(auto smaller, recomputing(step, inputs, console));
+      if (smaller) plan = std::move(smaller);
+    }
     return OneProcess(step, std::move(plan), std::move(inputs));
+  }
+
+  // The same steps without a limit of the arena.
+  base::Result<Curve> unlimited_curve(const ir::TrainingGraph& step, Console& console) const {
+    EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs,
+                           driver::first_inputs(step, inputs_, backend_.seed));
+    BackendOptions free = backend_;
+    free.limit_arena = 0;
+    EGRET_ASSIGN_OR_RETURN(auto plan, compile_plan(step.graph, free, console));
+    OneProcess process(step, std::move(plan), std::move(inputs));
+    EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return process.step(); }, console));
+    curve.left = process.left();
+    return curve;
+  }
+
+  // No other plan keeps to --limit-arena. Nullptr: this one does not either.
+  base::Result<std::unique_ptr<backends::ExecutablePlan>> recomputing(
+      const ir::TrainingGraph& step, std::span<const ir::Tensor> inputs, Console& console) {
+    EGRET_ASSIGN_OR_RETURN(const backends::Backend* backend,
+                           backends::backend_called(backend_.backend));
+    auto found = driver::compile_recomputed(
+        *backend, step.graph, driver::compile_options(backend_, console.options().threads),
+        recompute_, inputs);
+    if (!found.ok() && found.status().code() == base::StatusCode::kUnsupported) {
+      console.warning("no values are computed again: " + found.status().message());
+      return std::unique_ptr<backends::ExecutablePlan>();
+    }
+    if (!found.ok()) return found.status();
+    recomputed_.emplace(*std::move(found));
+    return std::move(recomputed_->plan);
   }
 
   // All ranks run, one of them reports.
@@ -271,6 +327,8 @@ class TrainStep final : public Command {
     json.set("left", base::content_hash(hashes).to_hex());
     std::string text = table.render();
     if (!curve.pipeline.empty()) report_pipeline(curve, json, text);
+    if (!curve.recomputation.is_null()) json.set("recomputation", curve.recomputation);
+    if (!curve.recomputed.empty()) text += "\n" + curve.recomputed;
     if (expected != nullptr) {
       const Difference error = difference(*expected, curve);
       json.set("loss_error", error.loss).set("left_error", error.left);
@@ -302,6 +360,8 @@ class TrainStep final : public Command {
   InputOptions inputs_;
   PlanRunOptions plan_;
   PipelineArguments pipeline_;
+  driver::RecomputeArguments recompute_;
+  std::optional<driver::RecomputedPlan> recomputed_;
 };
 
 }  // namespace
@@ -317,9 +377,12 @@ Verb train_step_verb() {
       "sets the options of the step.\n\n--pipeline-stages trains a model on a pipeline of ranks: "
       "mpirun -n 4 egret train-step model.onnx --pipeline-stages 4 --micro-batches 8. The "
       "result has the time that the simulator predicts for a step, from measured passes and "
-      "messages. Without mpirun, the ranks are threads.\n\n--check compares losses, parameters and "
+      "messages. Without mpirun, the ranks are threads.\n\n--limit-arena limits the memory of "
+      "activations. Where no plan keeps to it, values are freed and computed again "
+      "(--recompute-by); results are the same, bit for bit, as with the same kernels and more "
+      "memory.\n\n--check compares losses, parameters and "
       "optimizer state "
-      "with a run in one process; the relative error may be 1e-5.",
+      "with a run in one process and without --limit-arena; the relative error may be 1e-5.",
       make_command<TrainStep>};
 }
 

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "backends/cpu/loops/pointwise_program.h"
+#include "base/random.h"
+#include "base/stop.h"
 
 namespace egret::backends::cpu {
 namespace {
@@ -66,84 +68,134 @@ std::vector<Task> tasks_of(const ir::Graph& graph, const std::vector<Group>& gro
 struct Partial {
   std::int64_t peak = 0;
   std::int64_t live = 0;
-  std::vector<bool> done{};
-  std::vector<std::size_t> unread{};  // by task: readers that are not done
-  std::vector<std::size_t> order{};
+  std::uint64_t set = 0;                 // hash of the set of its tasks
+  std::vector<std::uint32_t> unread{};   // by task: readers that are not done
+  std::vector<std::uint32_t> missing{};  // by task: inputs that are not done
+  std::vector<std::uint32_t> ready{};    // tasks that may come next
+  std::vector<std::uint32_t> order{};
 };
 
-bool is_ready(const Partial& partial, const Task& task) {
-  return std::ranges::all_of(task.inputs, [&](std::size_t i) { return partial.done[i]; });
+// The tasks, and what the search asks of them.
+struct Tasks {
+  std::vector<Task> all;
+  std::vector<std::vector<std::uint32_t>> readers;  // by task
+  std::vector<std::uint64_t> hashes;                // by task, random
+};
+
+Tasks linked(std::vector<Task> all) {
+  Tasks tasks{.all = std::move(all), .readers = {}, .hashes = {}};
+  tasks.readers.resize(tasks.all.size());
+  base::Random random(1);
+  for (std::size_t i = 0; i < tasks.all.size(); ++i) {
+    for (const std::size_t input : tasks.all[i].inputs)
+      tasks.readers[input].push_back(static_cast<std::uint32_t>(i));
+    tasks.hashes.push_back(random.next());
+  }
+  return tasks;
 }
 
-// The prefix extended by one ready task. An input dies with its last reader.
-Partial with(const Partial& before, const std::vector<Task>& tasks, std::size_t next) {
-  Partial after = before;
-  const Task& task = tasks[next];
+// Of a prefix that one ready task extends. An input dies with its last reader.
+struct Memory {
+  std::int64_t peak = 0;
+  std::int64_t live = 0;
+};
+
+Memory memory_with(const Partial& before, const Tasks& tasks, std::size_t next) {
+  const Task& task = tasks.all[next];
   std::int64_t freed = 0, reused = 0;
   for (const std::size_t input : task.inputs) {
-    if (--after.unread[input] > 0) continue;
-    freed += tasks[input].bytes;
-    if (tasks[input].bytes == task.bytes && std::ranges::count(task.in_place, input) > 0)
-      reused = task.bytes;
+    if (before.unread[input] > 1) continue;
+    const std::int64_t bytes = tasks.all[input].bytes;
+    freed += bytes;
+    if (bytes == task.bytes && std::ranges::count(task.in_place, input) > 0) reused = task.bytes;
   }
   // The value and all inputs are live during the step, unless the value overwrites an input of its
   // size.
-  after.peak = std::max(after.peak, before.live + task.bytes - reused);
-  after.live = before.live + task.bytes - freed;
-  if (task.readers == 0) after.live -= task.bytes;
-  after.done[next] = true;
-  after.order.push_back(next);
-  return after;
+  return {.peak = std::max(before.peak, before.live + task.bytes - reused),
+          .live = before.live + (task.readers == 0 ? 0 : task.bytes) - freed};
 }
 
-Partial start(const std::vector<Task>& tasks) {
+void extend(Partial& partial, const Tasks& tasks, std::uint32_t next) {
+  const Memory memory = memory_with(partial, tasks, next);
+  partial.peak = memory.peak;
+  partial.live = memory.live;
+  partial.set ^= tasks.hashes[next];
+  for (const std::size_t input : tasks.all[next].inputs) --partial.unread[input];
+  std::erase(partial.ready, next);
+  for (const std::uint32_t reader : tasks.readers[next]) {
+    if (--partial.missing[reader] == 0) partial.ready.push_back(reader);
+  }
+  partial.order.push_back(next);
+}
+
+Partial start(const Tasks& tasks) {
   Partial partial;
-  partial.done.resize(tasks.size(), false);
-  for (const Task& task : tasks) partial.unread.push_back(task.readers);
+  for (std::size_t i = 0; i < tasks.all.size(); ++i) {
+    partial.unread.push_back(static_cast<std::uint32_t>(tasks.all[i].readers));
+    partial.missing.push_back(static_cast<std::uint32_t>(tasks.all[i].inputs.size()));
+    if (partial.missing.back() == 0) partial.ready.push_back(static_cast<std::uint32_t>(i));
+  }
   return partial;
 }
 
-bool is_better(const Partial& a, const Partial& b) {
-  if (a.peak != b.peak) return a.peak < b.peak;
-  return a.live != b.live ? a.live < b.live : a.order < b.order;
-}
+// A prefix of the beam, extended by one task, before it is made.
+struct Extension {
+  Memory memory;
+  std::uint32_t from = 0;  // in the beam, which is sorted by order: a tie goes to the first order
+  std::uint32_t next = 0;
+
+  bool is_worse_than(const Extension& other) const {
+    return std::tie(memory.peak, memory.live, from, next) >
+           std::tie(other.memory.peak, other.memory.live, other.from, other.next);
+  }
+};
 
 // Beam search over orders. Prefixes with the same set of tasks have the same live bytes and differ
 // only in their peak, so the best one of each set is kept; then the kWidth best go on.
-// Nothing where tasks wait for each other.
-std::optional<Partial> searched(const std::vector<Task>& tasks) {
+// Nothing where tasks wait for each other, or the process is asked to stop.
+std::optional<Partial> searched(const Tasks& tasks) {
   std::vector<Partial> beam{start(tasks)};
   // Each round extends all prefixes by one task. With n tasks there are n rounds, at most kWidth
-  // prefixes a round and n extensions of each, and copying a prefix costs O(n): O(kWidth n^3) in
-  // the worst case.
-  for (std::size_t step = 0; step < tasks.size(); ++step) {
-    // Ordered by the set of tasks, and ties are broken by the order itself: the result does not
-    // depend on the insertion order.
-    std::map<std::vector<bool>, Partial> grown;
-    for (const Partial& partial : beam) {
-      for (std::size_t next = 0; next < tasks.size(); ++next) {
-        if (partial.done[next] || !is_ready(partial, tasks[next])) continue;
-        Partial after = with(partial, tasks, next);
-        const auto [same, is_new] = grown.try_emplace(after.done, after);
-        if (!is_new && is_better(after, same->second)) same->second = std::move(after);
-      }
+  // prefixes a round and one extension for each ready task. Only kWidth extensions are copied:
+  // O(kWidth n (n + inputs of ready tasks)).
+  for (std::size_t step = 0; step < tasks.all.size(); ++step) {
+    if (base::stop_requested()) return std::nullopt;
+    std::vector<Extension> heap;
+    for (std::size_t from = 0; from < beam.size(); ++from) {
+      for (const std::uint32_t next : beam[from].ready)
+        heap.push_back(
+            {memory_with(beam[from], tasks, next), static_cast<std::uint32_t>(from), next});
     }
-    beam.clear();
-    for (auto& [done, partial] : grown) beam.push_back(std::move(partial));
-    std::ranges::sort(beam, is_better);
-    if (beam.size() > kWidth) beam.resize(kWidth);
+    const auto worse = [](const Extension& a, const Extension& b) { return a.is_worse_than(b); };
+    std::ranges::make_heap(heap, worse);
+    std::vector<Partial> grown;
+    while (!heap.empty() && grown.size() < kWidth) {
+      std::ranges::pop_heap(heap, worse);
+      const Extension best = heap.back();
+      heap.pop_back();
+      const std::uint64_t set = beam[best.from].set ^ tasks.hashes[best.next];
+      if (std::ranges::count(grown, set, &Partial::set) > 0) continue;
+      grown.push_back(beam[best.from]);
+      extend(grown.back(), tasks, best.next);
+    }
+    std::ranges::sort(grown, {}, &Partial::order);
+    beam = std::move(grown);
   }
-  if (beam.empty()) return std::nullopt;
-  return std::move(beam.front());
+  const auto better = [](const Partial& a, const Partial& b) {
+    return std::tie(a.peak, a.live, a.order) < std::tie(b.peak, b.live, b.order);
+  };
+  const auto best = std::ranges::min_element(beam, better);
+  return best == beam.end() ? std::nullopt : std::optional(std::move(*best));
 }
 
 }  // namespace
 
 std::vector<Group> in_frugal_order(const ir::Graph& graph, std::vector<Group> groups,
                                    const StoredByRoot& stored) {
-  const std::vector<Task> tasks = tasks_of(graph, groups, stored);
+  const Tasks tasks = linked(tasks_of(graph, groups, stored));
   Partial given = start(tasks);
-  for (std::size_t i = 0; i < tasks.size(); ++i) given = with(given, tasks, i);
+  for (std::size_t i = 0; i < tasks.all.size(); ++i)
+    extend(given, tasks, static_cast<std::uint32_t>(i));
   const std::optional<Partial> found = searched(tasks);
   // The beam is a heuristic: keep the given order unless the new one is better.
   if (!found || found->peak >= given.peak) return groups;

@@ -3,7 +3,8 @@
 //
 // Method: beam search over sets of computed groups, one group a step. Of orders of the same set,
 // the one with the lower peak is kept (for the exact search over all such sets: Ahn et al.,
-// "Ordering chaos: memory-aware scheduling", MLSys 2020). O(groups * width * ready groups).
+// "Ordering chaos: memory-aware scheduling", MLSys 2020). O(groups * width * (groups + inputs of
+// ready groups)). A request to stop (base/stop.h) ends it with the given order.
 #pragma once
 
 #include <map>

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training steps within less memory: `egret recompute`, and --limit-arena of `egret train-step`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/formats/json.h"
+#include "base/system/file.h"
+#include "frontends/onnx.h"
+#include "ir/graph/builder.h"
+#include "tests/tools/folder_test.h"
+
+namespace egret::tools {
+namespace {
+
+using ::testing::HasSubstr;
+
+base::Json parsed(const std::string& text) {
+  auto json = base::Json::parse(text);
+  EXPECT_TRUE(json.ok()) << text;
+  return json.ok() ? *std::move(json) : base::Json();
+}
+
+double number(const base::Json& json, std::string_view name) {
+  const base::Json* found = json.find(name);
+  EXPECT_NE(found, nullptr) << name;
+  return found != nullptr ? std::stod(std::string(found->scalar_text())) : -1;
+}
+
+class VerbRecompute : public FolderTest {
+ protected:
+  // Layers of a product and tanh: each value waits for its gradient.
+  void SetUp() override {
+    ir::GraphBuilder b;
+    base::Random random(1);
+    ir::Value x = b.input("x", {ir::DType::kF32, {128, 32}});
+    for (int k = 0; k < 10; ++k) {
+      const ir::Value w = b.constant(ir::Tensor::random({ir::DType::kF32, {32, 32}}, random),
+                                     "w" + std::to_string(k));
+      x = b.add("tanh", {b.add("matmul", {x, w})});
+    }
+    b.output("y", x);
+    const auto model = frontends::export_onnx(b.finish().value(), {}, {});
+    ASSERT_TRUE(base::write_file(model_, model->bytes).ok());
+  }
+
+  const std::string model_ = path("m.onnx");
+};
+
+TEST_F(VerbRecompute, StepsWithinLessMemoryLeaveTheSameParameters) {
+  const std::string words = "train-step " + model_ + " --loss mse --steps 3 --json --threads 1 ";
+  const base::Json free = parsed(run_program(words).out);
+  EXPECT_EQ(free.find("recomputation"), nullptr);
+  const ProgramRun none = run_program(words + "--limit-arena 1 --recompute-prices roofline");
+  EXPECT_EQ(none.code, 5);
+  EXPECT_THAT(none.err, HasSubstr("no plan within --limit-arena"));
+  const base::Json unkept = parsed(none.out);
+  const base::Json* least = unkept.find("recomputation");
+  ASSERT_NE(least, nullptr);
+  const auto limit = static_cast<std::int64_t>(number(*least, "keep_all_arena_bytes")) / 2;
+  const ProgramRun run =
+      run_program(words + "--recompute-time 2s --limit-arena " + std::to_string(limit));
+  EXPECT_EQ(run.code, 0) << run.err;
+  const base::Json json = parsed(run.out);
+  const base::Json* made = json.find("recomputation");
+  ASSERT_NE(made, nullptr) << run.out;
+  EXPECT_LE(number(*made, "arena_bytes"), static_cast<double>(limit));
+  EXPECT_GT(number(*made, "computations"), number(*made, "tasks"));
+  EXPECT_EQ(json.find("left")->scalar_text(), free.find("left")->scalar_text());
+  const ProgramRun checked =
+      run_program(words + "--check --recompute-time 2s --limit-arena " + std::to_string(limit));
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_LE(number(parsed(checked.out), "left_error"), 1e-5);
+  EXPECT_EQ(parsed(checked.out).find("passed")->scalar_text(), "true");
+  const ProgramRun forbidden =
+      run_program(words + "--recompute-by none --limit-arena " + std::to_string(limit));
+  EXPECT_EQ(forbidden.code, 5);
+}
+
+TEST_F(VerbRecompute, PricesMethodsAndLimits) {
+  const std::string words =
+      "recompute " + model_ +
+      " --loss mse --threads 1 --recompute-prices roofline --recompute-time 1s ";
+  const base::Json json =
+      parsed(run_program(words + "--recompute-shares 100 --recompute-shares 60 --json").out);
+  const base::Json* rows = json.find("rows");
+  ASSERT_NE(rows, nullptr);
+  ASSERT_EQ(rows->items().size(), 6U);
+  double search = 0;
+  for (const base::Json& row : rows->items()) {
+    if (row.find("found")->scalar_text() != "true") continue;
+    const double overhead = number(row, "cost_s") / number(json, "least_s") - 1;
+    EXPECT_LE(number(row, "peak_bytes"), number(row, "limit_bytes"));
+    EXPECT_LE(number(row, "bound_s"), number(row, "cost_s") * (1 + 1e-9));
+    EXPECT_LE(number(row, "proven_bound_s"), number(row, "bound_s"));
+    if (number(row, "share") == 1) {
+      EXPECT_NEAR(overhead, 0, 1e-9);
+      continue;
+    }
+    if (row.find("method")->scalar_text() == "search") search = overhead;
+    EXPECT_GT(overhead, 0);
+    EXPECT_GE(overhead, search - 1e-12) << "the search comes first and starts from the others";
+  }
+  EXPECT_GT(search, 0);
+  const ProgramRun text = run_program(words + "--recompute-shares 60");
+  EXPECT_THAT(text.out, HasSubstr("where all values are kept"));
+  EXPECT_THAT(text.out, HasSubstr("outcome"));
+  EXPECT_EQ(run_program(words + "--recompute-shares 0").code, 2);
+}
+
+}  // namespace
+}  // namespace egret::tools
