@@ -7,7 +7,8 @@ namespace egret::driver {
 
 base::Result<parallel::ParallelPlan> plan_training(
     const ir::Graph& model, const ir::TrainingArguments& training, const parallel::Cluster& machine,
-    parallel::ParallelPlanOptions options, const std::string& name, base::ProgressSink* progress) {
+    parallel::ParallelPlanOptions options, const std::string& name, base::ProgressSink* progress,
+    const PlanFound& found) {
   EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step, ir::training_step(model, training, name));
   parallel::PlanTask task{step.graph};
   EGRET_ASSIGN_OR_RETURN(task.inputs, first_inputs(step));
@@ -19,7 +20,7 @@ base::Result<parallel::ParallelPlan> plan_training(
          i < parameters ? parallel::LeafRole::kParameter : parallel::LeafRole::kState});
   }
   options.sharded_inputs = true;
-  return parallel::make_plan(task, machine, options, progress);
+  return parallel::make_plan(task, machine, options, progress, found);
 }
 
 }  // namespace egret::driver

@@ -51,7 +51,9 @@ const std::vector<Choice>& choices() {
       {"sequence-parallel",
        [](const PlanFrame& f) { return std::string(f.sequence_parallel ? "true" : "false"); }},
       {"zero", [](const PlanFrame& f) { return std::to_string(f.zero); }},
-      {"offload", offload_name}};
+      {"offload", offload_name},
+      {"ep", [](const PlanFrame& f) { return std::to_string(f.expert_parallel); }},
+      {"expert-tp", [](const PlanFrame& f) { return std::to_string(f.expert_tensor); }}};
   return rows;
 }
 

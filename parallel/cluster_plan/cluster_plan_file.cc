@@ -33,6 +33,8 @@ base::Json to_json(const PlannedStep& step) {
       .set("pp", frame.pipeline)
       .set("vpp", frame.virtual_stages)
       .set("dp", frame.data)
+      .set("ep", frame.expert_parallel)
+      .set("expert_tp", frame.expert_tensor)
       .set("micro_batch", frame.micro_batch)
       .set("schedule", kSchedules[static_cast<std::size_t>(frame.schedule)])
       .set("zero", frame.zero)

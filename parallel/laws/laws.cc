@@ -321,6 +321,10 @@ std::optional<TensorType> part_type(const TensorType& whole, AxisPlacement place
   return part;
 }
 
+base::Status interrupted_laws() {
+  return base::limit_hit("interrupted while placement laws were derived");
+}
+
 // The law of copies always holds: every device computes the whole.
 std::vector<Law> laws_of(const ir::Operator& op, const Attrs& attrs,
                          std::span<const TensorType> inputs, std::int64_t devices) {
@@ -366,6 +370,7 @@ base::Result<Attrs> part_attrs(const ir::Operator& op, const Attrs& attrs,
                                 [&](const Placement& placement) { return placement.along(axis); });
     });
     if (law == laws.end()) {
+      if (base::stop_requested()) return interrupted_laws();
       std::string text;
       for (const Placement& input : inputs)
         text += (text.empty() ? "" : ", ") + to_string(input.along(axis));

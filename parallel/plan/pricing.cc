@@ -331,7 +331,7 @@ base::Result<extract::Solution> Pricing::with_fixed_keeps(const Search& search,
     if (kept == ways.end())
       kept = std::ranges::find_if(ways, [&](const Keep& one) { return is_chosen(one.keep); });
     for (const Keep& one : ways) {
-      if (&one == &*kept) continue;
+      if (kept != ways.end() && &one == &*kept) continue;
       costs[one.keep] = kForbidden;
       for (const Index leaf : one.leaves) costs[leaf] = kForbidden;
     }
@@ -399,6 +399,13 @@ double Pricing::seconds_sending(const extract::Solution& solution) const {
     if (meaning.kind == Kind::kRing) seconds += seconds_to_pass(*meaning.program, machine_);
   }
   return seconds;
+}
+
+bool Pricing::divides_inputs(const extract::Solution& solution) const {
+  return std::ranges::any_of(solution.choice, [&](const extract::NodeIndex node) {
+    return node != extract::kNoNode && is_leaf(node) && role_of(node) == LeafRole::kInput &&
+           !value_of(node).placement.is_copy();
+  });
 }
 
 std::vector<Pricing::NamedLeaf> Pricing::named_leaves(const extract::Solution& solution) const {

@@ -84,6 +84,8 @@ class Pricing {
     double bytes = 0;  // of the whole
   };
   std::vector<NamedLeaf> named_leaves(const extract::Solution& solution) const;
+  // Whether it reads an input in blocks.
+  bool divides_inputs(const extract::Solution& solution) const;
 
  private:
   const PlacedEGraph::Placed& value_of(Index node) const {

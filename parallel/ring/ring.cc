@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "base/stop.h"
 #include "ir/graph/builder.h"
 #include "parallel/laws/laws.h"
 #include "parallel/ring/ring_factors.h"
@@ -149,6 +150,7 @@ class RingWriter {
       nodes_[i].types = std::move(parts);
       return base::ok();
     }
+    if (base::stop_requested()) return interrupted_laws();
     return base::bad_input(node.op->name() + " has no law along time to " + to_string(node.step));
   }
 

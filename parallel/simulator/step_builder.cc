@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/stop.h"
+#include "parallel/transformer/experts.h"
 #include "parallel/transformer/training_memory.h"
 
 namespace egret::parallel {
@@ -50,6 +51,11 @@ StepBuilder::StepBuilder(const System& system, const TrainingSetup& setup,
       progress_(static_cast<std::size_t>(replicas_ * schedule.ranks)),
       exchanges_(progress_.size()) {
   if (options.offload == Offload::kActivations) find_what_is_needed_soon();
+}
+
+// Weights that several ranks hold: all of them, or those of experts that only tensor ranks share.
+bool StepBuilder::shares_weights() const {
+  return copies() > 1 || (setup_.experts > 0 && expert_data_group(setup_, copies()).size > 1);
 }
 
 std::int64_t StepBuilder::copies() const {
@@ -178,7 +184,7 @@ void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
     const std::size_t index = forward ? k : costs.pieces.size() - 1 - k;
     const StagePiece& piece = costs.pieces[index];
     Gathering gathered;
-    if (zero_ == 3 && copies() > 1 && pass.kind != PassKind::kWeights) {
+    if (zero_ == 3 && shares_weights() && pass.kind != PassKind::kWeights) {
       gathered = gather_weights(device, piece, task_of(pass, StepPart::kWeights));
       if (gathered.last.valid()) after.push_back(gathered.last);
     }

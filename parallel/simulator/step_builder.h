@@ -108,7 +108,8 @@ class StepBuilder {
                   StepTask what);
 
   std::int64_t copies() const;  // of a stage's weights, on devices of different groups
-  bool exchanges_gradients() const { return trains() && copies() > 1; }
+  bool shares_weights() const;
+  bool exchanges_gradients() const { return trains() && shares_weights(); }
   // Under ZeRO-2 and 3, gradients are divided after each backward pass, which waits for it unless
   // exchanges overlap.
   bool exchanges_block() const { return zero_ >= 2 && !setup_.overlap_gradients; }

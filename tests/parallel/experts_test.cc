@@ -332,6 +332,13 @@ TEST(Experts, SumTheirGradientsOverTheRanksThatHaveThem) {
   EXPECT_NEAR(sent(setup, {}), ring(8) * others + ring(2) * experts, 1e-6 * others);
   setup.expert_parallel = 8;
   EXPECT_NEAR(sent(setup, {}), ring(8) * others, 1e-6 * others);
+  // Two of four tensor ranks hold the same experts, and nothing else has copies.
+  for (const bool overlaps : {false, true}) {
+    TrainingSetup tensor = mixture(4, 1, 1, 2);
+    tensor.expert_tensor = 1;
+    tensor.overlap_gradients = overlaps;
+    EXPECT_NEAR(sent(tensor, {}), ring(2) * 4 * 8 * tensor.expert_parameters(), 1e-6 * others);
+  }
 }
 
 TEST(Experts, RunWithAllOtherKindsOfParallelism) {

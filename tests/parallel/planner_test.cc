@@ -247,6 +247,30 @@ TEST(Planner, CutsWeightsWhereMemoryIsShort) {
   EXPECT_DOUBLE_EQ(tight->bound_s, free->bound_s);
 }
 
+// What the times of baselines do not tell: their memory, and inputs in blocks.
+TEST(Planner, SaysWhatItsBaselinesNeed) {
+  const ir::Graph graph = mlp(512, 256, 512);
+  ParallelPlanOptions options;
+  const auto whole = plan_of(graph, machine_of("x=4"), options);
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  ASSERT_TRUE(whole->baseline_facts.contains("data"));
+  EXPECT_TRUE(whole->baseline_facts.at("data").divided_inputs);
+  EXPECT_FALSE(whole->baseline_facts.at("single").divided_inputs);
+  for (const auto& [name, seconds] : whole->baselines) {
+    ASSERT_TRUE(whole->baseline_facts.contains(name)) << name;
+    EXPECT_GT(whole->baseline_facts.at(name).memory_bytes, 0) << name;
+  }
+  // All weights on each device.
+  const double weights = (2 * 256 * 512 + 512) * 4;
+  EXPECT_GE(whole->baseline_facts.at("data").memory_bytes, weights);
+  EXPECT_LE(whole->baseline_facts.at("data").memory_bytes,
+            whole->baseline_facts.at("single").memory_bytes);
+  options.sharded_inputs = true;
+  const auto blocks = plan_of(graph, machine_of("x=4"), options);
+  ASSERT_TRUE(blocks.ok());
+  EXPECT_FALSE(blocks->baseline_facts.at("data").divided_inputs);
+}
+
 TEST(Planner, SplitsTheVocabularyOfASoftmax) {
   Model m;
   const Value x = m.input("x", {3, 16});
