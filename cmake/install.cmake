@@ -67,7 +67,7 @@ endif()
 if(NOT SKBUILD)  # the wheel has the program at a place of its own
   set_target_properties(egret PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/egret")
 endif()
-install(TARGETS egret egret_check RUNTIME DESTINATION bin COMPONENT program)
+install(TARGETS egret egret_check egret_check_rule RUNTIME DESTINATION bin COMPONENT program)
 # Pages and completions come from the program that was built.
 set(pages ${PROJECT_BINARY_DIR}/pages)
 install(CODE "execute_process(COMMAND ${CMAKE_COMMAND} -DEGRET=$<TARGET_FILE:egret>

@@ -4,17 +4,18 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "base/system/file.h"
 #include "frontends/bindings.h"
+#include "frontends/certified_reading.h"
 #include "rules/certificates/certificate_json.h"
 #include "rules/certificates/certificate_writer.h"
 #include "rules/replay/rule_library.h"
 #include "verifier/index/proven_sizes.h"
 #include "verifier/index/size_proof_search.h"
 #include "verifier/replay/plain_program.h"
+#include "verifier/replay/program_replay.h"
 
 namespace egret::driver {
 
@@ -24,57 +25,33 @@ using verifier::Certificate;
 
 namespace {
 
+frontends::ImportOptions reading_of(const Certificate& certificate,
+                                    const verifier::ExampleOf& example_of) {
+  return frontends::certified_reading(certificate.sizes, !certificate.reals, example_of);
+}
+
 Status not_replayed(const Status& reason) {
   return base::unsupported("--certificate: the proof cannot be replayed: " + reason.message());
 }
 
-// Open sizes whose examples the function gives; none without.
-frontends::ImportOptions reading_of(
-    const Certificate& certificate,
-    std::function<std::int64_t(std::string_view name, int axis)> example_of) {
-  frontends::ImportOptions reading;
-  reading.bind = certificate.sizes;
-  reading.allow_unknown_bind = true;
-  reading.opaque_nodes = true;
-  reading.keeps_rounding = !certificate.reals;
-  if (!certificate.open.empty()) reading.example_of = std::move(example_of);
-  return reading;
-}
-
-using ReadResult =
-    std::function<Result<frontends::ImportedModel>(const frontends::ImportOptions& reading)>;
-
-// As egret-check does it. `search` finds proofs about open sizes that the certificate lacks, which
-// are added to it.
-Result<verifier::ReplayReport> replay_models(Certificate& certificate, const ModelSource& source,
-                                             const ReadResult& read_result,
-                                             const rules::RuleLibrary& library,
-                                             verifier::ProvenSizes::Search search = {}) {
-  std::optional<verifier::ProvenSizes> sizes;
-  if (!certificate.open.empty())
-    sizes.emplace(certificate.open, certificate.obligations, std::move(search));
-  const auto reading = [&] {
-    return reading_of(certificate,
-                      [&](std::string_view name, int) { return sizes->example_of(name); });
-  };
-  EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel given, read_model(source, {}, reading()));
-  const ir::Graph before = verifier::plain_program(given.graph);
-  if (sizes) EGRET_RETURN_IF_ERROR(sizes->close(before));
-  EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel again, read_result(reading()));
-  EGRET_RETURN_IF_ERROR(frontends::check_same_nodes(given.info, again.info));
-  EGRET_ASSIGN_OR_RETURN(
-      const verifier::ReplayReport report,
-      verifier::replay(certificate, before, verifier::plain_program(again.graph), library));
-  if (sizes) {
-    EGRET_RETURN_IF_ERROR(sizes->check());
-    certificate.obligations = sizes->proofs();
-  }
-  return report;
+// As egret-check does it. `search` finds proofs about open sizes that the certificate lacks.
+Result<verifier::ProgramReplay> replay_models(const Certificate& certificate,
+                                              const ModelSource& source,
+                                              const frontends::CertifiedModels::Read& read_result,
+                                              const rules::RuleLibrary& library,
+                                              verifier::ProvenSizes::Search search = {}) {
+  frontends::CertifiedModels models(
+      [&](const auto& reading) { return read_model(source, {}, reading); }, read_result);
+  return verifier::replay_programs(
+      certificate,
+      [&](const auto& example) { return models.first(reading_of(certificate, example)); },
+      [&](const auto& example) { return models.second(reading_of(certificate, example)); }, library,
+      std::move(search));
 }
 
 // What is assumed of the size alone.
-verifier::SizeBounds bounds_of(const std::string& name, const rules::OpenSizes& open) {
-  verifier::SizeBounds bounds;
+verifier::SizeRange bounds_of(const std::string& name, const rules::OpenSizes& open) {
+  verifier::SizeRange bounds;
   const auto is_symbol = [&](const ir::ExprNode* node) {
     return node->op == ir::ExprOp::kSymbol && node->name == name;
   };
@@ -111,12 +88,15 @@ Result<std::string> certificate_of(const OptimizeResult& result, const Certified
       header.open[name] = {bounds_of(name, *open), example};
     }
   }
-  EGRET_ASSIGN_OR_RETURN(
-      const frontends::ImportedModel again,
-      frontends::import_written(written, reading_of(header, [&](std::string_view name, int) {
-                                  const auto known = header.open.find(std::string(name));
-                                  return known != header.open.end() ? known->second.example : 1;
-                                })));
+  verifier::ExampleOf example_of;
+  if (!header.open.empty()) {
+    example_of = [&](std::string_view name, int) {
+      const auto known = header.open.find(std::string(name));
+      return known != header.open.end() ? known->second.example : 1;
+    };
+  }
+  EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel again,
+                         frontends::import_written(written, reading_of(header, example_of)));
   const Status same_nodes = frontends::check_same_nodes(model.info, again.info);
   if (!same_nodes.ok()) return base::unsupported("--certificate: " + same_nodes.message());
   const ir::Graph after = verifier::plain_program(again.graph);
@@ -141,6 +121,7 @@ Result<std::string> certificate_of(const OptimizeResult& result, const Certified
         [&](const auto& reading) { return frontends::import_written(written, reading); }, library,
         verifier::find_size_proof);
     if (!proven.ok()) return not_replayed(proven.status());
+    parsed.obligations = proven->proofs;
     return rules::to_json(parsed);
   }
   const auto accepted = verifier::replay(parsed, explained.program, after, library);
@@ -158,17 +139,18 @@ Result<CertificateCheck> check_certificate(const ModelSource& before, const Mode
   if (!certificate.ok()) return base::mismatch(certificate.status().message()).at(certificate_path);
   EGRET_ASSIGN_OR_RETURN(const rules::RuleLibrary library, rules::RuleLibrary::read(rule_files));
   EGRET_ASSIGN_OR_RETURN(
-      const verifier::ReplayReport report,
+      const verifier::ProgramReplay replayed,
       replay_models(
           *certificate, before, [&](const auto& reading) { return read_model(after, {}, reading); },
           library));
-  CertificateCheck check{.report = report,
-                         .outputs = certificate->outputs.size(),
-                         .rules = certificate->rules.size(),
-                         .obligations = certificate->obligations.size(),
-                         .sizes = certificate->sizes};
-  for (const auto& [name, size] : certificate->open) check.open.emplace(name, size.range);
-  return check;
+  return CertificateCheck{.report = replayed.report,
+                          .outputs = certificate->outputs.size(),
+                          .rules = certificate->rules.size(),
+                          .obligations = certificate->obligations.size(),
+                          .reals = certificate->reals,
+                          .sizes = certificate->sizes,
+                          .open = replayed.open,
+                          .assumptions = replayed.assumptions};
 }
 
 }  // namespace egret::driver

@@ -17,7 +17,7 @@
 #include "ir/graph/graph.h"
 #include "rules/tensors/admitted_rules.h"
 #include "rules/tensors/saturated_graph.h"
-#include "verifier/index/size_facts.h"
+#include "verifier/index/size_range.h"
 #include "verifier/replay/replay.h"
 
 namespace egret::driver {
@@ -56,8 +56,10 @@ struct CertificateCheck {
   std::size_t outputs = 0;
   std::size_t rules = 0;
   std::size_t obligations = 0;  // facts about open sizes
+  bool reals = false;           // nodes that count on rounding were taken as real arithmetic
   std::map<std::string, std::int64_t> sizes{};
-  std::map<std::string, verifier::SizeBounds> open{};
+  verifier::SizeRanges open{};
+  std::vector<std::string> assumptions{};  // of open sizes, beside their ranges
 };
 
 // What egret-check does, within this process. Rules count as proven if they come with Egret or are

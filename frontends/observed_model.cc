@@ -1,37 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frontends/observed_model.h"
 
-#include <algorithm>
-#include <vector>
+#include <span>
 
+#include "frontends/nodes/node_parts.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/wire/onnx_file.h"
-#include "frontends/wire/onnx_tensor.h"
 #include "ir/graph/onnx_binding.h"
 
 namespace egret::frontends {
-namespace {
-
-// In initializers and attributes, of subgraphs too.
-bool has_external_tensor(const onnx::GraphProto& graph) {
-  std::vector<const onnx::GraphProto*> pending = {&graph};
-  while (!pending.empty()) {
-    const onnx::GraphProto& one = *pending.back();
-    pending.pop_back();
-    if (std::ranges::any_of(one.initializer(), is_external)) return true;
-    for (const onnx::NodeProto& node : one.node()) {
-      for (const onnx::AttributeProto& attribute : node.attribute()) {
-        if (attribute.has_t() && is_external(attribute.t())) return true;
-        if (std::ranges::any_of(attribute.tensors(), is_external)) return true;
-        if (attribute.has_g()) pending.push_back(&attribute.g());
-        for (const onnx::GraphProto& body : attribute.graphs()) pending.push_back(&body);
-      }
-    }
-  }
-  return false;
-}
-
-}  // namespace
 
 ObservedModel::ObservedModel(std::unique_ptr<onnx::ModelProto> model) : model_(std::move(model)) {
   for (const onnx::NodeProto& node : model_->graph().node())

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "frontends/nodes/constant_folder.h"
+#include "frontends/nodes/node_parts.h"
 #include "frontends/nodes/onnx_node.h"
 #include "frontends/nodes/opaque_identity.h"
 #include "frontends/nodes/opaque_import.h"
@@ -173,9 +174,7 @@ class ModelImport {
     name_by_meaning(result.graph, result.info.opaque_nodes);
     result.info.untyped_values = std::move(untyped);
     result.info.foreign_inputs = std::move(foreign_inputs_);
-    for (const auto& function : model_.functions()) {
-      if (!closed_.empty()) result.info.functions.push_back(function.SerializeAsString());
-    }
+    keep_called_functions(result.info);
     result.data_files = std::move(data_files_);
     return result;
   }
@@ -390,6 +389,22 @@ class ModelImport {
     }
   }
 
+  // Those that nodes call which stay as they are.
+  void keep_called_functions(OnnxModelInfo& info) const {
+    if (model_.functions_size() == 0) return;
+    Functions all;
+    for (const auto& function : model_.functions()) all.emplace(function_key(function), &function);
+    Functions called;
+    for (const auto& [key, kept] : info.opaque_nodes) {
+      onnx::NodeProto node;
+      if (node.ParsePartialFromString(kept.proto)) collect_calls(node, all, called);
+    }
+    for (const auto& function : model_.functions()) {
+      if (called.contains(function_key(function)))
+        info.functions.push_back(function.SerializeAsString());
+    }
+  }
+
   onnx::ModelProto& model_;
   std::string folder_;
   std::set<std::string> data_files_;
@@ -462,28 +477,6 @@ base::Result<ImportedModel> import_written(const ExportedModel& written,
     }
   }
   return import_parsed(model, file.parent_path().string(), options);
-}
-
-base::Status check_same_nodes(const OnnxModelInfo& a, const OnnxModelInfo& b) {
-  bool calls = false;
-  for (const auto& [key, node] : a.opaque_nodes) {
-    const auto other = b.opaque_nodes.find(key);
-    if (other == b.opaque_nodes.end()) continue;
-    calls = calls || (node.opset == 0 && node.value.empty());
-    const base::Status same = check_same_meaning(node, other->second);
-    if (!same.ok()) return same.at("node '" + key + "'");
-  }
-  if (a.foreign_inputs != b.foreign_inputs)
-    return base::mismatch("the inputs of types that Egret lacks differ");
-  if (!calls) return base::ok();
-  if (a.functions != b.functions) return base::mismatch("the functions of the models differ");
-  for (const auto& [domain, version] : a.opsets) {
-    const auto other = b.opsets.find(domain);
-    if (!domain.empty() && other != b.opsets.end() && other->second != version)
-      return base::mismatch("the domain '" + domain + "' has the versions " +
-                            std::to_string(version) + " and " + std::to_string(other->second));
-  }
-  return base::ok();
 }
 
 base::Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options) {

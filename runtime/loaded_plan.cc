@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/loaded_plan.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -77,6 +78,53 @@ base::Result<std::optional<ir::TrainingGraph>> training_of(const std::string& pa
   return std::optional(std::move(step));
 }
 
+std::string names_of(const auto& outputs) {
+  std::string names;
+  for (const auto& output : outputs) names += (names.empty() ? "'" : ", '") + output.name + "'";
+  return names;
+}
+
+// Outputs are known by place when a step runs, and by name when they are saved.
+base::Status check_outputs(const parallel::PlacedGraph& placed, const ir::Graph& model) {
+  if (std::ranges::equal(placed.outputs, model.outputs(), {}, &parallel::PlacedGraph::Output::name,
+                         &ir::Graph::Output::name))
+    return base::ok();
+  return base::mismatch("the outputs of the plan are " + names_of(placed.outputs) +
+                        ", and those of the model " + names_of(model.outputs()));
+}
+
+// Each node that reads a parameter or a state, and no other, takes its next value in the next step.
+base::Status check_carried(const parallel::PlacedGraph& placed,
+                           const std::optional<ir::TrainingGraph>& training) {
+  std::map<std::string, std::string> expected;  // outputs by input
+  if (training) {
+    const ir::Graph& step = training->graph;
+    for (std::size_t i = 0; i < training->initial.size(); ++i) {
+      const ir::NodeId input = step.inputs()[training->model_inputs + 1 + i];
+      expected[step.node(input).name] = step.outputs()[1 + i].name;
+    }
+  }
+  std::map<std::size_t, std::string> carried;  // outputs by node
+  for (const auto& [node, output] : placed.carried) {
+    const std::string& from = placed.outputs[output].name;
+    if (carried.emplace(node, from).second) continue;
+    return base::mismatch("outputs '" + carried[node] + "' and '" + from +
+                          "' are carried to one input of the next step");
+  }
+  for (std::size_t i = 0; i < placed.nodes.size(); ++i) {
+    const parallel::PlacedNode& node = placed.nodes[i];
+    if (node.kind != parallel::PlacedNode::Kind::kInput) continue;
+    const auto found = carried.find(i);
+    const auto next = expected.find(node.name);
+    const std::string is = found == carried.end() ? "nothing" : "'" + found->second + "'";
+    const std::string should = next == expected.end() ? "nothing" : "'" + next->second + "'";
+    if (is == should) continue;
+    return base::mismatch("the next step's input '" + node.name + "' takes " + is +
+                          " of this step, and should take " + should);
+  }
+  return base::ok();
+}
+
 }  // namespace
 
 base::Result<PlanFile> read_plan_file(const std::string& path, const ReadFile& given,
@@ -112,6 +160,8 @@ base::Result<parallel::PlacedGraph> program_of(const PlanFile& plan, const std::
         return found == weights.end() ? nullptr : found->second;
       });
   if (!placed.ok()) return placed.status().at(path);
+  EGRET_RETURN_IF_ERROR(check_outputs(*placed, plan.model).at(path));
+  EGRET_RETURN_IF_ERROR(check_carried(*placed, plan.training).at(path));
   return placed;
 }
 

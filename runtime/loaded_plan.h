@@ -39,12 +39,14 @@ struct PlanFile {
 // if it is not searched.
 base::Result<PlanFile> read_plan_file(const std::string& path, const ReadFile& read = {},
                                       const std::string& model = {});
-// The second half: bad_input for a program that is malformed, or against the laws of placements.
+// The second half. Errors: those of parallel::read_program(); mismatch for outputs of other names
+// than the model's, and where a training step carries other values to the next one than it should.
 base::Result<parallel::PlacedGraph> program_of(const PlanFile& plan, const std::string& path);
 
 // Reads the plan and its model. The model is searched relative to the plan's folder, then under its
 // path as given, then beside the plan. A model called "-" is read through `read`, which by default
-// reads files only. Errors: bad_input, located at the path, for a malformed plan or another model.
+// reads files only. Errors: bad_input, located at the path, for a malformed plan or another model;
+// those of program_of().
 base::Result<LoadedPlan> load_plan(const std::string& path, const ReadFile& read = {});
 
 }  // namespace egret::runtime

@@ -8,7 +8,7 @@ A relative link must name a file or a folder of the repository. A part behind # 
 that page, spelled as GitHub spells it, or an HTML anchor. A picture needs a text that describes it.
 Addresses with a scheme (https:) are not opened. Code blocks and inline code contain no links.
 
-Inline code that names a source file by its path (`rules/tensors/rule_limit.h`) must name one that
+Inline code that names a source file by its path (`rules/records/rule_limit.h`) must name one that
 exists. The path begins with a folder of the root and ends in one of SOURCES. Capital letters stand for
 any name (`tools/verbs/NAME.cc`) and are not checked. Pages of experiments may name files of earlier
 versions.

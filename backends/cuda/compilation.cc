@@ -5,9 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "backends/cuda/steps/any_step.h"
 #include "backends/cuda/steps/join.h"
-#include "backends/cuda/steps/launch.h"
 #include "backends/cuda/stored_program.h"
 #include "backends/division.h"
 #include "base/system/thread_pool.h"
@@ -226,27 +224,7 @@ Compilation::Division Compilation::division(const Way& way, const Storage& stora
       divided([&](const std::vector<ir::NodeId>& nodes) { return storage.step(nodes, makers); });
   if (way.taken.joins && parts_.empty())
     join_parts(prepared_.graph, storage, makers, made.steps, made.regions);
-  if (options_.search) add_emitted(storage, made.steps);
   return made;
-}
-
-// Last, so that which nodes make a step, and in which form they are stored, stays the libraries'
-// choice. One that could not run in an earlier plan is not made again.
-void Compilation::add_emitted(const Storage& storage, std::vector<LibraryRegion>& steps) const {
-  const MakeStep make = [&](const StepDefinition& definition) {
-    auto step = make_emitted_contraction(device_->libraries().driver, definition, tensor_cores());
-    if (step != nullptr && handles_->refused.contains(step->description())) step.reset();
-    return step;
-  };
-  for (LibraryRegion& region : steps) {
-    if (region.part) continue;
-    LibraryRegion emitted = storage.step_like(region, {&make, 1});
-    if (emitted.step == nullptr || emitted.inputs != region.inputs) continue;
-    std::vector<std::unique_ptr<LibraryStep>> all;
-    all.push_back(std::move(region.step));
-    all.push_back(std::move(emitted.step));
-    region.step = any_step(std::move(all));
-  }
 }
 
 // The loop ends: a library does not propose again a step that it could not prepare.

@@ -75,8 +75,6 @@ class Compilation {
   const Division& plain() const;  // for the graph's own layouts
   Storage storage(const Way& way) const;
   Division division(const Way& way, const Storage& storage) const;
-  // Adds emitted contractions to the candidates of steps.
-  void add_emitted(const Storage& storage, std::vector<LibraryRegion>& steps) const;
   // A division whose steps are prepared. If a library turns out unable to compute a step, later
   // divisions avoid it.
   base::Result<Division> prepared(const Way& way, const Storage& storage) const;

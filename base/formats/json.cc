@@ -177,7 +177,7 @@ Json Json::from_members(std::vector<Member> members) {
 
 Result<Json> Json::parse(std::string_view text, std::size_t max_depth) {
   Builder builder;
-  JsonReader reader(builder, max_depth);
+  JsonStreamReader reader(builder, max_depth);
   EGRET_RETURN_IF_ERROR(reader.feed(text));
   EGRET_RETURN_IF_ERROR(reader.finish());
   return builder.take();

@@ -20,7 +20,7 @@ constexpr std::string_view kSpace = " \t\r\n";
 
 // Puts Boost's parts of strings and numbers together and hands on whole ones. Boost's reals are not
 // used because Boost 1.81 reads them only approximately (exact since 1.84).
-class JsonReader::Adapter {
+class JsonStreamReader::Adapter {
  public:
   static constexpr std::size_t max_object_size = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t max_array_size = max_object_size;
@@ -95,7 +95,7 @@ class JsonReader::Adapter {
   Status refusal_;
 };
 
-struct JsonReader::Parser {
+struct JsonStreamReader::Parser {
   static boost::json::parse_options options(std::size_t max_depth) {
     boost::json::parse_options result;
     result.max_depth = max_depth;
@@ -107,12 +107,14 @@ struct JsonReader::Parser {
   boost::json::basic_parser<Adapter> parser;
 };
 
-JsonReader::JsonReader(JsonHandler& handler, std::size_t max_depth, std::size_t max_string)
+JsonStreamReader::JsonStreamReader(JsonHandler& handler, std::size_t max_depth,
+                                   std::size_t max_string)
     : parser_(std::make_unique<Parser>(handler, max_depth, max_string)) {}
 
-JsonReader::~JsonReader() = default;
+JsonStreamReader::~JsonStreamReader() = default;
 
-Status JsonReader::failure(std::string_view piece, std::size_t used, std::string_view why) const {
+Status JsonStreamReader::failure(std::string_view piece, std::size_t used,
+                                 std::string_view why) const {
   const std::string_view read = piece.substr(0, used);
   const auto lines = static_cast<std::uint64_t>(std::count(read.begin(), read.end(), '\n'));
   const std::size_t newline = read.rfind('\n');
@@ -125,7 +127,7 @@ Status JsonReader::failure(std::string_view piece, std::size_t used, std::string
   return bad_input("malformed JSON at " + place + ": " + std::string(why));
 }
 
-Status JsonReader::feed(std::string_view piece) {
+Status JsonStreamReader::feed(std::string_view piece) {
   std::size_t used = 0;
   if (!parser_->parser.done()) {
     ErrorCode error;
@@ -144,7 +146,7 @@ Status JsonReader::feed(std::string_view piece) {
   return ok();
 }
 
-Status JsonReader::finish() {
+Status JsonStreamReader::finish() {
   if (parser_->parser.done()) return ok();
   ErrorCode error;
   parser_->parser.write_some(false, "", 0, error);

@@ -37,12 +37,12 @@ class JsonHandler {
   virtual Status null() { return ok(); }
 };
 
-class JsonReader {
+class JsonStreamReader {
  public:
   // Strings and keys above MAX_STRING bytes are refused, and nesting above MAX_DEPTH.
-  explicit JsonReader(JsonHandler& handler, std::size_t max_depth = 64,
-                      std::size_t max_string = std::size_t{1} << 30);
-  ~JsonReader();
+  explicit JsonStreamReader(JsonHandler& handler, std::size_t max_depth = 64,
+                            std::size_t max_string = std::size_t{1} << 30);
+  ~JsonStreamReader();
 
   // The next piece. After a failure nothing more may be fed.
   Status feed(std::string_view piece);

@@ -25,7 +25,8 @@ base::Result<CheckReport> compare_models(const ir::Graph& a, const ir::Graph& b,
                                          backends::ExecutablePlan& plan,
                                          const CheckOptions& options);
 
-// That inputs and outputs have the same types. Errors: mismatch that names both.
+// That inputs and outputs have the same types by position, and not the same names in another order.
+// Errors: mismatch that names both.
 base::Status same_interface(const ir::Graph& a, const ir::Graph& b);
 
 }  // namespace egret::driver

@@ -64,7 +64,8 @@ base::Status set_input_ranges(ir::Graph& graph, const std::vector<std::string>& 
 base::Result<frontends::ImportedModel> read_model(const ModelSource& source,
                                                   const ModelOptions& options,
                                                   frontends::ImportOptions import) {
-  EGRET_ASSIGN_OR_RETURN(import.bind, frontends::parse_bindings(options.bind));
+  EGRET_ASSIGN_OR_RETURN(const auto bound, frontends::parse_bindings(options.bind));
+  for (const auto& [name, size] : bound) import.bind.insert_or_assign(name, size);
   auto model = source.bytes ? frontends::import_onnx_bytes(std::as_bytes(std::span(*source.bytes)),
                                                            source.folder, import, source.path)
                             : frontends::import_onnx(source.path, import);

@@ -232,9 +232,55 @@ class Prover {
     proof_.difference = std::max(proof_.difference, spread(expected, got));
     const bool differs = !are_near(expected, got, kNear);
     if (!proof_.output.empty() && !differs) return base::ok();
+    const bool first = proof_.verdict != EqualityProof::Verdict::kDifferent;
     proof_.output = output.name;
-    if (differs) proof_.verdict = EqualityProof::Verdict::kDifferent;
+    if (!differs) return base::ok();
+    proof_.verdict = EqualityProof::Verdict::kDifferent;
+    if (first) note_difference(in_a, output.node);
     return base::ok();
+  }
+
+  bool differ(NodeId in_a, NodeId in_b) const {
+    return !(a_.node(in_a).type == b_.node(in_b).type) ||
+           !are_near(values_a_[in_a.index()], values_b_[in_b.index()], kNear);
+  }
+
+  // The smallest terms that differ: follows operands that differ while the operators are the same.
+  // Operands that agree are cut off, proven or not.
+  void note_difference(NodeId in_a, NodeId in_b) {
+    const auto operand = [&]() -> std::optional<std::size_t> {
+      const ir::Node& x = a_.node(in_a);
+      const ir::Node& y = b_.node(in_b);
+      if (x.kind != ir::NodeKind::kOperator || y.kind != x.kind || x.op != y.op ||
+          !(x.attrs == y.attrs) || x.inputs.size() != y.inputs.size())
+        return std::nullopt;
+      for (std::size_t i = 0; i < x.inputs.size(); ++i) {
+        if (differ(x.inputs[i], y.inputs[i])) return i;
+      }
+      return std::nullopt;
+    };
+    while (const auto next = operand()) {
+      in_a = a_.node(in_a).inputs[*next];
+      in_b = b_.node(in_b).inputs[*next];
+    }
+    Terms::Pairs cut_a = pairs_a_;
+    Terms::Pairs cut_b = pairs_b_;
+    const auto& of_a = a_.node(in_a).inputs;
+    const auto& of_b = b_.node(in_b).inputs;
+    for (std::size_t i = 0; i < std::min(of_a.size(), of_b.size()); ++i) {
+      if (cut_a.contains(of_a[i]) || cut_b.contains(of_b[i]) || differ(of_a[i], of_b[i])) continue;
+      cut_a.emplace(of_a[i], pairs_);
+      cut_b.emplace(of_b[i], pairs_++);
+    }
+    forget_open();
+    proof_.open_value = b_.node(in_b).name;
+    Terms terms(options_.pair_operators);
+    const auto term_a = terms.add(a_, in_a, cut_a);
+    const auto term_b = term_a ? terms.add(b_, in_b, cut_b) : std::nullopt;
+    if (!term_b) return;  // too large to print
+    const ir::Graph both = terms.take(*term_a, *term_b);
+    proof_.term_a = ir::to_text(one_output(both, 0));
+    proof_.term_b = ir::to_text(one_output(both, 1));
   }
 
   // The first one stays, which no earlier one explains.
@@ -266,6 +312,34 @@ class Prover {
   EqualityProof proof_;
 };
 
+// Without the inputs that nothing reads, if the other graph has none of their name. Tools leave
+// some over, and drop others.
+ir::Graph without_lone_inputs(const ir::Graph& graph, const ir::Graph& other,
+                              std::vector<std::string>& lone) {
+  const ir::Graph live = ir::without_dead_nodes(graph);
+  const std::vector<int> uses = ir::use_counts(live);
+  std::set<std::string> needed;
+  for (const NodeId id : other.inputs()) needed.insert(other.node(id).name);
+  for (const NodeId id : live.inputs()) {
+    if (uses[id.index()] > 0) needed.insert(live.node(id).name);
+  }
+  ir::Graph result;
+  result.copy_header(live);
+  std::vector<NodeId> map(live.size());
+  for (std::size_t i = 0; i < live.size(); ++i) {
+    ir::Node node = live.node(NodeId(i));
+    if (node.kind == ir::NodeKind::kInput && !needed.contains(node.name)) {
+      lone.push_back(node.name);
+      continue;
+    }
+    for (NodeId& input : node.inputs) input = map[input.index()];
+    map[i] = result.append(std::move(node));
+  }
+  for (const auto& output : live.outputs())
+    result.add_output(output.name, map[output.node.index()]);
+  return result;
+}
+
 // The proof that needs no run of the models, which may be too large for one.
 std::optional<EqualityProof> same_operators(const ir::Graph& a, const ir::Graph& b) {
   if (!SameOperators::of(a, b).outputs_agree(a, b)) return std::nullopt;
@@ -278,17 +352,25 @@ std::optional<EqualityProof> same_operators(const ir::Graph& a, const ir::Graph&
 
 }  // namespace
 
-base::Result<EqualityProof> prove_equal(const ir::Graph& a, const ir::Graph& b,
+base::Result<EqualityProof> prove_equal(const ir::Graph& given_a, const ir::Graph& given_b,
                                         const rules::AdmittedRules& rules,
                                         const ProofOptions& options) {
+  std::vector<std::string> lone;
+  const ir::Graph a = without_lone_inputs(given_a, given_b, lone);
+  const ir::Graph b = without_lone_inputs(given_b, given_a, lone);
   EGRET_RETURN_IF_ERROR(same_interface(a, b));
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph first, as_operators(a));
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph second, as_operators(b));
-  if (const auto proof = same_operators(first, second)) return *proof;
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph bodies_a, ir::expand_composites(first));
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph bodies_b, ir::expand_composites(second));
-  if (const auto proof = same_operators(bodies_a, bodies_b)) return *proof;
-  return Prover(first, second, rules, options).run();
+  const auto prove = [&]() -> base::Result<EqualityProof> {
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph first, as_operators(a));
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph second, as_operators(b));
+    if (const auto proof = same_operators(first, second)) return *proof;
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph bodies_a, ir::expand_composites(first));
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph bodies_b, ir::expand_composites(second));
+    if (const auto proof = same_operators(bodies_a, bodies_b)) return *proof;
+    return Prover(first, second, rules, options).run();
+  };
+  EGRET_ASSIGN_OR_RETURN(EqualityProof proof, prove());
+  proof.unused_inputs = std::move(lone);
+  return proof;
 }
 
 }  // namespace egret::driver

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/progress.h"
 #include "base/status.h"
@@ -46,16 +47,20 @@ struct EqualityProof {
   std::int64_t folded = 0;
   // The first value of the second graph, in topological order, that has no proof, although the
   // outputs need it: its term and the one that it should equal, over proven pairs p0, p1, ... Empty
-  // if everything is proven, or if no value of the first graph comes near.
+  // if everything is proven, or if no value of the first graph comes near. Of graphs that differ:
+  // the smallest terms that do, over operands that agree.
   std::string open_value;
   std::string term_a;
   std::string term_b;
   std::string output;     // that is not proven
   double difference = 0;  // largest, of outputs on random inputs
   bool out_of_time = false;
+  // Inputs of one graph that it does not read and that the other does not have.
+  std::vector<std::string> unused_inputs{};
 };
 
-// Both have known sizes, and inputs and outputs of the same types, by position. Errors: mismatch
+// Both have known sizes, and inputs and outputs of the same types, by position. Inputs that only
+// one has and does not read do not count. Errors: mismatch
 // for other types; unsupported for nodes that Egret cannot compute, or may not look into; those of
 // the interpreter and of saturation.
 base::Result<EqualityProof> prove_equal(const ir::Graph& a, const ir::Graph& b,

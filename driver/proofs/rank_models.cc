@@ -54,11 +54,9 @@ base::Result<RankCollective> read_collective(const CollectiveNode& node, int ran
   if (const auto text = node.texts.find("mesh_axis"); text != node.texts.end())
     step.axis = text->second;
   step.group = node.ranks;
-  const auto size = node.numbers.find("group_size");
-  const auto ranks = static_cast<std::int64_t>(step.group.size());
-  if (size != node.numbers.end() && ranks > 0 && size->second != ranks) {
-    return base::bad_input("group_size is " + std::to_string(size->second) + ", and ranks has " +
-                           std::to_string(ranks));
+  if (const auto size = node.numbers.find("group_size"); size != node.numbers.end()) {
+    if (size->second < 1) return base::bad_input("group_size is " + std::to_string(size->second));
+    step.size = size->second;
   }
   return step;
 }
@@ -114,16 +112,20 @@ base::Result<parallel::RankProgram> rank_program(const frontends::ImportedModel&
       const NodeId whole = node.inputs.front();
       const std::string& key = graph.node(whole).attrs.text("node");
       const auto known = model.info.opaque_nodes.find(key);
-      const auto found = known == model.info.opaque_nodes.end()
-                             ? std::nullopt
-                             : frontends::collective_node(known->second);
-      if (!found) {
+      const std::string place = "node '" + node.name + "'";
+      std::optional<CollectiveNode> found;
+      if (known != model.info.opaque_nodes.end()) {
+        auto read = frontends::collective_node(known->second);
+        if (!read.ok()) return read.status().at(place);
+        found = *std::move(read);
+      }
+      if (!found || graph.node(whole).inputs.size() != 1) {
         return base::unsupported("node '" + node.name + "' of type " +
                                  graph.node(whole).attrs.text("type") +
                                  " is no exchange between ranks, and Egret does not define it");
       }
       auto step = read_collective(*found, node.type.rank());
-      if (!step.ok()) return step.status().at("node '" + node.name + "'");
+      if (!step.ok()) return step.status().at(place);
       program.collectives.emplace(NodeId(i), *std::move(step));
       node.inputs = graph.node(whole).inputs;
     }
@@ -134,12 +136,33 @@ base::Result<parallel::RankProgram> rank_program(const frontends::ImportedModel&
   return program;
 }
 
+base::Status remove_other_ranks(const std::string& folder, std::int64_t ranks) {
+  std::error_code error;
+  std::vector<fs::path> others;
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const auto number = number_of(name);
+    const bool is_own = number && name == "rank" + std::to_string(*number) + ".onnx";
+    if (is_own && *number >= static_cast<std::size_t>(ranks)) others.push_back(entry->path());
+  }
+  for (const fs::path& other : others) {
+    if (!error) fs::remove(other, error);
+  }
+  return error ? base::unavailable(folder + ": " + error.message()) : base::ok();
+}
+
 base::Result<std::vector<std::string>> rank_files(const std::string& folder) {
   std::map<std::size_t, std::string> found;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (const auto number = number_of(entry.path().filename().string()))
-      found[*number] = entry.path().string();
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const auto number = number_of(entry->path().filename().string());
+    if (!number) continue;
+    const auto [known, is_new] = found.emplace(*number, entry->path().string());
+    if (is_new) continue;
+    return base::bad_input(known->second + " and " + entry->path().string() + " are both of rank " +
+                           std::to_string(*number));
   }
   if (error) return base::bad_input(folder + ": " + error.message());
   if (found.empty()) return base::bad_input("no file rank0.onnx, rank1.onnx, ...").at(folder);
@@ -152,10 +175,21 @@ base::Result<std::vector<std::string>> rank_files(const std::string& folder) {
   return files;
 }
 
+base::Status check_rank_models(const parallel::PlacedGraph& placed) {
+  for (std::size_t i = 0; i < placed.nodes.size(); ++i) {
+    const parallel::PlacedNode& node = placed.nodes[i];
+    if (node.kind != parallel::PlacedNode::Kind::kRing && !node.placement.has_halo()) continue;
+    return base::unsupported("rings and halos have no ONNX operator")
+        .at("node " + std::to_string(i));
+  }
+  return base::ok();
+}
+
 base::Result<frontends::ExportedModel> rank_model(const parallel::PlacedGraph& placed,
                                                   std::int64_t rank,
                                                   const frontends::OnnxModelInfo& source) {
   using Node = parallel::PlacedNode::Kind;
+  EGRET_RETURN_IF_ERROR(check_rank_models(placed));
   frontends::OnnxModelInfo info = source;
   ir::Graph graph;
   std::vector<NodeId> made;
@@ -163,9 +197,6 @@ base::Result<frontends::ExportedModel> rank_model(const parallel::PlacedGraph& p
     const parallel::PlacedNode& node = placed.nodes[i];
     std::vector<NodeId> inputs;
     for (const std::size_t input : node.inputs) inputs.push_back(made[input]);
-    const std::string place = "node " + std::to_string(i);
-    if (node.kind == Node::kRing || node.placement.has_halo())
-      return base::unsupported("rings and halos have no ONNX operator").at(place);
     if (node.kind == Node::kInput) {
       made.push_back(
           graph.append({.kind = ir::NodeKind::kInput, .type = node.type, .name = node.name}));

@@ -21,11 +21,16 @@ inline constexpr const char* kMeshKey = "egret.mesh";
 base::Result<parallel::RankProgram> rank_program(const frontends::ImportedModel& model);
 
 // The files of a folder that are called rankN.onnx or rank_N.onnx, N from 0 on, by rank. Errors:
-// bad_input for a folder without them, or where one is missing.
+// bad_input for a folder without them, where one is missing, and for two files of one rank.
 base::Result<std::vector<std::string>> rank_files(const std::string& folder);
+// Removes files rankN.onnx with N of `ranks` or more, which the plan of a larger mesh left in the
+// folder. Errors: unavailable for a file that cannot be removed.
+base::Status remove_other_ranks(const std::string& folder, std::int64_t ranks);
 
+// Errors: unsupported for a program with rings or halos, which have no ONNX operator.
+base::Status check_rank_models(const parallel::PlacedGraph& placed);
 // A rank's part of a checked program as a model. `info` is that of the sequential model. Errors:
-// unsupported for rings and halos, and those of export.
+// those of check_rank_models() and of export.
 base::Result<frontends::ExportedModel> rank_model(const parallel::PlacedGraph& placed,
                                                   std::int64_t rank,
                                                   const frontends::OnnxModelInfo& info);

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "ir/core/tensor_contents.h"
+
 namespace egret::driver {
 namespace {
 
@@ -22,7 +24,7 @@ class Numbers {
       if (node.kind == ir::NodeKind::kInput) {
         what = "input " + std::to_string(input++);
       } else if (node.kind == ir::NodeKind::kConstant) {
-        what = "constant " + node.data.content_hash().to_hex();
+        what = "constant " + std::to_string(constant(node.data));
       } else {
         what = node.op->name() + ir::to_string(node.attrs);
       }
@@ -34,6 +36,19 @@ class Numbers {
   }
 
  private:
+  // Numbers constants by content.
+  std::size_t constant(const ir::Tensor& data) {
+    auto& alike = by_hash_[data.content_hash()];
+    const auto same = std::ranges::find_if(
+        alike, [&](std::size_t one) { return ir::same_contents(constants_[one], data); });
+    if (same != alike.end()) return *same;
+    alike.push_back(constants_.size());
+    constants_.push_back(data);
+    return alike.back();
+  }
+
+  std::vector<ir::Tensor> constants_;
+  std::map<base::ContentHash, std::vector<std::size_t>> by_hash_;  // into constants_
   std::map<std::tuple<std::string, std::string, std::vector<std::size_t>>, std::size_t> known_;
 };
 

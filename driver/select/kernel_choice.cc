@@ -52,13 +52,12 @@ std::optional<KernelChoice> best_of(std::span<const KernelStart> starts,
 }
 
 // From the answer in the backend's own layouts. One that was interrupted is that answer.
-base::Result<KernelChoice> laid_out(SearchedEGraph& searched, const KernelChoiceOptions& options,
-                                    std::vector<double> factors, KernelStart start,
-                                    base::ProgressSink* sink) {
+KernelChoice laid_out(SearchedEGraph& searched, const KernelChoiceOptions& options,
+                      std::vector<double> factors, KernelStart start, base::ProgressSink* sink) {
   KernelChoice before = start.choice;
   LayoutSearch search(searched, options, options.seconds, std::move(factors), sink);
   auto choice = search.run_from(std::move(start));
-  if (choice.ok()) return choice;
+  if (choice.ok()) return *std::move(choice);
   if (!base::stop_requested())
     before.solution.notes.push_back("no layouts were chosen: " + choice.status().message());
   return before;
@@ -125,7 +124,6 @@ base::Result<KernelChoice> choose_kernels(const rules::TensorEGraph& tensors,
     choice = *std::move(best);
   } else if (lays_out) {
     choice = laid_out(searched, options, options.factors, whole.answer(), sink);
-    if (!choice.ok()) return choice;
   }
   choice->solution.notes.insert(choice->solution.notes.end(), notes.begin(), notes.end());
   return choice;

@@ -407,7 +407,7 @@ struct SerializedReader::State {
       : handler(options), reader(handler, kMaxDepth, kMaxName) {}
 
   Handler handler;
-  base::JsonReader reader;
+  base::JsonStreamReader reader;
 };
 
 SerializedReader::SerializedReader(const SerializedOptions& options)

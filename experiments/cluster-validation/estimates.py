@@ -36,13 +36,14 @@ def of_cases(cases):
     return found
 
 
-def simulated(cases):
+def simulated(cases, *more):
     """The documents of `egret simulate`, which knows more of a step than step_estimates."""
     found = []
     for case in cases:
         flags = [f"--{key}={str(value).lower() if isinstance(value, bool) else value}"
                  for key, value in case.line.items() if value not in ("", False)]
-        found.append(egret.call("simulate", "--system", case.machine, *[f.removesuffix("=true") for f in flags]))
+        found.append(egret.call("simulate", "--system", case.machine, *[f.removesuffix("=true") for f in flags],
+                                *more))
     return found
 
 

@@ -8,6 +8,7 @@ import sys
 import clusters
 import errors
 import estimates
+import measured_layers
 from lib import egret, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -25,6 +26,20 @@ def steps(table, data, cases):
     add(table, data, "egret", cases, [d["seconds"] for d in documents])
     add(table, data, "constant efficiency", cases, estimates.constant_efficiency(cases, documents))
     add(table, data, "alpha-beta", cases, estimates.alpha_beta(cases, documents))
+
+
+def from_layers(table):
+    """With times of layers from measured steps of other groups."""
+    cases = clusters.vtrain_one_node()
+    add(table, "vtrain-one-node", "measured layers", cases, measured_layers.predicted_by_other_half(cases))
+
+
+def from_graphs(table):
+    """With the kernels of graphs instead of lists, beside the same simulation with lists."""
+    for data in ("vtrain-nodes", "megatron", "sailor"):
+        cases = STEPS[data]()
+        for model, flags in (("simulated", []), ("graphs", ["--from-graphs"])):
+            add(table, data, model, cases, [d["seconds"] for d in estimates.simulated(cases, *flags)])
 
 
 def experts(table):
@@ -68,11 +83,12 @@ def allreduce(table, name):
 def measured(rows):
     values = {}
     for row in rows:
-        if row["model"] != "egret":
+        if row["model"] in ("constant efficiency", "alpha-beta"):
             continue
+        name = row["data"] if row["model"] == "egret" else f"{row['data']}.{row['model']}"
         for column in ("mape", "median", "worst", "ordered", "regret"):
             if row[column]:
-                values[f"{row['data']}.{column}"] = float(row[column])
+                values[f"{name}.{column}"] = float(row[column])
     return values
 
 
@@ -86,6 +102,8 @@ def main():
     table.rows = []
     for data, cases in STEPS.items():
         steps(table, data, cases())
+    from_layers(table)
+    from_graphs(table)
     experts(table)
     memory(table)
     for name in clusters.NODES:

@@ -18,6 +18,7 @@ import numpy
 import onnx
 from onnx import helper, numpy_helper
 
+import kinds
 import onednn
 from lib import egret, models, onnx_graph, results, settings
 
@@ -243,6 +244,7 @@ def main():
         set_shares(table, egret.call("bench", path, "--kernels", "--time", "0.01s")["rates"]["bytes_per_second"])
     table.finish()
     table.print()
+    print(kinds.table(table.rows), end="")
     ratios = [float(row["ratio"]) for row in table.rows]
     # Products of one row remain loops.
     products = [float(row["ratio"]) for row in table.rows

@@ -253,26 +253,6 @@ def early_bias(ranks, mesh):
     yield from with_each(ranks, sums, change)
 
 
-def early_softmax(ranks, mesh):
-    """A softmax along a gathered dimension is taken before the gather."""
-    def change(model, i, rank):
-        node = model.graph.node[i]
-        for k in range(i + 1, len(model.graph.node)):
-            later = model.graph.node[k]
-            if later.op_type != "Softmax" or later.input[0] != node.output[0]:
-                continue
-            early = copy.deepcopy(later)
-            early.input[0], early.output[0] = node.input[0], node.input[0] + ".early"
-            node.input[0] = early.output[0]
-            old, new = later.output[0], node.output[0]
-            del model.graph.node[k]
-            read_instead(model, old, new)
-            insert(model, i, early)
-            return True
-        return False
-    yield from with_each(ranks, exchanges(ranks[0], ("AllGather",)), change)
-
-
 def other_scale(ranks, mesh):
     """A scale that depends on the number of ranks, as that of a mean over a rank's own share."""
     scalars = [name for name, array in weights(ranks[0]).items() if array.size == 1 and array.dtype == numpy.float32]
@@ -290,6 +270,102 @@ def one_rank_differs(ranks, mesh):
     yield from with_each(ranks, sites, change)
 
 
+def same_typed(values):
+    """Pairs of names of equal types."""
+    for i, a in enumerate(values):
+        for b in values[i + 1:]:
+            if a.type == b.type:
+                yield a.name, b.name
+
+
+def exchange_names(model, a, b):
+    """Each of two values takes the other's name, where it is declared and where it is read and written."""
+    names = {a: b, b: a}
+    for one in [*model.graph.input, *model.graph.output]:
+        one.name = names.get(one.name, one.name)
+    for node in model.graph.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
+        node.output[:] = [names.get(name, name) for name in node.output]
+
+
+def inputs_of_one_rank(ranks, mesh):
+    """Rank 1 declares two inputs in the other order, and computes by their places what rank 0 does."""
+    def change(model, site, rank):
+        if rank == 1:
+            exchange_names(model, *site)
+    yield from with_each(ranks, same_typed(list(ranks[0].graph.input)), change)
+
+
+def outputs_of_one_rank(ranks, mesh):
+    def change(model, site, rank):
+        if rank == 1:
+            exchange_names(model, *site)
+    yield from with_each(ranks, same_typed(list(ranks[0].graph.output)), change)
+
+
+def outputs_of_all_ranks(ranks, mesh):
+    yield from with_each(ranks, same_typed(list(ranks[0].graph.output)),
+                         lambda model, site, rank: exchange_names(model, *site))
+
+
+def contradictory_ranks(ranks, mesh):
+    """The list of ranks is that of another axis, or in another order, than the named axis."""
+    def change(model, i, rank):
+        node = model.graph.node[i]
+        own = value(node, "mesh_axis").decode()
+        other = next((name for name in mesh if name != own), None)
+        replace(node, "ranks", groups_of(mesh, other)[rank] if other else groups_of(mesh, own)[rank][::-1])
+    yield from with_each(ranks, exchanges(ranks[0]), change)
+
+
+def contradictory_size(ranks, mesh):
+    def change(model, i, rank):
+        node = model.graph.node[i]
+        replace(node, "group_size", value(node, "group_size") + 1)
+    yield from with_each(ranks, exchanges(ranks[0]), change)
+
+
+def last_gather(ranks, mesh):
+    """The outputs stay as blocks."""
+    results = {output.name for output in ranks[0].graph.output}
+    for i in exchanges(ranks[0], ("AllGather", "AllReduce")):
+        node = ranks[0].graph.node[i]
+        readers = [later for later in ranks[0].graph.node if node.output[0] in later.input]
+        is_last = node.output[0] in results or any(set(later.output) & results for later in readers)
+        if not is_last:
+            continue
+        made = copies(ranks)
+        for model in made:
+            own = model.graph.node[i]
+            shard = node.op_type == "AllReduce"
+            if shard:  # each rank keeps its rows of the sum
+                own.op_type = "ReduceScatter"
+                replace(own, "axis", 0)
+            else:
+                old, new = own.output[0], own.input[0]
+                del model.graph.node[i]
+                read_instead(model, old, new)
+            for output in model.graph.output:
+                output.type.tensor_type.ClearField("shape")
+        yield made
+
+
+def carried(plan):
+    """Of a plan file of a training step: two parameters of one type and placement take each other's next value."""
+    pairs = plan["carried"]
+    for i, a in enumerate(pairs):
+        for k in range(i + 1, len(pairs)):
+            first, second = plan["program"][a["node"]], plan["program"][pairs[k]["node"]]
+            if (first["type"], first["placement"]) != (second["type"], second["placement"]):
+                continue
+            made = copy.deepcopy(plan)
+            made["carried"][i]["output"], made["carried"][k]["output"] = pairs[k]["output"], a["output"]
+            yield made
+
+
+# Of plan files.
+CARRIED = "two carried values are exchanged"
+# Of ranks' models.
 FAULTS = {
     "an exchange is missing": missing,
     "an exchange happens twice": doubled,
@@ -305,7 +381,12 @@ FAULTS = {
     "two weights are exchanged": other_weight,
     "an activation of partial sums": early_activation,
     "a bias on every rank": early_bias,
-    "a softmax of a rank's share": early_softmax,
     "another scale": other_scale,
     "one rank computes something else": one_rank_differs,
+    "one rank has two inputs exchanged": inputs_of_one_rank,
+    "one rank has two outputs exchanged": outputs_of_one_rank,
+    "two outputs are exchanged": outputs_of_all_ranks,
+    "an axis and other ranks": contradictory_ranks,
+    "another group size": contradictory_size,
+    "outputs stay in blocks": last_gather,
 }

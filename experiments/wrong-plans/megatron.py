@@ -110,9 +110,10 @@ def llama(layers, hidden, heads, kv_heads, ffn, tokens, ranks=1, vocabulary=0, b
         x = w("Add", [x, summed(down, p + "downed.sum")], p + "x2")
     x = norm(w, x, "norm", "last", hidden)
     if vocabulary:
-        logits = w("MatMul", [x, w.input("head", [hidden, vocabulary // ranks])], "own_logits")
-        x = logits if ranks == 1 else w("AllGather", [logits], "logits", domain="egret", mesh_axis="tp",
-                                        group_size=ranks, axis=2)
+        head = w.input("head", [hidden, vocabulary // ranks])
+        x = w("MatMul", [x, head], "logits" if ranks == 1 else "own_logits")
+        if ranks > 1:
+            x = w("AllGather", [x], "logits", domain="egret", mesh_axis="tp", group_size=ranks, axis=2)
     return w.model(x, [batch, tokens, vocabulary or hidden])
 
 

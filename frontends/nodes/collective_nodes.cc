@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <set>
+#include <utility>
 
 #include "frontends/onnx.pb.h"
 
@@ -21,7 +24,42 @@ bool is_collective(const onnx::NodeProto& node) {
 }
 
 // Kinds of attributes, as onnx.proto numbers them.
-enum AttributeType { kInteger = 2, kText = 3, kIntegers = 7 };
+enum AttributeType { kUnstated = 0, kInteger = 2, kText = 3, kIntegers = 7 };
+
+struct AttributeRow {
+  std::string_view name;
+  AttributeType type;
+  std::string_view operators;  // that have it; empty: all
+};
+constexpr AttributeRow kAttributes[] = {
+    {"group_size", kInteger, ""},
+    {"mesh_axis", kText, ""},
+    {"ranks", kIntegers, ""},
+    {"reduction", kText, "AllReduce ReduceScatter"},
+    {"axis", kInteger, "AllGather ReduceScatter Shard"},
+    {"split_axis", kInteger, "AllToAll"},
+    {"concat_axis", kInteger, "AllToAll"},
+};
+
+// Errors: bad_input.
+base::Status check_attribute(const std::string& op_type, const onnx::AttributeProto& one) {
+  const auto row = std::ranges::find(kAttributes, one.name(), &AttributeRow::name);
+  if (row == std::end(kAttributes) ||
+      (!row->operators.empty() && row->operators.find(op_type) == std::string_view::npos))
+    return base::bad_input("it has no attribute '" + one.name() + "'");
+  const bool filled = row->type == kInteger ? one.has_i()
+                      : row->type == kText  ? one.has_s()
+                                            : one.ints_size() > 0;
+  const auto type = static_cast<int>(one.type());
+  // Files of early versions of ONNX state no types.
+  if (!filled || (type != row->type && type != kUnstated) || !one.ref_attr_name().empty()) {
+    return base::bad_input("attribute '" + one.name() + "' must be " +
+                           (row->type == kInteger ? "an integer"
+                            : row->type == kText  ? "a string"
+                                                  : "a list of integers that is not empty"));
+  }
+  return base::ok();
+}
 
 onnx::AttributeProto& attribute(onnx::NodeProto& node, const std::string& name,
                                 AttributeType type) {
@@ -33,12 +71,18 @@ onnx::AttributeProto& attribute(onnx::NodeProto& node, const std::string& name,
 
 }  // namespace
 
-std::optional<CollectiveNode> collective_node(const OpaqueNode& opaque) {
+base::Result<std::optional<CollectiveNode>> collective_node(const OpaqueNode& opaque) {
   onnx::NodeProto node;
-  if (!node.ParsePartialFromString(opaque.proto) || !is_collective(node) || node.input_size() != 1)
-    return std::nullopt;
+  if (!node.ParsePartialFromString(opaque.proto) || !is_collective(node))
+    return std::optional<CollectiveNode>();
+  if (node.input_size() != 1 || node.output_size() != 1)
+    return base::bad_input(node.op_type() + " has one input and one result");
   CollectiveNode found{node.op_type()};
+  std::set<std::string> names;
   for (const onnx::AttributeProto& one : node.attribute()) {
+    EGRET_RETURN_IF_ERROR(check_attribute(node.op_type(), one).at(node.op_type()));
+    if (!names.insert(one.name()).second)
+      return base::bad_input(node.op_type() + ": attribute '" + one.name() + "' is given twice");
     if (one.name() == "ranks") {
       found.ranks.assign(one.ints().begin(), one.ints().end());
     } else if (one.has_s()) {
@@ -47,7 +91,7 @@ std::optional<CollectiveNode> collective_node(const OpaqueNode& opaque) {
       found.numbers[one.name()] = one.i();
     }
   }
-  return found;
+  return std::optional(std::move(found));
 }
 
 OpaqueNode opaque_node(const CollectiveNode& collective) {

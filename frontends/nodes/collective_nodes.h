@@ -11,7 +11,8 @@
 //   Shard          group_size, axis: keeps a block, and sends nothing
 //
 // All may have mesh_axis, the name of an axis of the mesh, or ranks, those of the group in the
-// order of their blocks. Without both, the group is all ranks.
+// order of their blocks. Without both, the group is all ranks. Other attributes are refused, since
+// they could change what a node does.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
 #include "frontends/nodes/opaque_nodes.h"
 
 namespace egret::frontends {
@@ -34,8 +36,9 @@ struct CollectiveNode {
   std::vector<std::int64_t> ranks{};
 };
 
-// nullopt: the node is something else.
-std::optional<CollectiveNode> collective_node(const OpaqueNode& node);
+// nullopt: the node is something else. Errors: bad_input for an attribute that the operator does
+// not have, of another type, or given twice, and for a node with other than one input and result.
+base::Result<std::optional<CollectiveNode>> collective_node(const OpaqueNode& node);
 // Of the domain "egret".
 OpaqueNode opaque_node(const CollectiveNode& node);
 

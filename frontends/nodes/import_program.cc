@@ -12,6 +12,7 @@
 #include "frontends/onnx.pb.h"
 #include "frontends/wire/onnx_attributes.h"
 #include "ir/core/expression_extent.h"
+#include "ir/core/held_assumptions.h"
 #include "ir/core/symbolic_scope.h"
 #include "ir/graph/operator.h"
 #include "ir/ops/opaque.h"
@@ -184,6 +185,10 @@ class ProgramImport {
     const std::size_t first = context_.builder.graph().size();
     ir::SymbolicScope* const scope = ir::SymbolicScope::current();
     if (scope != nullptr) scope->take_undecided();
+    // The sizes of a branch that is not taken need not meet what its nodes require.
+    ir::HeldAssumptions assumed(context_.program.in_branch(node.scope)
+                                    ? ir::HeldAssumptions::May::kNothing
+                                    : ir::HeldAssumptions::May::kAssume);
     const auto outputs = import_operator(imported, *node.proto);
     const base::Status status = outputs.status();
     const bool undecided = scope != nullptr && scope->take_undecided();
@@ -194,6 +199,7 @@ class ProgramImport {
     EGRET_RETURN_IF_ERROR(status);
     EGRET_RETURN_IF_ERROR(check_sizes(context_.builder.graph(), first, context_.max_value_bytes));
     EGRET_RETURN_IF_ERROR(check_open_sizes(first));
+    if (!assumed.keep()) return base::unsupported("its sizes do not go together");
     note_ignored(imported, node);
     if (context_.opaque == nullptr) return bind_outputs(node, *outputs, first);
     const auto whole = context_.opaque->kept_whole(context_, node, values_, *outputs);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontends/nodes/node_parts.h"
 #include "frontends/nodes/opaque_identity.h"
 #include "frontends/nodes/split_groups.h"
 #include "frontends/nodes/written_sizes.h"
@@ -352,7 +353,7 @@ base::Status OnnxGraphWriter::write_opaque(onnx::NodeProto& proto, const OpaqueN
                                            std::span<const std::string> operands,
                                            const std::map<std::int64_t, std::string>& outputs) {
   std::size_t operand = 0;
-  const std::set<std::string> captured = captured_names(proto);  // before names change
+  const std::vector<std::string> captured = captured_names(proto);  // before names change
   for (int i = 0; i < proto.input_size(); ++i) {
     std::string& input = *proto.mutable_input(i);
     const auto fixed = opaque.fixed.find(i);
@@ -376,7 +377,7 @@ base::Status OnnxGraphWriter::write_opaque(onnx::NodeProto& proto, const OpaqueN
       name = fresh_name("unused");
     }
   }
-  if (!proto.domain().empty()) domains_.insert(proto.domain());
+  domains_.merge(foreign_domains(proto));
   *graph_.add_node() = std::move(proto);
   return base::ok();
 }

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "frontends/nodes/form_changes.h"
+#include "frontends/nodes/node_parts.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/program/captured_names.h"
 #include "ir/ops/opaque.h"
@@ -44,9 +45,14 @@ std::string base_key(const OpaqueNode& node) {
 
 onnx::NodeProto without_names(const onnx::NodeProto& node) {
   onnx::NodeProto bare = node;
+  std::set<std::string> inner;
+  collect_inner_names(bare, inner);
+  std::string prefix = "captured ";
+  const auto is_taken = [&](const std::string& name) { return name.starts_with(prefix); };
+  while (std::ranges::any_of(inner, is_taken)) prefix += "'";
   std::map<std::string, std::string> numbered;
   for (const std::string& name : captured_names(bare))
-    numbered.emplace(name, "captured " + std::to_string(numbered.size()));
+    numbered.emplace(name, prefix + std::to_string(numbered.size()));
   rename_captured(bare, numbered);
   bare.clear_name();
   bare.clear_doc_string();
@@ -107,6 +113,8 @@ base::Status check_same_meaning(const OpaqueNode& a, const OpaqueNode& b) {
   const onnx::NodeProto second = without_names(node_of(b));
   if (first.SerializeAsString() != second.SerializeAsString())
     return base::mismatch("its operator, attributes or bodies differ");
+  if (has_external_tensor(first))
+    return base::mismatch("a tensor of its attributes or bodies lies in another file");
   if (!std::ranges::equal(a.fixed, b.fixed, [](const auto& x, const auto& y) {
         return x.first == y.first && same_fixed(x.second, y.second);
       }))

@@ -15,7 +15,7 @@ class NodeProto;
 namespace egret::frontends {
 
 // The node without the names that an export may change. Captured values have numbers, in the order
-// in which they are operands.
+// in which they are operands, and names that no value within the bodies has.
 onnx::NodeProto without_names(const onnx::NodeProto& node);
 
 // Gives nodes without a body new keys. Nodes of equal meaning and name have the same key in
@@ -27,7 +27,7 @@ void name_by_meaning(ir::Graph& graph, OpaqueNodes& nodes);
 // both opsets and in those between. from <= to.
 bool reads_alike(const onnx::NodeProto& node, int from, int to);
 
-// Errors: mismatch with what differs.
+// Errors: mismatch with what differs; also for a tensor in another file, which is not compared.
 base::Status check_same_meaning(const OpaqueNode& a, const OpaqueNode& b);
 
 }  // namespace egret::frontends

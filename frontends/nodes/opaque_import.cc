@@ -53,6 +53,12 @@ int opset_of(const OnnxProgram& program, const OnnxProgramNode& node) {
   return standard ? static_cast<int>(program.opset(node)) : 0;
 }
 
+// It must be no other value than one that is declared to be f32[].
+ir::Value add_untyped_output(ir::GraphBuilder& builder, ir::Value node, std::size_t output) {
+  return builder.add(ir::opaque_output(), std::span(&node, 1),
+                     ir::untyped_output_attrs(static_cast<std::int64_t>(output)));
+}
+
 ir::Value add_output(ir::GraphBuilder& builder, ir::Value node, std::size_t output, ir::DType dtype,
                      ir::Integers shape) {
   return builder.add(
@@ -187,7 +193,8 @@ base::Result<std::vector<ir::Value>> OpaqueImport::import(const OnnxImportContex
     } else {
       typed = false;
     }
-    made.back() = add_output(context.builder, whole, i, dtype, std::move(shape));
+    made.back() = typed ? add_output(context.builder, whole, i, dtype, std::move(shape))
+                        : add_untyped_output(context.builder, whole, i);
     if (!typed && made.back().valid()) untyped_.insert(made.back().id);
   }
   nodes_[key] = {.proto = proto.SerializeAsString(), .opset = opset_of(context.program, node)};
@@ -199,7 +206,7 @@ ir::Value OpaqueImport::foreign(ir::GraphBuilder& builder, const std::string& na
   const std::string key = "value " + name;
   const ir::Value whole =
       builder.add(ir::opaque_operator(), std::span<const ir::Value>{}, ir::opaque_attrs(key, ""));
-  const ir::Value value = add_output(builder, whole, 0, ir::DType::kF32, {});
+  const ir::Value value = add_untyped_output(builder, whole, 0);
   builder.set_name(value, name);
   untyped_.insert(value.id);
   nodes_[key] = {.value = name, .tensor = std::move(tensor)};

@@ -305,7 +305,8 @@ ResultTypes skipping_norm(const NodeView& node) {
 
 // The input with its size along the axis of this attribute times the ranks, or divided by them.
 bool change_size(const NodeView& node, std::string_view axis, bool enlarge, ResultTypes& types) {
-  const std::int64_t ranks = node.integer("group_size", 0);
+  const onnx::AttributeProto* const group = node.attribute("ranks");
+  const std::int64_t ranks = node.integer("group_size", group != nullptr ? group->ints_size() : 0);
   Sizes& sizes = types.front()->sizes;
   std::int64_t dim = node.integer(axis, 0);
   if (dim < 0) dim += static_cast<std::int64_t>(sizes.size());

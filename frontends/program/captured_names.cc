@@ -40,10 +40,13 @@ void visit_body(onnx::GraphProto& graph, std::set<std::string> inner, const Use&
 
 }  // namespace
 
-std::set<std::string> captured_names(const onnx::NodeProto& node) {
+std::vector<std::string> captured_names(const onnx::NodeProto& node) {
   onnx::NodeProto copy = node;
-  std::set<std::string> names;
-  visit_bodies(copy, {}, [&](std::string& name) { names.insert(name); });
+  std::vector<std::string> names;
+  std::set<std::string> known;
+  visit_bodies(copy, {}, [&](std::string& name) {
+    if (known.insert(name).second) names.push_back(name);
+  });
   return names;
 }
 

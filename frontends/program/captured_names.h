@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace egret::onnx {
 class NodeProto;
@@ -12,9 +13,10 @@ class NodeProto;
 
 namespace egret::frontends {
 
-// Their names. Linear in the bodies; no recursion deeper than the nesting of bodies, which protobuf
-// limits to 100.
-std::set<std::string> captured_names(const onnx::NodeProto& node);
+// Their names, each once, in the order in which the bodies first read them: it does not change
+// with the names. Linear in the bodies; no recursion deeper than the nesting of bodies, which
+// protobuf limits to 100.
+std::vector<std::string> captured_names(const onnx::NodeProto& node);
 // Gives captured values other names.
 void rename_captured(onnx::NodeProto& node, const std::map<std::string, std::string>& names);
 // All names that the bodies define.

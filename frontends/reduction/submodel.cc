@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "frontends/onnx.pb.h"
 #include "frontends/program/captured_names.h"
@@ -15,7 +16,8 @@ using Names = std::set<std::string>;
 
 // All values that a node reads.
 Names operands(const onnx::NodeProto& node) {
-  Names names = captured_names(node);
+  const std::vector<std::string> captured = captured_names(node);
+  Names names(captured.begin(), captured.end());
   names.insert(node.input().begin(), node.input().end());
   names.erase("");
   return names;

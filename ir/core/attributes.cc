@@ -166,7 +166,10 @@ std::int64_t Attrs::axis(std::string_view name, std::int64_t rank) const {
 const Integers& Attrs::axes(std::string_view name, std::int64_t rank) const {
   return concrete_axes(get<Integers>(*this, name), rank);
 }
-bool Attrs::flag(std::string_view name) const { return !decided(size(name) == 0).value_or(false); }
+bool Attrs::flag(std::string_view name) const {
+  if (const auto is_zero = decided(size(name) == 0)) return !*is_zero;
+  return integer(name) != 0;  // the scope notes that the example says it
+}
 double Attrs::real(std::string_view name) const { return get<double>(*this, name); }
 const std::string& Attrs::text(std::string_view name) const {
   return get<std::string>(*this, name);

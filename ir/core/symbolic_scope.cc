@@ -5,16 +5,19 @@
 #include <utility>
 
 #include "base/check.h"
+#include "ir/core/held_assumptions.h"
 #include "ir/core/suspended_scope.h"
 
 namespace egret::ir {
 namespace {
 
 thread_local SymbolicScope* innermost = nullptr;
+thread_local HeldAssumptions* holding = nullptr;
 
 // Symbolic integers count from here: far from any size, and from the bounds that exporters write
 // for "to the end".
 constexpr std::int64_t kFirst = std::int64_t{0x4e67} << 48;
+constexpr std::int64_t kEnd = kFirst + (std::int64_t{1} << 40);
 
 }  // namespace
 
@@ -39,8 +42,26 @@ SymbolicScope* SymbolicScope::current() { return innermost; }
 bool SymbolicScope::assume(Guard guard) {
   const std::optional<bool> known = holds_ ? holds_(guard) : std::nullopt;
   if (known || !assume_) return known.value_or(false);
+  if (holding != nullptr) return holding->hold(guard);
   assume_(guard);
   return true;
+}
+
+HeldAssumptions::HeldAssumptions(May may) : outer_(std::exchange(holding, this)), may_(may) {}
+HeldAssumptions::~HeldAssumptions() { holding = outer_; }
+
+bool HeldAssumptions::hold(Guard guard) {
+  if (may_ == May::kNothing) return false;
+  held_.push_back(guard);
+  return true;
+}
+
+bool HeldAssumptions::keep() {
+  holding = outer_;
+  const bool kept = std::ranges::all_of(
+      held_, [](Guard guard) { return innermost != nullptr && innermost->assume(guard); });
+  held_.clear();
+  return kept;
 }
 
 Index SymbolicScope::symbol(std::string_view name, std::int64_t example) {
@@ -57,7 +78,11 @@ void SymbolicScope::set_example(std::string_view name, std::int64_t example) {
 
 // Encodes an expression as an integer that attributes can hold. index_of_integer() decodes it.
 std::int64_t SymbolicScope::integer_of(Index value) {
-  if (value.is_constant()) return value.constant();
+  if (value.is_constant()) {
+    // A number that would be read as an expression: as if it were not known.
+    undecided_ = undecided_ || (value.constant() >= kFirst && value.constant() < kEnd);
+    return value.constant();
+  }
   const auto [found, is_new] =
       integers_.emplace(value.node(), kFirst + static_cast<std::int64_t>(expressions_.size()));
   if (is_new) expressions_.push_back(value.node());

@@ -23,10 +23,25 @@ std::string interface_text(const Graph& graph) {
 
 namespace {
 
+// Numbers that stand for expressions (ir/core/symbolic_scope.h) must not come out of a file.
+base::Status check_number(std::int64_t number) {
+  return is_symbolic(number) ? base::bad_input(std::to_string(number) + " is no size") : base::ok();
+}
+
+base::Status check_numbers(const AttrValue& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return check_number(*number);
+  if (const auto* numbers = std::get_if<Integers>(&value)) {
+    for (const std::int64_t number : *numbers) EGRET_RETURN_IF_ERROR(check_number(number));
+  }
+  return base::ok();
+}
+
 base::Result<std::int64_t> parse_open_integer(std::string_view text) {
   auto number = parse_attr_value(text);
-  if (number.ok() && std::holds_alternative<std::int64_t>(*number))
+  if (number.ok() && std::holds_alternative<std::int64_t>(*number)) {
+    EGRET_RETURN_IF_ERROR(check_numbers(*number));
     return std::get<std::int64_t>(*number);
+  }
   const std::string typed = "i64[" + std::string(text) + "]";
   const auto type = ir::parse_type(typed);
   if (!type.ok()) return type.status();
@@ -39,6 +54,7 @@ base::Result<std::int64_t> parse_open_integer(std::string_view text) {
 
 base::Result<AttrValue> parse_open_attr(std::string_view text) {
   auto plain = parse_attr_value(text);
+  if (plain.ok()) EGRET_RETURN_IF_ERROR(check_numbers(*plain));
   if (plain.ok() || SymbolicScope::current() == nullptr || text.empty()) return plain;
   if (text.front() != '[') {
     EGRET_ASSIGN_OR_RETURN(const std::int64_t integer, parse_open_integer(text));

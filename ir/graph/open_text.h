@@ -16,7 +16,7 @@ std::string interface_text(const Graph& graph);
 
 // Reads what to_string(AttrValue) writes, which for a symbolic integer is its size: "[N, 2*H]".
 // Sizes become integers of the current SymbolicScope. Errors: bad_input; also for sizes outside of
-// a scope for all values.
+// a scope for all values, and for a number that stands for an expression within the current one.
 base::Result<AttrValue> parse_open_attr(std::string_view text);
 
 }  // namespace egret::ir

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/graph/shared_nodes.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
+
+#include "ir/core/tensor_contents.h"
 
 namespace egret::ir {
 
@@ -13,7 +17,7 @@ namespace egret::ir {
 Graph with_shared_nodes(const Graph& graph) {
   using OperatorKey = std::tuple<std::string, std::string, std::vector<std::uint32_t>>;
   std::map<OperatorKey, NodeId> operators;
-  std::map<std::string, NodeId> constants;
+  std::map<std::string, std::vector<NodeId>> constants;  // by hash, which forged ones share
   std::vector<NodeId> moved(graph.size());
   Graph shared;
   shared.copy_header(graph);
@@ -26,7 +30,10 @@ Graph with_shared_nodes(const Graph& graph) {
       for (const NodeId input : node.inputs) inputs.push_back(input.index());
       known = &operators[{node.op->name(), to_string(node.attrs), std::move(inputs)}];
     } else if (node.kind == NodeKind::kConstant && node.name.empty()) {
-      known = &constants[node.data.content_hash().to_hex()];
+      auto& alike = constants[node.data.content_hash().to_hex()];
+      const auto same = std::ranges::find_if(
+          alike, [&](NodeId one) { return same_contents(shared.node(one).data, node.data); });
+      known = same != alike.end() ? &*same : &alike.emplace_back();
     }
     if (known == nullptr) {
       moved[id.index()] = shared.append(std::move(node));

@@ -15,7 +15,10 @@ void define_node(Definition& d) {
   d.value(0);  // never read: denote() refuses opaque operators
 }
 
+constexpr const char* kUnknown = "unknown";
+
 void define_output(Definition& d) {
+  if (d.text("dtype") == kUnknown) return define_node(d);
   const auto dtype = parse_dtype(d.text("dtype"));
   if (!dtype) {
     d.fail("there is no element type '" + d.text("dtype") + "'");
@@ -37,7 +40,7 @@ Operator make_node() {
 Operator make_output() {
   return Operator(OperatorKind::kOpaque, "opaque_output", "One output of an opaque node", {"node"})
       .attr("output", AttrKind::kInteger, "which of its outputs")
-      .attr("dtype", AttrKind::kText, "the element type")
+      .attr("dtype", AttrKind::kText, "the element type, or unknown")
       .attr("shape", AttrKind::kIntegers, "the sizes")
       .defined_by(define_output);
 }
@@ -69,6 +72,10 @@ Attrs opaque_attrs(std::string node, std::string type) {
 Attrs opaque_output_attrs(std::int64_t output, DType dtype, Integers shape) {
   return {
       {"output", output}, {"dtype", std::string(to_string(dtype))}, {"shape", std::move(shape)}};
+}
+
+Attrs untyped_output_attrs(std::int64_t output) {
+  return {{"output", output}, {"dtype", std::string(kUnknown)}, {"shape", Integers{}}};
 }
 
 bool has_opaque(const Graph& graph) { return std::ranges::any_of(graph.nodes(), is_node); }

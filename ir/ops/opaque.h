@@ -30,6 +30,9 @@ const Operator& opaque_output();
 Attrs opaque_attrs(std::string node, std::string type);
 // The shape may contain symbolic integers (ir/core/symbolic_scope.h).
 Attrs opaque_output_attrs(std::int64_t output, DType dtype, Integers shape);
+// Of an output of which no type is known: the dtype is "unknown". The type of such a value in a
+// graph, f32[], means nothing, and only opaque operators may read it.
+Attrs untyped_output_attrs(std::int64_t output);
 
 bool has_opaque(const Graph& graph);
 // Without a body.

@@ -6,6 +6,7 @@
 #include "ir/core/symbolic_scope.h"
 #include "ir/graph/builder.h"
 #include "verifier/equality/obligation.h"
+#include "verifier/solver/solver_session.h"
 
 namespace egret::parallel {
 namespace {
@@ -50,8 +51,8 @@ class LawStatement {
     // conditions of the statement.
     for (const ir::Guard& requirement : obligation->requirements()) scope_.decide(requirement);
     conditions_.insert(conditions_.end(), scope_.conditions().begin(), scope_.conditions().end());
-    verifier::ProofOptions options;
-    options.example = scope_.examples();
+    verifier::SolverSession session;
+    const verifier::ProofOptions options{.example = scope_.examples(), .session = &session};
     const verifier::Proof proof = obligation->prove(conditions_, options);
     LawProof result{.reason = proof.reason};
     if (proof.proven) result.scope = wanted_;

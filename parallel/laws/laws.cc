@@ -321,10 +321,6 @@ std::optional<TensorType> part_type(const TensorType& whole, AxisPlacement place
   return part;
 }
 
-base::Status interrupted_laws() {
-  return base::limit_hit("interrupted while placement laws were derived");
-}
-
 // The law of copies always holds: every device computes the whole.
 std::vector<Law> laws_of(const ir::Operator& op, const Attrs& attrs,
                          std::span<const TensorType> inputs, std::int64_t devices) {
@@ -358,7 +354,7 @@ base::Result<Attrs> part_attrs(const ir::Operator& op, const Attrs& attrs,
                                std::span<const TensorType> types, std::span<const Placement> inputs,
                                const Placement& output, const Mesh& mesh) {
   if (!std::ranges::all_of(inputs, cuts_in_order) || !cuts_in_order(output))
-    return base::bad_input("cuts of one dimension are not in the order of the mesh's axes");
+    return base::unsupported("cuts of one dimension are not in the order of the mesh's axes");
   Attrs left = attrs;
   std::vector<TensorType> parts(types.begin(), types.end());
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
@@ -370,13 +366,13 @@ base::Result<Attrs> part_attrs(const ir::Operator& op, const Attrs& attrs,
                                 [&](const Placement& placement) { return placement.along(axis); });
     });
     if (law == laws.end()) {
-      if (base::stop_requested()) return interrupted_laws();
+      if (base::stop_requested()) return base::limit_hit("stopped while laws were derived");
       std::string text;
       for (const Placement& input : inputs)
         text += (text.empty() ? "" : ", ") + to_string(input.along(axis));
-      return base::bad_input(op.name() + " has no law " + text + " -> " +
-                             to_string(output.along(axis)) + " along the mesh axis '" +
-                             mesh.axis(axis).name + "'");
+      return base::unsupported(op.name() + " has no law " + text + " -> " +
+                               to_string(output.along(axis)) + " along the mesh axis '" +
+                               mesh.axis(axis).name + "'");
     }
     left = law->attrs;
     for (std::size_t i = 0; i < parts.size(); ++i)

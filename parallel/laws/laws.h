@@ -44,17 +44,15 @@ std::string to_string(const Law& law);  // "S(0), R -> S(0)"
 std::optional<ir::TensorType> part_type(const ir::TensorType& whole, AxisPlacement placement,
                                         std::int64_t devices);
 
-// All laws for `devices`, the copies first; only some of them when a stop is requested, so that a
-// law that is missing then says nothing (interrupted_laws()). Types are concrete, attributes
-// canonical; the operator accepts them. Deterministic; sound (cut_form.h), not complete.
+// All laws for `devices`, the copies first; only some of them when a stop is requested. Types are
+// concrete, attributes canonical; the operator accepts them. Deterministic; sound (cut_form.h), not
+// complete.
 std::vector<Law> laws_of(const ir::Operator& op, const ir::Attrs& attrs,
                          std::span<const ir::TensorType> inputs, std::int64_t devices);
-base::Status interrupted_laws();  // limit
 
 // The attributes of the operator on a rank's parts, where the placements follow a law along each
 // mesh axis in turn. `types` are the wholes'. Where several axes cut one dimension, the mesh's
-// first axis cuts first. Errors: bad_input that names the axis without such a law; limit, where a
-// stop is requested before it is known.
+// first axis cuts first. Errors: unsupported, with the axis that has no such law; limit on a stop.
 base::Result<ir::Attrs> part_attrs(const ir::Operator& op, const ir::Attrs& attrs,
                                    std::span<const ir::TensorType> types,
                                    std::span<const Placement> inputs, const Placement& output,

@@ -10,6 +10,11 @@
 
 namespace egret::parallel {
 
+// Of --mesh, wherever it is. `egret plan` has the mesh of its machine by default, and `egret
+// verify-plan` that of the ranks' models.
+inline constexpr const char* kMeshHelp =
+    "Mesh of devices as NAME=SIZE,... (default: the one that the other arguments give)";
+
 // A machine file's rates as the planner sees them: products in TF32 where there is any, else f32;
 // links of the ring with large tensors. An axis of the mesh has the links of the tier of its name,
 // else of the innermost tier. An empty mesh is one domain of that tier, axis "gpus".

@@ -80,13 +80,13 @@ std::vector<double> schedule_ends_s(const PipelineSchedule& schedule,
 }
 
 double schedule_kept_bytes(const PipelineSchedule& schedule, std::int64_t rank,
-                           const std::vector<double>& stage_bytes) {
+                           const std::vector<double>& stage_bytes, PassKind frees) {
   double now = 0, most = 0;
   for (const PipelinePass& pass : schedule.passes[static_cast<std::size_t>(rank)]) {
     const double bytes = stage_bytes[static_cast<std::size_t>(pass.stage)];
     if (is_forward(pass)) {
       now += bytes;
-    } else if (pass.kind != PassKind::kInputs) {
+    } else if (pass.kind == PassKind::kBackward || pass.kind == frees) {
       now -= bytes;
     }
     most = std::max(most, now);

@@ -17,8 +17,9 @@ std::vector<double> schedule_ends_s(const PipelineSchedule& schedule,
                                     const std::function<double(const PipelinePass&)>& pass_s);
 
 // The most that a rank keeps at a time, where a stage keeps STAGE_BYTES[stage] of each micro-batch
-// until the gradients of its weights are made. O(passes of the rank).
+// until its backward pass has ended. FREES is the half that ends it where the pass is in two:
+// kWeights, or kInputs if weights are frozen. O(passes of the rank).
 double schedule_kept_bytes(const PipelineSchedule& schedule, std::int64_t rank,
-                           const std::vector<double>& stage_bytes);
+                           const std::vector<double>& stage_bytes, PassKind frees);
 
 }  // namespace egret::parallel

@@ -49,8 +49,8 @@ base::Status check_collective(const PlacedGraph& graph, const PlacedNode& node) 
   if (name_of(collective).empty() || input.whole != node.whole || !cut_last ||
       input.placement.along(collective.axis) != collective.from ||
       input.placement.with(collective.axis, collective.to) != node.placement) {
-    return base::bad_input("no collective changes " + to_string(input.placement, graph.mesh) +
-                           " to " + to_string(node.placement, graph.mesh));
+    return base::mismatch("no collective changes " + to_string(input.placement, graph.mesh) +
+                          " to " + to_string(node.placement, graph.mesh));
   }
   return base::ok();
 }
@@ -59,8 +59,8 @@ base::Status check_ring(const PlacedGraph& graph, const PlacedNode& node) {
   EGRET_ASSIGN_OR_RETURN(const RingProgram program, ring_program(graph, node));
   return program.whole == node.whole && program.placement == node.placement
              ? base::ok()
-             : base::bad_input("its ring computes " + ir::to_string(program.whole) + " under " +
-                               to_string(program.placement, graph.mesh));
+             : base::mismatch("its ring computes " + ir::to_string(program.whole) + " under " +
+                              to_string(program.placement, graph.mesh));
 }
 
 double largest_element(const ir::Tensor& tensor) {
@@ -103,6 +103,10 @@ RingProgram known_ring_program(const PlacedGraph& graph, const PlacedNode& node)
 
 // Checks each node by itself against the laws, so that a program that was read from a file is as
 // safe as one that was planned.
+//
+// Errors: bad_input for a malformed program; mismatch for an exchange that does not fit what is
+// held, a partial result as an output, and a value that is carried to another placement;
+// unsupported for an operator without a law; limit on a stop request.
 base::Status check(const PlacedGraph& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const PlacedNode& node = graph.nodes[i];
@@ -126,8 +130,13 @@ base::Status check(const PlacedGraph& graph) {
       EGRET_RETURN_IF_ERROR(check_collective(graph, node).at(place));
   }
   for (const auto& output : graph.outputs) {
-    if (output.node >= graph.nodes.size() || graph.nodes[output.node].placement.has_partial())
-      return base::bad_input("a partial result or nothing").at("output " + output.name);
+    if (output.node >= graph.nodes.size())
+      return base::bad_input("its node does not exist").at("output " + output.name);
+    const Placement& placement = graph.nodes[output.node].placement;
+    if (placement.has_partial()) {
+      return base::mismatch("it is left as partial results, " + to_string(placement, graph.mesh))
+          .at("output " + output.name);
+    }
   }
   for (const auto& [node, output] : graph.carried) {
     if (node >= graph.nodes.size() || output >= graph.outputs.size())
@@ -135,8 +144,8 @@ base::Status check(const PlacedGraph& graph) {
     const PlacedNode& from = graph.nodes[graph.outputs[output].node];
     const PlacedNode& to = graph.nodes[node];
     if (to.kind != Kind::kInput || from.whole != to.whole || from.placement != to.placement) {
-      return base::bad_input("it leaves a step as " + to_string(from.placement, graph.mesh) +
-                             " and enters the next step as " + to_string(to.placement, graph.mesh))
+      return base::mismatch("it leaves a step as " + to_string(from.placement, graph.mesh) +
+                            " and enters the next step as " + to_string(to.placement, graph.mesh))
           .at("carried output " + graph.outputs[output].name);
     }
   }

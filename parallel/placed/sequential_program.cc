@@ -33,6 +33,11 @@ class Eraser {
           known->second = sequential_.append(
               {.kind = ir::NodeKind::kInput, .type = node.whole, .name = node.name});
         }
+        const ir::TensorType& type = sequential_.node(known->second).type;
+        if (type != node.whole) {
+          return base::bad_input("two inputs are called '" + node.name + "', of type " +
+                                 ir::to_string(type) + " and " + ir::to_string(node.whole));
+        }
         return known->second;
       }
       case Kind::kConstant:

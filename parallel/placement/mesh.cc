@@ -8,6 +8,7 @@ namespace egret::parallel {
 namespace {
 
 constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;
+constexpr std::size_t kMostAxes = 64;  // those of more than one device are at most 20
 
 bool is_name(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
@@ -20,6 +21,8 @@ bool is_name(std::string_view text) {
 base::Result<Mesh> Mesh::of(std::vector<MeshAxis> axes) {
   Mesh mesh;
   if (axes.empty()) return base::usage_error("a mesh needs an axis, such as x=4");
+  if (axes.size() > kMostAxes)
+    return base::usage_error("a mesh has at most " + std::to_string(kMostAxes) + " axes");
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const MeshAxis& axis = axes[i];
     if (!is_name(axis.name))

@@ -117,7 +117,15 @@ class ProgramReader {
  public:
   ProgramReader(const FindWeight& weights) : weights_(weights) {}
 
+  // The mesh and placements are those of a file, not of a flag.
   Result<PlacedGraph> read(const Json& plan) {
+    Result<PlacedGraph> graph = read_graph(plan);
+    const bool of_flag = !graph.ok() && graph.status().code() == base::StatusCode::kUsage;
+    return of_flag ? base::bad_input(graph.status().message()) : std::move(graph);
+  }
+
+ private:
+  Result<PlacedGraph> read_graph(const Json& plan) {
     EGRET_ASSIGN_OR_RETURN(const std::string mesh, text_of(plan, "mesh"));
     EGRET_ASSIGN_OR_RETURN(graph_.mesh, Mesh::parse(mesh));
     EGRET_ASSIGN_OR_RETURN(const auto* program, list_of(plan, "program"));
@@ -142,7 +150,6 @@ class ProgramReader {
     return std::move(graph_);
   }
 
- private:
   Status read_node(const Json& item) {
     PlacedNode node;
     EGRET_ASSIGN_OR_RETURN(const std::string type, text_of(item, "type"));
@@ -303,13 +310,19 @@ class ProgramReader {
     EGRET_ASSIGN_OR_RETURN(const std::string axis, text_of(item, "axis"));
     node.collective.axis = graph_.mesh.find(axis);
     if (node.collective.axis < 0) return base::bad_input("unknown mesh axis '" + axis + "'");
+    EGRET_ASSIGN_OR_RETURN(const std::string from, text_of(item, "from"));
+    EGRET_ASSIGN_OR_RETURN(const std::string to, text_of(item, "to"));
     node.collective.from = graph_.nodes[node.inputs[0]].placement.along(node.collective.axis);
     node.collective.to = node.placement.along(node.collective.axis);
-    return name_of(node.collective) == name
-               ? base::ok()
-               : base::bad_input("collective '" + name + "' cannot change " +
-                                 to_string(node.collective.from) + " to " +
-                                 to_string(node.collective.to));
+    const std::string held =
+        to_string(node.collective.from) + " to " + to_string(node.collective.to);
+    if (name_of(node.collective) != name)
+      return base::mismatch("collective '" + name + "' cannot change " + held);
+    if (from + " to " + to != held) {
+      return base::mismatch("collective '" + name + "' is said to change " + from + " to " + to +
+                            ", and what it reads and leaves are " + held);
+    }
+    return base::ok();
   }
 
   const FindWeight& weights_;

@@ -60,8 +60,8 @@ using FindWeight = std::function<const ir::Tensor*(const std::string& hash)>;
 
 // Errors: bad_input where the file is no plan, for an unknown schema_version too.
 base::Result<PlanOrigin> read_origin(const base::Json& plan);
-// Checked (parallel/placed/placed_graph.h). Errors: bad_input that names the node and what is
-// wrong.
+// Checked (parallel/placed/placed_graph.h). Errors, which name the node: bad_input for a malformed
+// file, mismatch for an exchange that is not the one that the file says, and those of check().
 base::Result<PlacedGraph> read_program(const base::Json& plan, const FindWeight& weights);
 
 }  // namespace egret::parallel

@@ -4,9 +4,15 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
+#include <string_view>
 #include <utility>
 
+#include "base/stop.h"
+#include "ir/core/tensor_contents.h"
 #include "parallel/laws/law_cache.h"
+#include "parallel/ranks/exchange_axis.h"
+#include "parallel/ranks/rank_interface.h"
 #include "parallel/ranks/whole_operator.h"
 
 namespace egret::parallel {
@@ -28,55 +34,79 @@ std::string place_of(const RankProgram& program, NodeId id) {
          called(program.graph, id);
 }
 
-std::string listed(std::span<const std::int64_t> ranks) {
-  std::string text;
-  for (const std::int64_t rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
-  return text;
-}
-
 std::string text_of(const ir::Operator& op, const ir::Attrs& attrs) {
   return op.name() + ir::to_string(attrs);
 }
 
-constexpr std::int64_t kMostUniform = 1 << 24;  // elements that are compared
+constexpr std::int64_t kMostUniform = 1 << 24;                 // elements that are compared
+constexpr std::int64_t kMostEnlarged = std::int64_t{1} << 30;  // bytes of all larger constants
 
+std::span<const std::byte> element(const ir::Tensor& tensor, std::size_t i) {
+  const std::size_t size = ir::byte_size(tensor.dtype());
+  return tensor.data().subspan(i * size, size);
+}
+
+// By bytes: f64 does not tell all integers apart.
 bool is_uniform(const ir::Tensor& tensor) {
   if (tensor.elements() < 1 || tensor.elements() > kMostUniform) return false;
-  for (std::int64_t i = 1; i < tensor.elements(); ++i) {
-    if (tensor.f64_at(i) != tensor.f64_at(0)) return false;
+  for (std::size_t i = 1; i < static_cast<std::size_t>(tensor.elements()); ++i) {
+    if (!std::ranges::equal(element(tensor, i), element(tensor, 0))) return false;
   }
   return true;
+}
+
+ir::Tensor filled_as(const ir::TensorType& type, const ir::Tensor& uniform) {
+  ir::Tensor tensor = ir::Tensor::unfilled(type);
+  const auto one = element(uniform, 0);
+  const auto bytes = tensor.mutable_data();
+  for (std::size_t i = 0; i < bytes.size(); i += one.size())
+    std::ranges::copy(one, bytes.subspan(i).begin());
+  return tensor;
+}
+
+// A rank for each block of a tensor: those with coordinate 0 along the axes that do not cut it.
+std::vector<std::int64_t> ranks_of_blocks(const Placement& placement, const Mesh& mesh) {
+  std::vector<std::int64_t> ranks{0};
+  std::int64_t stride = 1;
+  for (int axis = mesh.axis_count() - 1; axis >= 0; stride *= mesh.size(axis--)) {
+    if (!placement.along(axis).is_split()) continue;
+    const std::size_t before = ranks.size();
+    for (std::int64_t at = 1; at < mesh.size(axis); ++at) {
+      for (std::size_t i = 0; i < before; ++i) ranks.push_back(ranks[i] + at * stride);
+    }
+  }
+  return ranks;
 }
 
 class Inference {
  public:
   Inference(std::span<const RankProgram> ranks, const Mesh& mesh, const ir::Graph& sequential,
-            const std::map<std::string, Placement>& given)
-      : ranks_(ranks), first_(ranks.front().graph), mesh_(mesh), given_(given) {
+            const NamedPlacements& given)
+      : ranks_(ranks),
+        first_(ranks.front().graph),
+        mesh_(mesh),
+        sequential_(sequential),
+        given_(given) {
     for (const ir::Node& node : sequential.nodes()) {
-      if (node.kind != ir::NodeKind::kOperator) leaves_.try_emplace(node.name, &node);
-      if (node.kind == ir::NodeKind::kConstant) weights_.push_back(&node);
+      if (node.kind == ir::NodeKind::kInput) inputs_.try_emplace(node.name, &node.type);
       if (node.kind == ir::NodeKind::kOperator) known_.insert(text_of(*node.op, node.attrs));
+      if (node.kind != ir::NodeKind::kConstant) continue;
+      weights_.push_back(&node);
+      if (!node.name.empty()) named_weights_.try_emplace(node.name, &node);
     }
     placed_.mesh = mesh;
   }
 
   base::Result<PlacedGraph> run() {
     EGRET_RETURN_IF_ERROR(same_structure());
+    EGRET_ASSIGN_OR_RETURN(interface_, interface_of(first_, mesh_, sequential_, given_));
     numbers_.resize(first_.size());
     for (const NodeId id : ir::live_nodes(first_)) {
-      EGRET_RETURN_IF_ERROR(add(id).at(place_of(ranks_.front(), id)));
-      numbers_[id.index()] = placed_.nodes.size() - 1;
+      if (base::stop_requested()) return base::limit_hit("stopped");
+      EGRET_ASSIGN_OR_RETURN(numbers_[id.index()], number_of(id));
     }
-    for (const auto& output : first_.outputs()) {
-      const std::size_t number = numbers_[output.node.index()];
-      const Placement& placement = placed_.nodes[number].placement;
-      if (placement.has_partial()) {
-        return base::bad_input("it is left as partial results, " + to_string(placement, mesh_))
-            .at("output '" + output.name + "'");
-      }
-      placed_.outputs.push_back({output.name, number});
-    }
+    for (std::size_t i = 0; i < first_.outputs().size(); ++i)
+      EGRET_RETURN_IF_ERROR(add_output(first_.outputs()[i], interface_.outputs[i]));
     EGRET_RETURN_IF_ERROR(check(placed_));
     return std::move(placed_);
   }
@@ -94,25 +124,31 @@ class Inference {
         const NodeId id(i);
         const ir::Node& a = first_.node(id);
         const ir::Node& b = other.node(id);
+        // An input is known by its name.
         const bool same = a.kind == b.kind && a.op == b.op && a.inputs == b.inputs &&
-                          a.type == b.type && same_step(rank, id);
+                          a.type == b.type && same_step(rank, id) &&
+                          (a.kind != ir::NodeKind::kInput || a.name == b.name);
         if (same) continue;
-        return base::bad_input(place_of(ranks_[rank], id) + " of type " + ir::to_string(b.type) +
-                               " stands where rank 0 has " + place_of(ranks_.front(), id) +
-                               " of type " + ir::to_string(a.type) +
-                               ", or reads or does something else")
+        return base::unsupported(place_of(ranks_[rank], id) + " of type " + ir::to_string(b.type) +
+                                 " stands where rank 0 has " + place_of(ranks_.front(), id) +
+                                 " of type " + ir::to_string(a.type) +
+                                 ", or reads or does something else")
             .at(place);
       }
-      if (first_.size() != other.size() || !same_outputs(other)) {
-        return base::bad_input("it has other nodes or outputs than rank 0").at(place);
+      if (first_.size() != other.size())
+        return base::unsupported("it has other nodes than rank 0").at(place);
+      if (!same_outputs(other)) {
+        return base::unsupported("it has other outputs than rank 0, or other values as them")
+            .at(place);
       }
     }
     return base::ok();
   }
 
   bool same_outputs(const ir::Graph& other) const {
-    return std::ranges::equal(first_.outputs(), other.outputs(),
-                              [](const auto& a, const auto& b) { return a.node == b.node; });
+    return std::ranges::equal(first_.outputs(), other.outputs(), [](const auto& a, const auto& b) {
+      return a.node == b.node && a.name == b.name;
+    });
   }
 
   // Equal attributes, or the same collective but for its group.
@@ -121,9 +157,8 @@ class Inference {
     const RankCollective* const b = collective(rank, id);
     if (a == nullptr || b == nullptr)
       return a == b && first_.node(id).attrs == ranks_[rank].graph.node(id).attrs;
-    RankCollective alike = *b;
-    alike.group = a->group;
-    return alike == *a;
+    return a->kind == b->kind && a->maximum == b->maximum && a->dim == b->dim &&
+           a->from_dim == b->from_dim;
   }
 
   const RankCollective* collective(std::size_t rank, NodeId id) const {
@@ -131,67 +166,82 @@ class Inference {
     return found == ranks_[rank].collectives.end() ? nullptr : &found->second;
   }
 
-  base::Status add(NodeId id) {
+  // The placed node of a rank's node, which may be an earlier one.
+  base::Result<std::size_t> number_of(NodeId id) {
     const ir::Node& node = first_.node(id);
-    if (node.kind == ir::NodeKind::kInput) return add_input(node);
-    if (node.kind == ir::NodeKind::kConstant) return add_constant(id);
-    const RankCollective* const step = collective(0, id);
-    return step != nullptr ? add_collective(id, *step) : add_operator(node);
+    const std::string place = place_of(ranks_.front(), id);
+    if (const RankCollective* const step = collective(0, id); step != nullptr) {
+      EGRET_ASSIGN_OR_RETURN(const auto axis, axis_of(id, place));
+      const std::size_t sent = numbers_[node.inputs.front().index()];
+      if (!axis) return same_type(node, sent, place);
+      EGRET_RETURN_IF_ERROR(add_collective(id, *step, *axis, sent).at(place));
+    } else if (node.kind == ir::NodeKind::kInput) {
+      add_leaf(Kind::kInput, node, *inputs_.at(node.name), interface_.inputs.at(node.name));
+    } else {
+      EGRET_RETURN_IF_ERROR(
+          (node.kind == ir::NodeKind::kConstant ? add_constant(id) : add_operator(node)).at(place));
+    }
+    return placed_.nodes.size() - 1;
   }
 
-  // The placements under which a rank holds this type.
-  std::vector<Placement> fitting(const ir::TensorType& whole, const ir::TensorType& part) const {
-    std::vector<Placement> found;
-    for (const Placement& one : whole_placements(whole, mesh_)) {
-      const auto type = local_type(whole, one, mesh_);
-      if (type.ok() && *type == part) found.push_back(one);
-    }
-    return found;
+  // An exchange of a rank with itself leaves what it reads.
+  base::Result<std::size_t> same_type(const ir::Node& node, std::size_t sent,
+                                      const std::string& place) const {
+    const ir::TensorType& type = placed_.nodes[sent].type;
+    if (type == node.type) return sent;
+    return base::bad_input("each rank exchanges with itself alone, so its result is " +
+                           ir::to_string(type) + ", not " + ir::to_string(node.type))
+        .at(place);
   }
 
-  base::Status add_leaf(Kind kind, const ir::Node& node, const ir::TensorType& whole,
-                        const Placement& placement, ir::Tensor data = {}) {
-    const auto part = local_type(whole, placement, mesh_);
-    if (!part.ok()) return part.status();
-    if (*part != node.type) {
-      return base::bad_input("under " + to_string(placement, mesh_) + " a rank holds " +
-                             ir::to_string(*part) + " of " + ir::to_string(whole) + ", not " +
-                             ir::to_string(node.type));
+  base::Result<std::optional<int>> axis_of(NodeId id, const std::string& place) const {
+    std::vector<const RankCollective*> steps;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) steps.push_back(collective(rank, id));
+    auto axis = exchange_axis(steps, mesh_);
+    if (!axis.ok()) return axis.status().at(place);
+    return axis;
+  }
+
+  base::Status add_output(const ir::Graph::Output& output, const Placement& expected) {
+    const std::size_t number = numbers_[output.node.index()];
+    const Placement& placement = placed_.nodes[number].placement;
+    const std::string place = "output '" + output.name + "'";
+    if (placement.has_partial()) {
+      return base::unsupported("it is left as partial results, " + to_string(placement, mesh_))
+          .at(place);
     }
+    if (!are_same(placement, expected, mesh_)) {
+      return base::mismatch("it is left as " + to_string(placement, mesh_) + ", and not as " +
+                            to_string(expected, mesh_))
+          .at(place);
+    }
+    placed_.outputs.push_back({output.name, number});
+    return base::ok();
+  }
+
+  void add_leaf(Kind kind, const ir::Node& node, const ir::TensorType& whole,
+                const Placement& placement, ir::Tensor data = {}) {
     placed_.nodes.push_back({.kind = kind,
                              .name = node.name,
                              .whole = whole,
                              .type = node.type,
                              .placement = placement,
                              .data = std::move(data)});
-    return base::ok();
   }
 
-  base::Status add_input(const ir::Node& node) {
-    const auto leaf = leaves_.find(node.name);
-    if (leaf == leaves_.end()) return base::bad_input("the model has no input of this name");
-    const ir::TensorType& whole = leaf->second->type;
-    const auto named = given_.find(node.name);
-    if (named != given_.end()) return add_leaf(Kind::kInput, node, whole, named->second);
-    const std::vector<Placement> all = fitting(whole, node.type);
-    if (all.empty()) {
-      return base::bad_input(ir::to_string(node.type) + " is no part of " + ir::to_string(whole) +
-                             " under any placement on " + to_string(mesh_));
-    }
-    if (all.size() > 1) {
-      return base::bad_input("its sizes do not say whether its placement is " +
-                             to_string(all[0], mesh_) + " or " + to_string(all[1], mesh_) +
-                             "; name it");
-    }
-    return add_leaf(Kind::kInput, node, whole, all.front());
-  }
-
+  // Where one program stands for all ranks, no block is compared twice.
   bool holds(NodeId id, const ir::Tensor& whole, const Placement& placement) const {
-    for (std::int64_t rank = 0; rank < mesh_.ranks(); ++rank) {
-      const std::size_t program = ranks_.size() == 1 ? 0 : static_cast<std::size_t>(rank);
-      const ir::Tensor& held = ranks_[program].graph.node(id).data;
-      if (block_of(whole, placement, mesh_, rank).content_hash() != held.content_hash())
-        return false;
+    const auto is_held_by = [&](const RankProgram& program, std::int64_t rank) {
+      return ir::same_contents(block_of(whole, placement, mesh_, rank),
+                               program.graph.node(id).data);
+    };
+    if (ranks_.size() == 1) {
+      return std::ranges::all_of(ranks_of_blocks(placement, mesh_), [&](std::int64_t rank) {
+        return is_held_by(ranks_.front(), rank);
+      });
+    }
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (!is_held_by(ranks_[rank], static_cast<std::int64_t>(rank))) return false;
     }
     return true;
   }
@@ -200,7 +250,7 @@ class Inference {
   std::optional<Placement> placement_of(NodeId id, const ir::Tensor& whole) const {
     const ir::Node& node = first_.node(id);
     const auto named = given_.find(node.name);
-    for (const Placement& one : fitting(whole.type(), node.type)) {
+    for (const Placement& one : fitting(whole.type(), node.type, mesh_)) {
       if (named != given_.end() && one != named->second) continue;
       if (holds(id, whole, one)) return one;
     }
@@ -209,29 +259,29 @@ class Inference {
 
   base::Status add_constant(NodeId id) {
     const ir::Node& node = first_.node(id);
-    const auto named = leaves_.find(node.name);
-    const bool is_weight = !node.name.empty() && named != leaves_.end() &&
-                           named->second->kind == ir::NodeKind::kConstant;
-    if (is_weight) {
-      const ir::Tensor& whole = named->second->data;
-      if (const auto placement = placement_of(id, whole))
-        return add_leaf(Kind::kConstant, node, whole.type(), *placement, whole);
-    }
+    const auto named = named_weights_.find(node.name);
+    const bool is_weight = named != named_weights_.end();
+    const auto add_blocks_of = [&](const ir::Node& weight) {
+      const auto placement = placement_of(id, weight.data);
+      if (placement) add_leaf(Kind::kConstant, node, weight.type, *placement, weight.data);
+      return placement.has_value();
+    };
+    if (is_weight && add_blocks_of(*named->second)) return base::ok();
     const bool copies = std::ranges::all_of(ranks_, [&](const RankProgram& rank) {
-      return rank.graph.node(id).data.content_hash() == node.data.content_hash();
+      return ir::same_contents(rank.graph.node(id).data, node.data);
     });
     // Names of constants that export made up may be those of others.
     const bool is_part = is_weight && named->second->type != node.type &&
-                         !fitting(named->second->type, node.type).empty();
-    if (copies && !is_part)
-      return add_leaf(Kind::kConstant, node, node.type, Placement(mesh_.axis_count()), node.data);
-    for (const ir::Node* weight : weights_) {
-      if (const auto placement = placement_of(id, weight->data))
-        return add_leaf(Kind::kConstant, node, weight->type, *placement, weight->data);
+                         !fitting(named->second->type, node.type, mesh_).empty();
+    if (copies && !is_part) {
+      add_leaf(Kind::kConstant, node, node.type, Placement(mesh_.axis_count()), node.data);
+      return base::ok();
     }
-    return base::bad_input(is_part ? "what the ranks hold are not the blocks of this weight"
-                                   : "it differs from rank to rank, and what the ranks hold are "
-                                     "not the blocks of any weight of the model");
+    const auto holds_blocks = [&](const ir::Node* weight) { return add_blocks_of(*weight); };
+    if (std::ranges::any_of(weights_, holds_blocks)) return base::ok();
+    return base::unsupported(is_part ? "what the ranks hold are not the blocks of this weight"
+                                     : "it differs from rank to rank, and what the ranks hold are "
+                                       "not the blocks of any weight of the model");
   }
 
   // The operator on wholes, if laws lead to it from what its operands are.
@@ -262,15 +312,21 @@ class Inference {
       return std::nullopt;
     const std::size_t number = placed_.nodes.size();
     for (int axis = 0; axis < mesh_.axis_count(); ++axis) {
+      const std::int64_t bytes = held.data.bytes() * mesh_.size(axis);
+      if (mesh_.size(axis) == 1 || bytes > kMostEnlarged - enlarged_bytes_) continue;
       for (int dim = 0; dim < held.type.rank(); ++dim) {
         PlacedNode larger = held;
         larger.whole.dims[static_cast<std::size_t>(dim)] =
             held.type.shape()[static_cast<std::size_t>(dim)] * mesh_.size(axis);
         larger.placement = held.placement.with(axis, AxisPlacement::split(dim));
-        larger.data = ir::Tensor::filled(larger.whole, held.data.f64_at(0));
+        larger.data = ir::Tensor();
         placed_.nodes.push_back(std::move(larger));
         operands[which] = number;
-        if (auto found = whole_of(node, operands)) return found;
+        if (auto found = whole_of(node, operands)) {
+          enlarged_bytes_ += bytes;
+          placed_.nodes.back().data = filled_as(placed_.nodes.back().whole, held.data);
+          return found;
+        }
         placed_.nodes.pop_back();
       }
     }
@@ -292,9 +348,10 @@ class Inference {
       whole = with_larger(node, others, i);
       if (whole) operands = std::move(others);
     }
+    if (!whole && base::stop_requested()) return base::limit_hit("stopped");
     if (!whole) {
-      return base::bad_input("no law makes this a part of a value of the whole program; it reads " +
-                             held);
+      return base::unsupported(
+          "no law makes this a part of a value of the whole program; it reads " + held);
     }
     placed_.nodes.push_back({.kind = Kind::kOperator,
                              .name = node.name,
@@ -308,43 +365,8 @@ class Inference {
     return base::ok();
   }
 
-  // Errors: bad_input where the groups are not those of an axis, in its order.
-  base::Result<int> axis_of(NodeId id, const RankCollective& step) const {
-    if (!step.axis.empty()) {
-      const int axis = mesh_.find(step.axis);
-      if (axis < 0) return base::bad_input("the mesh has no axis '" + step.axis + "'");
-      return axis;
-    }
-    if (step.group.empty()) {
-      if (mesh_.axis_count() == 1) return 0;
-      return base::bad_input("it does not say along which axis of " + to_string(mesh_));
-    }
-    const auto group_of = [&](std::int64_t rank) {
-      const std::size_t program = ranks_.size() == 1 ? 0 : static_cast<std::size_t>(rank);
-      return collective(program, id)->group;
-    };
-    for (int axis = 0; axis < mesh_.axis_count(); ++axis) {
-      const std::vector<std::int64_t> ranks = mesh_.group(0, axis);
-      if (std::set(ranks.begin(), ranks.end()) != std::set(step.group.begin(), step.group.end()))
-        continue;
-      for (std::int64_t rank = 0; rank < mesh_.ranks(); ++rank) {
-        const std::vector<std::int64_t> expected = mesh_.group(rank, axis);
-        const std::vector<std::int64_t> found = group_of(rank);
-        if (found == expected) continue;
-        return base::bad_input("rank " + std::to_string(rank) + " exchanges with ranks " +
-                               listed(found) + " in this order, and along the axis '" +
-                               mesh_.axis(axis).name + "' they are " + listed(expected));
-      }
-      return axis;
-    }
-    return base::bad_input("the group of ranks " + listed(step.group) + " is no axis of " +
-                           to_string(mesh_));
-  }
-
-  base::Status add_collective(NodeId id, const RankCollective& step) {
+  base::Status add_collective(NodeId id, const RankCollective& step, int axis, std::size_t input) {
     using Step = RankCollective::Kind;
-    EGRET_ASSIGN_OR_RETURN(const int axis, axis_of(id, step));
-    const std::size_t input = numbers_[first_.node(id).inputs.front().index()];
     const PlacedNode& sent = placed_.nodes[input];
     Collective collective{axis, AxisPlacement::copy(), AxisPlacement::copy()};
     switch (step.kind) {
@@ -364,11 +386,18 @@ class Inference {
     }
     const AxisPlacement along = sent.placement.along(axis);
     if (along != collective.from) {
-      return base::bad_input("it changes " + to_string(collective.from) + " to " +
-                             to_string(collective.to) + " along the axis '" +
-                             mesh_.axis(axis).name + "', and what it reads is " +
-                             to_string(sent.placement, mesh_));
+      return base::unsupported("it changes " + to_string(collective.from) + " to " +
+                               to_string(collective.to) + " along the axis '" +
+                               mesh_.axis(axis).name + "', and what it reads is " +
+                               to_string(sent.placement, mesh_));
     }
+    if (collective.from.is_split() && !sent.placement.is_last_cut(axis)) {
+      return base::unsupported("another axis cuts the dimension after '" + mesh_.axis(axis).name +
+                               "', so the blocks are not adjacent under " +
+                               to_string(sent.placement, mesh_));
+    }
+    if (collective.from == collective.to)
+      return base::unsupported("it cuts the dimension along which it gathers");
     const Placement placement = sent.placement.with(axis, collective.to);
     const auto type = local_type(sent.whole, placement, mesh_);
     if (!type.ok()) return type.status();
@@ -389,20 +418,24 @@ class Inference {
   const std::span<const RankProgram> ranks_;
   const ir::Graph& first_;
   const Mesh& mesh_;
-  const std::map<std::string, Placement>& given_;
-  std::map<std::string, const ir::Node*> leaves_;  // of the sequential program
+  const ir::Graph& sequential_;
+  const NamedPlacements& given_;
+  RankInterface interface_;
+  // Of the sequential program.
+  std::map<std::string, const ir::TensorType*> inputs_;
   std::vector<const ir::Node*> weights_;
-  std::set<std::string> known_;  // operators of the sequential program with their attributes
+  std::map<std::string, const ir::Node*> named_weights_;
+  std::set<std::string> known_;  // operators with their attributes
   LawCache laws_;
   PlacedGraph placed_;
+  std::int64_t enlarged_bytes_ = 0;   // of uniform constants that were enlarged
   std::vector<std::size_t> numbers_;  // by node of the first rank's program: the placed node
 };
 
 }  // namespace
 
 base::Result<PlacedGraph> place(std::span<const RankProgram> ranks, const Mesh& mesh,
-                                const ir::Graph& sequential,
-                                const std::map<std::string, Placement>& given) {
+                                const ir::Graph& sequential, const NamedPlacements& given) {
   if (ranks.empty()) return base::bad_input("no program of a rank");
   return Inference(ranks, mesh, sequential, given).run();
 }

@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "ir/graph/graph.h"
 #include "parallel/placed/placed_graph.h"
+#include "parallel/ranks/rank_interface.h"
 
 namespace egret::parallel {
 
@@ -29,7 +30,8 @@ struct RankCollective {
   int dim = 0;                        // that is gathered, or cut afterwards
   int from_dim = 0;                   // of kAllToAll: cut before
   std::string axis{};                 // of the mesh; empty: by the group
-  std::vector<std::int64_t> group{};  // ranks, in the order of their blocks; empty: all
+  std::vector<std::int64_t> group{};  // ranks, in the order of their blocks; empty: not listed
+  std::int64_t size = 0;              // of the group; 0: not stated
   friend bool operator==(const RankCollective&, const RankCollective&) = default;
 };
 
@@ -40,12 +42,16 @@ struct RankProgram {
   std::map<ir::NodeId, RankCollective> collectives;
 };
 
-// `ranks` has a program for each rank, or one that all ranks run. `given` are placements by the
-// names of inputs and weights. Errors: bad_input that names the node and what is wrong with it: a
-// node that differs between ranks, elements that are no part of a weight, an operator without a law
-// for what it reads, a collective that does not fit, ranks in another order than the mesh's.
+// `ranks` has a program for each rank, or one that all ranks run. Errors, which name the node:
+//
+//   mismatch     inputs or outputs that the model does not have, or outputs in other placements
+//   unsupported  inference does not reach the outputs: a node that differs between ranks, elements
+//                that are no part of a weight, an operator without a law for what it reads, a
+//                collective that does not fit, ranks in another order than the mesh's. The program
+//                may be right all the same.
+//   bad_input    another number of programs than ranks; see group_of() for collectives
+//   limit        a stop was requested
 base::Result<PlacedGraph> place(std::span<const RankProgram> ranks, const Mesh& mesh,
-                                const ir::Graph& sequential,
-                                const std::map<std::string, Placement>& given);
+                                const ir::Graph& sequential, const NamedPlacements& given);
 
 }  // namespace egret::parallel

@@ -34,6 +34,9 @@ std::vector<ir::Attrs> enlarged(const ir::Attrs& attrs, std::int64_t factor) {
   return found;
 }
 
+// A mesh of many axes and an operator with many sizes have more combinations than a program needs.
+constexpr int kMostTrials = 1 << 16;
+
 class Search {
  public:
   Search(const ir::Operator& op, const ir::Attrs& part_attrs,
@@ -60,6 +63,7 @@ class Search {
 
   // Attributes on wholes from those on parts, the last axis first.
   void enlarge(const ir::Attrs& attrs, int axes) {
+    if (++trials_ > kMostTrials) return;
     if (axes == 0) return add(attrs);
     const int axis = axes - 1;
     enlarge(attrs, axis);
@@ -81,6 +85,7 @@ class Search {
   // attributes.
   std::optional<Placement> follow(const ir::Attrs& attrs, const std::vector<ir::TensorType>& types,
                                   const Placement& output, int axis) {
+    if (++trials_ > kMostTrials) return std::nullopt;
     if (axis == mesh_.axis_count())
       return attrs == part_attrs_ ? std::optional(output) : std::nullopt;
     if (mesh_.size(axis) == 1) return follow(attrs, types, output, axis + 1);
@@ -110,6 +115,7 @@ class Search {
   const Mesh& mesh_;
   LawCache& laws_;
   std::vector<WholeOperator> found_;
+  int trials_ = 0;
 };
 
 }  // namespace

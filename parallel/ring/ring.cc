@@ -150,8 +150,8 @@ class RingWriter {
       nodes_[i].types = std::move(parts);
       return base::ok();
     }
-    if (base::stop_requested()) return interrupted_laws();
-    return base::bad_input(node.op->name() + " has no law along time to " + to_string(node.step));
+    if (base::stop_requested()) return base::limit_hit("stopped while laws were derived");
+    return base::unsupported(node.op->name() + " has no law along time to " + to_string(node.step));
   }
 
   bool is_last(std::size_t i) const { return i + 1 == nodes_.size(); }

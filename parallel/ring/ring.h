@@ -98,8 +98,8 @@ struct RingProgram {
   double scratch_bytes() const;
 };
 
-// Errors: bad_input that names the node and what does not fit: a law that does not exist, a value
-// read before it is known.
+// Errors, which name the node: bad_input for what does not fit, such as a value read before it is
+// known; unsupported for a law that does not exist; limit on a stop request.
 base::Result<RingProgram> ring_program(const Ring& ring, std::span<const HeldValue> inputs,
                                        const Mesh& mesh);
 

@@ -36,6 +36,12 @@ EventSimulator::State::State(TaskGraph the_graph, TaskGraphIndex the_index, doub
   timeline.spans.resize(graph.size());
   for (std::size_t lane = 0; lane < index.last_of_lane.size(); ++lane)
     lane_[index.last_of_lane[lane]] = static_cast<std::int32_t>(lane);
+  for (std::size_t l = 0; l < links_.size(); ++l)
+    links_[l].lanes.resize(index.link_lanes[l].size());
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    devices_[d].computing_lanes.resize(index.computing_lanes[d].size());
+    devices_[d].communicating_lanes.resize(index.communicating_lanes[d].size());
+  }
 }
 
 bool EventSimulator::State::has_rate(std::uint32_t i) const {
@@ -50,6 +56,7 @@ EventSimulator::State::LinkState& EventSimulator::State::link(std::uint32_t i) {
     state.run = run_;
     state.former = 0;
     state.active.clear();
+    state.next_kept = std::numeric_limits<double>::infinity();
     state.next_event = -1;
   }
   return state;
@@ -59,7 +66,8 @@ EventSimulator::State::DeviceState& EventSimulator::State::device(std::uint32_t 
   DeviceState& state = devices_[i];
   if (state.run != run_) {
     state.run = run_;
-    state.former = state.communicating = 0;
+    state.former = state.communicating = state.flowing = 0;
+    state.until = 0;
     state.computing.clear();
     state.next_event = -1;
   }
@@ -164,7 +172,7 @@ void EventSimulator::State::handle(const SimulatedEvent& event) {
     case EventKind::kProceed:
       if (event.version == tasks_[i].version) proceed(i, event.time);
       return;
-    case EventKind::kFormerEnd: return former_end(i);
+    case EventKind::kFormerEnd: return former_end(i, event.time);
     case EventKind::kFormerSend:
       tasks_[i].was_on_links = true;
       for (const LinkId l : task(i).links) {
@@ -193,7 +201,13 @@ void EventSimulator::State::begin(std::uint32_t i, double now) {
   TaskState& state = tasks_[i];
   state.span.start_s = now;
   if (task(i).effect == TaskEffect::kCommunicates && slowdown_ > 0) {
-    ++device(task(i).device).communicating;
+    DeviceState& on = device(task(i).device);
+    ++on.communicating;
+    if (has_flow(i)) {
+      ++on.flowing;
+    } else {
+      on.until = std::max(on.until, now + task(i).work.seconds);
+    }
     touch_device(task(i).device);
   }
   if (has_rate(i)) {
@@ -251,6 +265,16 @@ void EventSimulator::State::set_rate(std::uint32_t i, double rate, double now) {
   state.span.segments.push_back({now, state.left, rate});
   ++state.version;
   push(end_of(now, state.left, rate), EventKind::kProceed, i);
+  if (!full_ && state.late) watch_followers(i, now);
+}
+
+double EventSimulator::State::expected_end(std::uint32_t i) const {
+  const TaskState& state = tasks_[i];
+  if (state.phase == Phase::kLatency && !has_flow(i))
+    return state.span.start_s + task(i).work.seconds;
+  const bool has_pace = state.phase == Phase::kSending || state.phase == Phase::kComputing;
+  return has_pace && state.rate > 0 ? end_of(state.since, state.left, state.rate)
+                                    : std::numeric_limits<double>::infinity();
 }
 
 void EventSimulator::State::end(std::uint32_t i, double now) {
@@ -260,7 +284,9 @@ void EventSimulator::State::end(std::uint32_t i, double now) {
   if (!has_flow(i)) state.span.send_s = now;
   state.span.end_s = now;
   if (task(i).effect == TaskEffect::kCommunicates && slowdown_ > 0) {
-    --device(task(i).device).communicating;
+    DeviceState& on = device(task(i).device);
+    --on.communicating;
+    if (has_flow(i)) --on.flowing;
     touch_device(task(i).device);
   }
   const double former = full_ ? 0 : timeline.spans[i].end_s;
@@ -312,7 +338,9 @@ void EventSimulator::State::simulate_rest(std::uint32_t i, double now) {
   ++state.version;
   follow_former(i, now);
   if (task(i).effect == TaskEffect::kCommunicates && slowdown_ > 0) {
-    ++device(task(i).device).communicating;
+    DeviceState& on = device(task(i).device);
+    ++on.communicating;
+    ++on.flowing;
     touch_device(task(i).device);
   }
   const bool computes = state.phase == Phase::kComputing;
@@ -328,11 +356,26 @@ void EventSimulator::State::simulate_rest(std::uint32_t i, double now) {
   if (state.rate > 0) push(end_of(state.since, state.left, state.rate), EventKind::kProceed, i);
 }
 
-// Its former activity makes links and its device differ.
+bool EventSimulator::State::meets_kept(const std::vector<LaneTasks>& lanes,
+                                       std::vector<LaneCursor>& cursors, bool sending, double now,
+                                       double from, double until) const {
+  for (std::size_t k = 0; k < lanes.size(); ++k) {
+    const std::vector<std::uint32_t>& tasks = lanes[k].tasks;
+    advance(lanes[k], cursors[k], sending, now);
+    for (std::size_t at = std::max<std::size_t>(cursors[k].later, 1) - 1;
+         at < tasks.size() && start_of(tasks[at], sending) < until; ++at) {
+      if (!is_simulated(tasks[at]) && timeline.spans[tasks[at]].end_s > std::max(now, from))
+        return true;
+    }
+  }
+  return false;
+}
+
+// Its former activity makes links and its device differ, where a kept task would notice.
 void EventSimulator::State::follow_former(std::uint32_t i, double now) {
   TaskState& state = tasks_[i];
   const TaskSpan& former = timeline.spans[i];
-  state.was_on_links = state.was_on_device = false;
+  state.was_on_links = state.was_on_device = state.late = false;
   push(former.end_s, EventKind::kFormerEnd, i);
   const auto from = [&](double start, EventKind kind) {
     if (start > now) {
@@ -341,9 +384,17 @@ void EventSimulator::State::follow_former(std::uint32_t i, double now) {
       handle({now, 0, kind, i, 0});
     }
   };
-  if (has_flow(i)) from(former.send_s, EventKind::kFormerSend);
+  if (has_flow(i) && std::ranges::any_of(task(i).links, [&](LinkId l) {
+        const std::vector<LaneTasks>& lanes = index.link_lanes[l.index()];
+        return lanes.size() > 1 &&
+               meets_kept(lanes, links_[l.index()].lanes, true, now, former.send_s, former.end_s);
+      })) {
+    from(former.send_s, EventKind::kFormerSend);
+  }
+  const std::uint32_t d = task(i).device;
   if (task(i).effect == TaskEffect::kCommunicates && slowdown_ > 0 &&
-      former.start_s < former.end_s) {
+      meets_kept(index.computing_lanes[d], devices_[d].computing_lanes, false, now, former.start_s,
+                 former.end_s)) {
     from(former.start_s, EventKind::kFormerStart);
   }
 }
@@ -365,7 +416,7 @@ void EventSimulator::State::kept_end(std::uint32_t i, double now) {
   }
 }
 
-void EventSimulator::State::former_end(std::uint32_t i) {
+void EventSimulator::State::former_end(std::uint32_t i, double now) {
   TaskState& state = tasks_[i];
   if (state.was_on_links) {
     for (const LinkId l : task(i).links) --link(l.index()).former;
@@ -373,10 +424,21 @@ void EventSimulator::State::former_end(std::uint32_t i) {
   if (state.was_on_device) --device(task(i).device).former;
   state.was_on_links = state.was_on_device = false;
   if (state.phase == Phase::kEnded) return;
+  state.late = true;
   for (const std::uint32_t next : index.followers[i]) {
-    if (is_simulated(next) || tasks_[next].checked == run_) continue;
+    // It cannot start without this task.
+    if (!is_simulated(next) && timeline.spans[next].start_s == now) simulate_anew(next, now);
+  }
+  watch_followers(i, now);
+}
+
+void EventSimulator::State::watch_followers(std::uint32_t i, double now) {
+  const double end = expected_end(i);
+  for (const std::uint32_t next : index.followers[i]) {
+    const double start = timeline.spans[next].start_s;
+    if (is_simulated(next) || tasks_[next].checked == run_ || start < now || end <= start) continue;
     tasks_[next].checked = run_;
-    push(timeline.spans[next].start_s, EventKind::kStart, next);
+    push(start, EventKind::kStart, next);
   }
 }
 

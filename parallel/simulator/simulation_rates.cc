@@ -13,24 +13,34 @@ void EventSimulator::State::touch_device(std::uint32_t d) {
   if (slowdown_ > 0) touched_devices_.push_back(d);
 }
 
-std::int64_t EventSimulator::State::kept_active(const LaneTasks& lane, bool sending,
-                                                double now) const {
-  const auto after =
-      std::upper_bound(lane.tasks.begin(), lane.tasks.end(), now,
-                       [&](double time, std::uint32_t i) { return time < start_of(i, sending); });
-  if (after == lane.tasks.begin()) return -1;
-  const std::uint32_t i = *(after - 1);
-  return !is_simulated(i) && timeline.spans[i].end_s > now ? static_cast<std::int64_t>(i) : -1;
+// The first look of a run searches; later ones go on from there, so a run passes each task once.
+void EventSimulator::State::advance(const LaneTasks& lane, LaneCursor& cursor, bool sending,
+                                    double now) const {
+  const auto size = static_cast<std::uint32_t>(lane.tasks.size());
+  if (cursor.run != run_) {
+    const auto later =
+        std::upper_bound(lane.tasks.begin(), lane.tasks.end(), now,
+                         [&](double time, std::uint32_t i) { return time < start_of(i, sending); });
+    cursor.run = run_;
+    cursor.later = cursor.next_kept = static_cast<std::uint32_t>(later - lane.tasks.begin());
+  }
+  while (cursor.later < size && start_of(lane.tasks[cursor.later], sending) <= now) ++cursor.later;
 }
 
-double EventSimulator::State::next_kept_start(const LaneTasks& lane, bool sending,
-                                              double now) const {
-  auto next =
-      std::upper_bound(lane.tasks.begin(), lane.tasks.end(), now,
-                       [&](double time, std::uint32_t i) { return time < start_of(i, sending); });
-  while (next != lane.tasks.end() && is_simulated(*next)) ++next;
-  return next == lane.tasks.end() ? std::numeric_limits<double>::infinity()
-                                  : start_of(*next, sending);
+EventSimulator::State::LaneView EventSimulator::State::look_at(const LaneTasks& lane,
+                                                               LaneCursor& cursor, bool sending,
+                                                               double now) const {
+  advance(lane, cursor, sending, now);
+  const auto size = static_cast<std::uint32_t>(lane.tasks.size());
+  cursor.next_kept = std::max(cursor.next_kept, cursor.later);
+  while (cursor.next_kept < size && is_simulated(lane.tasks[cursor.next_kept])) ++cursor.next_kept;
+  LaneView view{.next_start = std::numeric_limits<double>::infinity()};
+  if (cursor.next_kept < size) view.next_start = start_of(lane.tasks[cursor.next_kept], sending);
+  if (cursor.later > 0) {
+    const std::uint32_t i = lane.tasks[cursor.later - 1];
+    if (!is_simulated(i) && timeline.spans[i].end_s > now) view.active = i;
+  }
+  return view;
 }
 
 void EventSimulator::State::settle(double now) {
@@ -44,21 +54,31 @@ void EventSimulator::State::settle(double now) {
     if (state.former == 0 && state.active.empty()) continue;
     state.settled = settlement_;
     double next = std::numeric_limits<double>::infinity();
-    for (const LaneTasks& lane : index.link_lanes[l]) {
-      const std::int64_t active = kept_active(lane, true, now);
-      if (active >= 0) simulate_rest(static_cast<std::uint32_t>(active), now);
-      next = std::min(next, next_kept_start(lane, true, now));
+    for (std::size_t k = 0; k < index.link_lanes[l].size(); ++k) {
+      const LaneView view = look_at(index.link_lanes[l][k], links_[l].lanes[k], true, now);
+      if (view.active >= 0) simulate_rest(static_cast<std::uint32_t>(view.active), now);
+      next = std::min(next, view.next_start);
     }
-    if (next < std::numeric_limits<double>::infinity() &&
-        (state.next_event <= now || state.next_event > next)) {
-      state.next_event = next;
-      queue_.push({next, 0, EventKind::kLink, l, 0});
-    }
+    state.next_kept = next;
+    if (state.active.empty()) await_kept(l, now);
   }
   settle_flows(now);
   touched_links_.clear();
   for (std::size_t t = 0; t < touched_devices_.size(); ++t) settle_device(touched_devices_[t], now);
   touched_devices_.clear();
+}
+
+void EventSimulator::State::await_kept(std::uint32_t l, double now) {
+  LinkState& state = link(l);
+  if (state.next_kept == std::numeric_limits<double>::infinity()) return;
+  if (state.former == 0 && std::ranges::none_of(state.active, [&](std::uint32_t i) {
+        return expected_end(i) > state.next_kept;
+      })) {
+    return;
+  }
+  if (state.next_event > now && state.next_event <= state.next_kept) return;
+  state.next_event = state.next_kept;
+  queue_.push({state.next_kept, 0, EventKind::kLink, l, 0});
 }
 
 // Flows that share links, even through others, get their rates together.
@@ -85,6 +105,10 @@ void EventSimulator::State::settle_flows(double now) {
       flows_.push_back({task(i).links, task(i).work.most_bytes_per_second});
     const std::vector<double>& rates = rates_(flows_);
     for (std::size_t k = 0; k < component_.size(); ++k) set_rate(component_[k], rates[k], now);
+    if (full_) continue;
+    for (const std::uint32_t l : component_links_) {
+      if (!links_[l].active.empty()) await_kept(l, now);
+    }
   }
 }
 
@@ -94,23 +118,28 @@ void EventSimulator::State::settle_device(std::uint32_t d, double now) {
   state.settled = settlement_;
   double next = std::numeric_limits<double>::infinity();
   if (!full_ && (state.former > 0 || state.communicating > 0)) {
-    for (const LaneTasks& lane : index.computing_lanes[d]) {
-      const std::int64_t active = kept_active(lane, false, now);
-      if (active >= 0 && has_rate(static_cast<std::uint32_t>(active)))
-        simulate_rest(static_cast<std::uint32_t>(active), now);
-      next = std::min(next, next_kept_start(lane, false, now));
+    for (std::size_t k = 0; k < index.computing_lanes[d].size(); ++k) {
+      const LaneView view =
+          look_at(index.computing_lanes[d][k], state.computing_lanes[k], false, now);
+      if (view.active >= 0 && has_rate(static_cast<std::uint32_t>(view.active)))
+        simulate_rest(static_cast<std::uint32_t>(view.active), now);
+      next = std::min(next, view.next_start);
     }
+    // All communication ends before.
+    if (state.former == 0 && state.flowing == 0 && state.until <= next)
+      next = std::numeric_limits<double>::infinity();
   }
   if (!state.computing.empty()) {
     bool communicates = state.communicating > 0;
     if (!full_) {
-      for (const LaneTasks& lane : index.communicating_lanes[d]) {
-        const std::int64_t active = kept_active(lane, false, now);
-        if (active >= 0) {
+      for (std::size_t k = 0; k < index.communicating_lanes[d].size(); ++k) {
+        const LaneView view =
+            look_at(index.communicating_lanes[d][k], state.communicating_lanes[k], false, now);
+        if (view.active >= 0) {
           communicates = true;
-          next = std::min(next, timeline.spans[static_cast<std::uint32_t>(active)].end_s);
+          next = std::min(next, timeline.spans[static_cast<std::size_t>(view.active)].end_s);
         } else {
-          next = std::min(next, next_kept_start(lane, false, now));
+          next = std::min(next, view.next_start);
         }
       }
     }

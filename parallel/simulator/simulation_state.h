@@ -43,22 +43,38 @@ class EventSimulator::State {
     bool passed = false;        // ... and was reached
     Phase phase = Phase::kWaiting;
     bool was_on_links = false, was_on_device = false;  // its former activity counts at present
+    bool late = false;                                 // it did not end when it did formerly
     std::uint32_t missing = 0;
     std::uint32_t version = 0;
     double left = 0, since = 0, rate = 0;
     TaskSpan span;  // outside of a run: the one before the last update
   };
+  // A place in a LaneTasks. Time only goes forward within a run, and so does the place.
+  struct LaneCursor {
+    std::uint32_t run = 0;
+    std::uint32_t later = 0;      // the first task that starts after the last time looked at
+    std::uint32_t next_kept = 0;  // the first of these that is kept
+  };
+  struct LaneView {
+    std::int64_t active = -1;  // the kept task that is active now, or -1
+    double next_start;         // of the next kept task; infinite if there is none
+  };
   struct LinkState {
     std::uint32_t run = 0, settled = 0, seen = 0;
     std::int32_t former = 0;            // simulated flows that were active on it
     std::vector<std::uint32_t> active;  // simulated flows
+    std::vector<LaneCursor> lanes;
+    double next_kept = 0;  // when a kept flow begins, as of the last settlement
     double next_event = 0;
   };
   struct DeviceState {
     std::uint32_t run = 0, settled = 0;
     std::int32_t former = 0;               // simulated tasks that communicated
-    std::int32_t communicating = 0;        // simulated tasks
+    std::int32_t communicating = 0;        // simulated tasks,
+    std::int32_t flowing = 0;              // of these, with a flow;
+    double until = 0;                      // and the end of the others
     std::vector<std::uint32_t> computing;  // simulated tasks whose rate may change
+    std::vector<LaneCursor> computing_lanes, communicating_lanes;
     double next_event = 0;
   };
 
@@ -88,20 +104,29 @@ class EventSimulator::State {
   void simulate_anew(std::uint32_t i, double now);  // before its start
   void simulate_rest(std::uint32_t i, double now);  // with a rate to change
   void follow_former(std::uint32_t i, double now);
+  // Whether a kept task of these lanes is active at some time from the later of NOW and FROM on and
+  // before UNTIL.
+  bool meets_kept(const std::vector<LaneTasks>& lanes, std::vector<LaneCursor>& cursors,
+                  bool sending, double now, double from, double until) const;
   void check_start(std::uint32_t i, double now);
   void kept_end(std::uint32_t i, double now);
-  void former_end(std::uint32_t i);
+  void former_end(std::uint32_t i, double now);
+  // Checks are due at the starts of kept followers that the task, which is late, will not reach.
+  void watch_followers(std::uint32_t i, double now);
+  // As far as it is known by now: infinite before its rate is set.
+  double expected_end(std::uint32_t i) const;
   bool ended(std::uint32_t i, double now) const;
 
   // The end of a time: rates on all links and devices that something touched.
   void settle(double now);
   void settle_flows(double now);
+  // A kept flow that begins before the simulated ones end will not be kept.
+  void await_kept(std::uint32_t l, double now);
   void settle_device(std::uint32_t d, double now);
   void touch_link(std::uint32_t l);
   void touch_device(std::uint32_t d);
-  // The kept task of LANE that is active now, or -1; and the next time at which one begins.
-  std::int64_t kept_active(const LaneTasks& lane, bool sending, double now) const;
-  double next_kept_start(const LaneTasks& lane, bool sending, double now) const;
+  void advance(const LaneTasks& lane, LaneCursor& cursor, bool sending, double now) const;
+  LaneView look_at(const LaneTasks& lane, LaneCursor& cursor, bool sending, double now) const;
   double start_of(std::uint32_t i, bool sending) const {
     return sending ? timeline.spans[i].send_s : timeline.spans[i].start_s;
   }

@@ -53,14 +53,13 @@ StepBuilder::StepBuilder(const System& system, const TrainingSetup& setup,
   if (options.offload == Offload::kActivations) find_what_is_needed_soon();
 }
 
-// Weights that several ranks hold: all of them, or those of experts that only tensor ranks share.
-bool StepBuilder::shares_weights() const {
-  return copies() > 1 || (setup_.experts > 0 && expert_data_group(setup_, copies()).size > 1);
-}
-
 std::int64_t StepBuilder::copies() const {
   const std::int64_t directions = setup_.schedule == PipelineKind::kDualPipe ? 2 : 1;
   return setup_.data * setup_.context * directions;
+}
+
+bool StepBuilder::has_copies() const {
+  return copies() > 1 || (setup_.experts > 0 && expert_data_group(setup_, copies()).size > 1);
 }
 
 bool StepBuilder::launches_cost() const {
@@ -109,14 +108,14 @@ void StepBuilder::set_fixed_memory(std::uint32_t number_of_device) {
   TrainingSetup state_setup = setup_;
   state_setup.distributed_optimizer = zero_ >= 1;
   const StateBytes state = state_bytes(state_setup, device.parameters, device.expert_parameters);
-  const auto shares = static_cast<double>(copies());
   const double divided =
       device.parameters > 0
-          ? divided_parameters(setup_, device.parameters, device.expert_parameters, shares) /
+          ? divided_parameters(setup_, device.parameters, device.expert_parameters, copies()) /
                 device.parameters
           : 1;
   // state_bytes() does not know of DualPipe's two copies.
-  const double directions = shares / static_cast<double>(setup_.data * setup_.context);
+  const double directions =
+      static_cast<double>(copies()) / static_cast<double>(setup_.data * setup_.context);
   const auto at = [&](MemoryKind kind) -> double& {
     return device.fixed_bytes[static_cast<std::size_t>(kind)];
   };
@@ -184,7 +183,7 @@ void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
     const std::size_t index = forward ? k : costs.pieces.size() - 1 - k;
     const StagePiece& piece = costs.pieces[index];
     Gathering gathered;
-    if (zero_ == 3 && shares_weights() && pass.kind != PassKind::kWeights) {
+    if (zero_ == 3 && has_copies() && pass.kind != PassKind::kWeights) {
       gathered = gather_weights(device, piece, task_of(pass, StepPart::kWeights));
       if (gathered.last.valid()) after.push_back(gathered.last);
     }

@@ -76,7 +76,7 @@ class StepBuilder {
   void deliver_messages();
 
   // What surrounds them (step_exchanges.cc).
-  // The parts of a piece's parameters that different ranks divide: all others, and experts.
+  // Parameters without experts, and experts: different ranks divide them.
   struct DividedPart {
     double parameters;
     RankGroup group;
@@ -107,9 +107,9 @@ class StepBuilder {
   TaskId add_copy(std::uint32_t device, bool to_host, double bytes, std::vector<TaskId> after,
                   StepTask what);
 
-  std::int64_t copies() const;  // of a stage's weights, on devices of different groups
-  bool shares_weights() const;
-  bool exchanges_gradients() const { return trains() && shares_weights(); }
+  std::int64_t copies() const;  // of a stage's weights but its experts, on different groups
+  bool has_copies() const;      // of any weights
+  bool exchanges_gradients() const { return trains() && has_copies(); }
   // Under ZeRO-2 and 3, gradients are divided after each backward pass, which waits for it unless
   // exchanges overlap.
   bool exchanges_block() const { return zero_ >= 2 && !setup_.overlap_gradients; }

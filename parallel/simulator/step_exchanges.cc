@@ -238,8 +238,7 @@ void StepBuilder::add_end_of_step() {
 void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
   const StepDevice& held = program_.devices[device];
   const double parameters =
-      zero_ >= 1 ? divided_parameters(setup_, held.parameters, held.expert_parameters,
-                                      static_cast<double>(copies()))
+      zero_ >= 1 ? divided_parameters(setup_, held.parameters, held.expert_parameters, copies())
                  : held.parameters;
   TaskId before = ready;
   if (trains() && setup_.devices() > 1) {

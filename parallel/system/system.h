@@ -39,11 +39,22 @@ struct AcceleratorPool {
   std::int64_t devices = 0;  // neighbouring ranks; 0: all that follow
 };
 
+// The time of the forward and the backward pass of one dense layer on one device, measured, for one
+// micro-batch. It replaces that of the layer's kernels where all sizes and choices are the same.
+struct MeasuredLayer {
+  std::int64_t hidden = 0, heads = 0, kv_heads = 0, ffn = 0;  // as in TrainingSetup
+  std::int64_t sequence = 0, tensor = 1, micro_batch = 1;
+  bool gated = false, no_dropout = false, flash_attention = false, sequence_parallel = false;
+  std::string recompute = "none";
+  double seconds = 0;
+};
+
 struct System {
   std::string name;
   Accelerator accelerator;             // of rank 0
   std::vector<AcceleratorPool> pools;  // by rank; one where all devices are equal
   Fabric fabric;
+  std::vector<MeasuredLayer> measured_layers;
 
   // The machine as these ranks see it: its accelerator is the one among theirs whose products in
   // their 16-bit precision take longest. Ranks beyond the pools are of the last.

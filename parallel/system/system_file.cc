@@ -40,6 +40,13 @@ Reader integer(std::int64_t& target, std::int64_t least) {
   };
 }
 
+Reader flag(bool& target) {
+  return [&target](const base::Json& value) -> base::Status {
+    EGRET_ASSIGN_OR_RETURN(target, value.as_bool());
+    return base::ok();
+  };
+}
+
 Reader text(std::string& target) {
   return [&target](const base::Json& value) {
     EGRET_ASSIGN_OR_RETURN(target, value.as_string());
@@ -159,10 +166,6 @@ base::Status check_topology(const Tier& tier) {
 
 base::Result<Tier> read_tier(const base::Json& table) {
   Tier tier;
-  const auto in_network = [&tier](const base::Json& value) -> base::Status {
-    EGRET_ASSIGN_OR_RETURN(tier.in_network, value.as_bool());
-    return base::ok();
-  };
   const Readers readers{
       {"name", text(tier.name)},
       {"devices", integer(tier.devices, 0)},
@@ -171,7 +174,7 @@ base::Result<Tier> read_tier(const base::Json& table) {
       {"start_s", seconds(tier.start_s)},
       {"hop_s", seconds(tier.hop_s)},
       {"ramp", real(tier.ramp, 0, kMostSeconds)},
-      {"in_network", in_network},
+      {"in_network", flag(tier.in_network)},
       {"topology.kind",
        [&tier](const base::Json& value) { return read_topology(value, tier.topology.kind); }},
       {"topology.leaf", integer(tier.topology.leaf, 1)},
@@ -211,6 +214,45 @@ base::Status read_tiers(const base::Json& value, std::vector<Tier>& tiers) {
   return base::ok();
 }
 
+base::Result<MeasuredLayer> read_measured_layer(const base::Json& table) {
+  MeasuredLayer layer;
+  const auto recompute = [&layer](const base::Json& value) -> base::Status {
+    EGRET_ASSIGN_OR_RETURN(layer.recompute, value.as_string());
+    for (const char* known : {"none", "selective", "full"}) {
+      if (layer.recompute == known) return base::ok();
+    }
+    return base::bad_input("must be none, selective or full");
+  };
+  const Readers readers{{"hidden", integer(layer.hidden, 1)},
+                        {"heads", integer(layer.heads, 1)},
+                        {"kv-heads", integer(layer.kv_heads, 0)},
+                        {"ffn", integer(layer.ffn, 0)},
+                        {"sequence-length", integer(layer.sequence, 1)},
+                        {"tp", integer(layer.tensor, 1)},
+                        {"micro-batch", integer(layer.micro_batch, 1)},
+                        {"gated", flag(layer.gated)},
+                        {"no-dropout", flag(layer.no_dropout)},
+                        {"flash-attention", flag(layer.flash_attention)},
+                        {"sequence-parallel", flag(layer.sequence_parallel)},
+                        {"recompute", recompute},
+                        {"seconds", real(layer.seconds, 1e-9, kMostSeconds, " seconds")}};
+  std::set<std::string> seen;
+  EGRET_RETURN_IF_ERROR(read_table(readers, table, "", seen));
+  EGRET_RETURN_IF_ERROR(
+      check_required(seen, {"hidden", "heads", "sequence-length", "tp", "micro-batch", "seconds"}));
+  return layer;
+}
+
+base::Status read_measured_layers(const base::Json& value, std::vector<MeasuredLayer>& layers) {
+  if (!value.is_array()) return base::bad_input("must be an array of tables: [[measured_layer]]");
+  for (const base::Json& table : value.items()) {
+    base::Result<MeasuredLayer> layer = read_measured_layer(table);
+    if (!layer.ok()) return layer.status().at("[" + std::to_string(layers.size()) + "]");
+    layers.push_back(*std::move(layer));
+  }
+  return base::ok();
+}
+
 base::Status read_pools(const base::Json& value, std::vector<AcceleratorPool>& pools) {
   if (!value.is_array()) return base::bad_input("must be a table or an array of tables");
   for (const base::Json& table : value.items()) {
@@ -238,6 +280,10 @@ base::Result<System> parse_system(std::string_view toml, std::string_view origin
   Readers readers{{"name", text(system.name)},
                   {"accelerator",
                    [&system](const base::Json& value) { return read_pools(value, system.pools); }},
+                  {"measured_layer",
+                   [&system](const base::Json& value) {
+                     return read_measured_layers(value, system.measured_layers);
+                   }},
                   {"tier", [&system](const base::Json& value) {
                      return read_tiers(value, system.fabric.tiers);
                    }}};
@@ -255,6 +301,8 @@ base::Result<System> parse_system(std::string_view toml, std::string_view origin
     EGRET_RETURN_IF_ERROR(check_accelerator(single.accelerator, seen).at("accelerator").at(origin));
     system.pools.push_back(single);
   }
+  if (system.pools.size() > 1 && !system.measured_layers.empty())
+    return base::bad_input("[[measured_layer]] needs one kind of accelerator").at(origin);
   if (system.name.empty()) return base::bad_input("name is missing").at(origin);
   system.accelerator = system.pools.front().accelerator;
   EGRET_RETURN_IF_ERROR(check_tiers(system.fabric.tiers).at(origin));

@@ -15,8 +15,7 @@ constexpr double kReal = 4;     // of the router's shares
 struct ExpertSizes {
   explicit ExpertSizes(const TrainingSetup& setup)
       : rows(expert_rows(setup)),
-        tokens(static_cast<double>(setup.micro_batch) * static_cast<double>(setup.sequence) /
-               static_cast<double>(setup.context * setup.tensor)),
+        tokens(routed_tokens(setup)),
         hidden(static_cast<double>(setup.hidden)),
         experts(static_cast<double>(setup.experts)),
         here(experts / static_cast<double>(setup.expert_parallel)),

@@ -9,10 +9,13 @@ namespace {
 
 constexpr double kElement = 2;  // bytes of an activation
 
-// Tokens that one device routes: its part of the sequence.
-double routed_tokens(const TrainingSetup& setup) {
-  return static_cast<double>(setup.micro_batch) * static_cast<double>(setup.sequence) /
-         static_cast<double>(setup.context * (setup.sequence_parallel ? setup.tensor : 1));
+double choices_of(const TrainingSetup& setup) {
+  return static_cast<double>(setup.top_k) * routed_tokens(setup);
+}
+
+// Of an expert, for the tokens of one device; with a capacity.
+double places_of(const TrainingSetup& setup) {
+  return std::ceil(setup.capacity_factor * choices_of(setup) / static_cast<double>(setup.experts));
 }
 
 // Parts of the choices by Zipf's law, none above MOST: what exceeds it goes to the others in
@@ -35,6 +38,11 @@ std::vector<double> popularity(std::int64_t experts, double skew, double most) {
 
 }  // namespace
 
+double routed_tokens(const TrainingSetup& setup) {
+  return static_cast<double>(setup.micro_batch) * static_cast<double>(setup.sequence) /
+         static_cast<double>(setup.context * (setup.sequence_parallel ? setup.tensor : 1));
+}
+
 double ExpertLoads::fullest() const {
   return by_rank.empty() ? 1 : *std::ranges::max_element(by_rank);
 }
@@ -47,12 +55,13 @@ ExpertLoads expert_loads(const TrainingSetup& setup) {
   loads.by_expert =
       popularity(setup.experts, setup.expert_skew, 1 / static_cast<double>(setup.top_k));
   loads.by_rank.resize(ranks);
+  const double places = places_of(setup) * experts / choices_of(setup);  // as loads
   double kept = 0;
   for (std::size_t i = 0; i < loads.by_expert.size(); ++i) {
     double& load = loads.by_expert[i];
     load *= experts;
     loads.by_rank[i % ranks] += load * static_cast<double>(ranks) / experts;
-    kept += std::min(load, setup.capacity_factor) / experts;
+    kept += std::min(load, places) / experts;
   }
   if (setup.capacity_factor > 0) loads.dropped = std::max(0.0, 1 - kept);
   return loads;
@@ -60,21 +69,20 @@ ExpertLoads expert_loads(const TrainingSetup& setup) {
 
 ExpertRows expert_rows(const TrainingSetup& setup) {
   if (setup.experts == 0) return {};
-  const double tokens = routed_tokens(setup);
   const auto experts = static_cast<double>(setup.experts);
-  const double choices = static_cast<double>(setup.top_k) * tokens;
+  const bool has_places = setup.capacity_factor > 0;
   ExpertRows rows;
-  rows.sent = setup.capacity_factor > 0
-                  ? experts * std::ceil(setup.capacity_factor * choices / experts)
-                  : choices * expert_loads(setup).fullest();
+  rows.sent = has_places ? experts * places_of(setup) : choices_of(setup);
+  rows.received = rows.sent * (has_places ? 1 : expert_loads(setup).fullest());
   // Each part of an expert needs the tokens of all ranks that share it.
-  rows.computed = rows.sent * static_cast<double>(setup.expert_tensor_degree());
+  rows.computed = rows.received * static_cast<double>(setup.expert_tensor_degree());
   rows.per_expert = rows.computed * static_cast<double>(setup.expert_parallel) / experts;
   return rows;
 }
 
 double expert_exchange_bytes(const TrainingSetup& setup) {
-  return expert_rows(setup).sent * static_cast<double>(setup.hidden) * kElement;
+  if (setup.expert_parallel == 1) return 0;
+  return expert_rows(setup).received * static_cast<double>(setup.hidden) * kElement;
 }
 
 double expert_exchanges(Recompute recompute) { return recompute == Recompute::kFull ? 6 : 4; }
@@ -88,7 +96,13 @@ RankGroup expert_data_group(const TrainingSetup& setup, std::int64_t copies) {
   return {copies * setup.tensor / ranks, ranks};
 }
 
-double distinct_places(double n, double choices) { return n * (1 - std::pow(1 - 1 / n, choices)); }
+// A place is missed if each choice falls on one of the other experts that are left.
+double distinct_places(double places, double experts, double choices) {
+  double missed = 1;
+  for (double made = 0; made < choices && missed > 0; ++made)
+    missed *= std::max(0.0, experts - experts / places - made) / (experts - made);
+  return places * (1 - missed);
+}
 
 double expert_exchange_s(const Fabric& fabric, const TrainingSetup& setup) {
   const double bytes = expert_exchange_bytes(setup);
@@ -106,12 +120,15 @@ double expert_exchange_s(const Fabric& fabric, const TrainingSetup& setup) {
   }
   const auto choices = static_cast<double>(setup.top_k);
   const auto of_places = [&](std::int64_t places) {
-    return bytes * distinct_places(static_cast<double>(places), choices) / choices;
+    return bytes *
+           distinct_places(static_cast<double>(places), static_cast<double>(setup.experts),
+                           choices) /
+           choices;
   };
   const std::int64_t devices = fabric.tiers.front().devices;
   const std::int64_t inside =
-      devices == 0 ? group.size : std::clamp<std::int64_t>(devices / group.stride, 1, group.size);
-  const std::int64_t nodes = group.size / inside;
+      devices == 0 ? group.size : std::min((devices + group.stride - 1) / group.stride, group.size);
+  const std::int64_t nodes = (group.size + inside - 1) / inside;
   // Between equal places of all nodes, beside the forwarding inside of them.
   return std::max(
       seconds(CollectiveAlgorithm::kDirect, of_places(group.size), {inside, group.stride}),

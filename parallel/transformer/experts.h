@@ -17,9 +17,13 @@
 
 namespace egret::parallel {
 
+// Tokens that one device routes in a micro-batch: its part of the sequence.
+double routed_tokens(const TrainingSetup& setup);
+
+// Of choices, whether an expert has a place for them or not.
 struct ExpertLoads {
-  std::vector<double> by_expert;  // choices, relative to their mean, descending
-  std::vector<double> by_rank;    // of a group: choices of its experts, relative to their mean
+  std::vector<double> by_expert;  // relative to their mean, descending
+  std::vector<double> by_rank;    // of a group: those of its experts, relative to their mean
   double fullest() const;         // of by_rank
   double dropped = 0;             // part of the choices that no expert has a place for
 };
@@ -28,14 +32,16 @@ ExpertLoads expert_loads(const TrainingSetup& setup);
 
 // Of one layer and one micro-batch, on one device.
 struct ExpertRows {
-  double sent = 0;        // tokens that it sends to experts, itself included
+  double sent = 0;        // tokens and empty places that it sends to experts, itself included
+  double received = 0;    // without a capacity, by the rank that receives most
   double computed = 0;    // tokens of all of its experts, of which tensor ranks compute a part each
   double per_expert = 0;  // of these, of one expert
 };
 ExpertRows expert_rows(const TrainingSetup& setup);
 
-// Bytes that a device sends and keeps in one exchange of tokens with the group's experts, as
-// Fabric::collective() counts them for all-to-all. Without a capacity, the fullest rank's.
+// Bytes that a device receives, of itself too, in one exchange of tokens with the group's experts,
+// as Fabric::collective() counts them for all-to-all. Without a capacity, the fullest rank's. 0 if
+// each rank has all experts.
 double expert_exchange_bytes(const TrainingSetup& setup);
 // Of a micro-batch: there and back in the forward and the backward pass, and again where the layer
 // is recomputed in full.
@@ -46,8 +52,9 @@ double expert_exchanges(Recompute recompute);
 RankGroup expert_group(const TrainingSetup& setup);
 RankGroup expert_data_group(const TrainingSetup& setup, std::int64_t copies);
 
-// Of N equal places, those that CHOICES of them at random are expected to be.
-double distinct_places(double n, double choices);
+// Of equal places that divide the experts, those that a token is expected to go to. It chooses
+// different experts, each as likely. O(choices).
+double distinct_places(double places, double experts, double choices);
 
 // The time of one exchange, by the algorithm of the setup.
 double expert_exchange_s(const Fabric& fabric, const TrainingSetup& setup);

@@ -25,6 +25,13 @@ KernelTime KernelTime::times(std::int64_t count) const {
   return result;
 }
 
+KernelTime KernelTime::scaled(double factor) const {
+  KernelTime result = *this;
+  for (double* seconds : {&result.device_s, &result.tail_s, &result.host_s}) *seconds *= factor;
+  for (double& seconds : result.by_kind_s) seconds *= factor;
+  return result;
+}
+
 void KernelList::matmul(std::string_view name, double batch, double m, double n, double k) {
   const Accelerator& device = system_->accelerator;
   add({name, KernelKind::kMatmul, device.matmul_seconds(batch, m, n, k, precision_),

@@ -36,6 +36,7 @@ struct KernelTime {
   // The work of both, one after the other.
   KernelTime then(const KernelTime& next) const;
   KernelTime times(std::int64_t count) const;  // O(log count)
+  KernelTime scaled(double factor) const;      // each kernel and each launch
 };
 
 class KernelList {

@@ -27,6 +27,33 @@ ModelBlock block_of(const System& system, const TrainingSetup& setup, const Kern
           .kept_bytes = kept_bytes};
 }
 
+bool is_of(const MeasuredLayer& layer, const TrainingSetup& setup) {
+  constexpr std::array kNames = {"none", "selective", "full"};
+  const auto or_default = [](std::int64_t value, std::int64_t otherwise) {
+    return value > 0 ? value : otherwise;
+  };
+  return layer.hidden == setup.hidden && layer.heads == setup.heads &&
+         or_default(layer.kv_heads, layer.heads) == or_default(setup.kv_heads, setup.heads) &&
+         or_default(layer.ffn, 4 * layer.hidden) == setup.ffn_size() &&
+         setup.attention_size() == static_cast<double>(layer.hidden) &&
+         layer.sequence == setup.sequence && layer.tensor == setup.tensor && setup.context == 1 &&
+         layer.micro_batch == setup.micro_batch && layer.gated == setup.gated &&
+         layer.no_dropout == setup.no_dropout && layer.flash_attention == setup.flash_attention &&
+         layer.sequence_parallel == setup.sequence_parallel && !setup.overlap_tensor &&
+         !setup.frozen && layer.recompute == kNames[static_cast<std::size_t>(setup.recompute)];
+}
+
+// Both passes keep their shares of the measured time, and the host its share of each.
+void take_measured_time(ModelBlock& block, const System& system, const TrainingSetup& setup) {
+  const auto measured = std::ranges::find_if(
+      system.measured_layers, [&](const MeasuredLayer& layer) { return is_of(layer, setup); });
+  if (measured == system.measured_layers.end()) return;
+  const KernelTime both = block.forward.then(block.backward);
+  const double factor = measured->seconds / std::max(both.device_s, both.host_s);
+  for (KernelTime* time : {&block.forward, &block.backward, &block.inputs, &block.weights})
+    *time = time->scaled(factor);
+}
+
 // The forward pass computes BLOCK after what PIECE holds, COUNT times.
 template <typename Piece>
 void append(Piece& piece, const ModelBlock& block, std::int64_t count) {
@@ -94,6 +121,7 @@ ModelBlocks model_blocks(const System& system, const TrainingSetup& setup) {
       block = block_of(system, one, forward, layer_backward(system, one, kind),
                        one.layer_parameters(kind), kept);
       block.expert_parameters = one.expert_parameters(kind);
+      if (!experts) take_measured_time(block, system, one);
       (experts ? blocks.expert_workspace_bytes : blocks.workspace_bytes)[index] =
           std::max(0.0, whole_layer_activation_bytes(one, kind) - kept);
     }

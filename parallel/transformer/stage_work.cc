@@ -72,8 +72,7 @@ EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double p
             .seconds();
   }
   const double updated = setup.distributed_optimizer
-                             ? divided_parameters(setup, parameters, expert_parameters,
-                                                  static_cast<double>(group.size))
+                             ? divided_parameters(setup, parameters, expert_parameters, group.size)
                              : parameters;
   end.optimizer_s += optimizer_step(system, setup, updated).time().device_s;
   return end;

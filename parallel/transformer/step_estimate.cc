@@ -132,8 +132,10 @@ base::Result<StepEstimate> estimate_step(const System& system, const TrainingSet
   for (const ChunkWork& chunk : work) chunk_bytes.push_back(chunk.kept_bytes);
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const auto rank = static_cast<std::int64_t>(i);
-    const double kept = schedule ? schedule_kept_bytes(*schedule, rank, chunk_bytes)
-                                 : stages[i].kept_bytes * in_flight(setup, rank);
+    const double kept =
+        schedule ? schedule_kept_bytes(*schedule, rank, chunk_bytes,
+                                       setup.frozen ? PassKind::kInputs : PassKind::kWeights)
+                 : stages[i].kept_bytes * in_flight(setup, rank);
     step.stages.push_back(bytes_of(system, setup, stages[i], kept));
   }
   step.model_flops = setup.model_flops();

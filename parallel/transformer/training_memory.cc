@@ -17,9 +17,8 @@ double expert_bytes(const TrainingSetup& setup) {
   const auto hidden = static_cast<double>(setup.hidden);
   const double inner = static_cast<double>(setup.expert_ffn_size()) /
                        static_cast<double>(setup.expert_tensor_degree());
-  const double tokens = hidden_elements(setup) / hidden / static_cast<double>(setup.tensor);
   return rows.computed * (2 * hidden + (setup.gated ? 3 : 2) * 2 * inner) + rows.sent * 2 * hidden +
-         tokens * static_cast<double>(setup.experts) * 4;
+         routed_tokens(setup) * static_cast<double>(setup.experts) * 4;
 }
 
 double activation_bytes(const TrainingSetup& setup, Recompute recompute, LayerKind kind) {
@@ -66,18 +65,16 @@ double head_activation_bytes(const TrainingSetup& setup) {
 }
 
 double divided_parameters(const TrainingSetup& setup, double parameters, double expert_parameters,
-                          double copies) {
-  const double expert_copies =
-      copies * static_cast<double>(setup.tensor) /
-      static_cast<double>(setup.expert_parallel * setup.expert_tensor_degree());
-  return (parameters - expert_parameters) / copies + expert_parameters / expert_copies;
+                          std::int64_t copies) {
+  return (parameters - expert_parameters) / static_cast<double>(copies) +
+         expert_parameters / static_cast<double>(expert_data_group(setup, copies).size);
 }
 
 StateBytes state_bytes(const TrainingSetup& setup, double parameters, double expert_parameters) {
-  const double held = setup.distributed_optimizer
-                          ? divided_parameters(setup, parameters, expert_parameters,
-                                               static_cast<double>(setup.data * setup.context))
-                          : parameters;
+  const double held =
+      setup.distributed_optimizer
+          ? divided_parameters(setup, parameters, expert_parameters, setup.data * setup.context)
+          : parameters;
   if (setup.frozen) return {2 * parameters, 0, 0};
   return {2 * parameters, static_cast<double>(setup.gradient_bytes) * parameters,
           static_cast<double>(setup.optimizer_bytes) * held};

@@ -26,6 +26,6 @@ StateBytes state_bytes(const TrainingSetup& setup, double parameters, double exp
 // Of these parameters, where COPIES devices hold the same weights except for experts, what one of
 // them keeps when all divide them.
 double divided_parameters(const TrainingSetup& setup, double parameters, double expert_parameters,
-                          double copies);
+                          std::int64_t copies);
 
 }  // namespace egret::parallel

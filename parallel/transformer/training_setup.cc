@@ -141,6 +141,11 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
 }
 
 base::Status TrainingSetup::check() const {
+  constexpr double kMostDevices = 1e9;  // their product fits into 64 bits with any other size
+  if (static_cast<double>(tensor) * static_cast<double>(pipeline) * static_cast<double>(data) *
+          static_cast<double>(context) >
+      kMostDevices)
+    return base::usage_error("--tp x --pp x --dp x --cp must be at most 1e9");
   const auto divides = [](std::int64_t divisor, std::int64_t value) {
     return value % divisor == 0;
   };
@@ -236,14 +241,15 @@ double TrainingSetup::qkv_factor() const {
 
 double TrainingSetup::layer_parameters(LayerKind kind) const {
   const auto h = static_cast<double>(hidden);
-  const auto t = static_cast<double>(tensor);
-  if (kind == LayerKind::kExperts) {
-    // The router's weights are on all tensor ranks, as those of normalizations.
-    return h * h * (qkv_factor() + attended_factor()) / t + 4 * h +
-           h * static_cast<double>(experts) + expert_parameters();
-  }
-  const auto f = static_cast<double>(ffn_size());
-  return (h * h * (qkv_factor() + attended_factor()) + (gated ? 3 : 2) * h * f) / t + 4 * h;
+  const double attention = h * h * (qkv_factor() + attended_factor());
+  const double dense = (gated ? 3 : 2) * h * static_cast<double>(ffn_size());
+  return (attention + (kind == LayerKind::kDense ? dense : 0)) / static_cast<double>(tensor) +
+         common_parameters(kind) + expert_parameters(kind);
+}
+
+double TrainingSetup::common_parameters(LayerKind kind) const {
+  const auto routes = static_cast<double>(kind == LayerKind::kExperts ? experts : 0);
+  return static_cast<double>(hidden) * (4 + routes);
 }
 
 double TrainingSetup::expert_parameters(LayerKind kind) const {
@@ -259,12 +265,14 @@ double TrainingSetup::embedding_parameters() const {
 }
 
 double TrainingSetup::model_parameters() const {
-  const auto with_experts = static_cast<double>(expert_layers());
-  const double others = layer_parameters(LayerKind::kExperts) - expert_parameters();
-  return static_cast<double>(tensor) *
-             ((static_cast<double>(layers) - with_experts) * layer_parameters() +
-              with_experts * others + (untied ? 2 : 1) * embedding_parameters()) +
-         all_expert_parameters();
+  const auto t = static_cast<double>(tensor);
+  const auto of_layer = [&](LayerKind kind) {
+    const double common = common_parameters(kind);
+    return t * (layer_parameters(kind) - expert_parameters(kind) - common) + common;
+  };
+  return static_cast<double>(layers - expert_layers()) * of_layer(LayerKind::kDense) +
+         static_cast<double>(expert_layers()) * of_layer(LayerKind::kExperts) +
+         t * (untied ? 2 : 1) * embedding_parameters() + all_expert_parameters();
 }
 
 double TrainingSetup::all_expert_parameters() const {

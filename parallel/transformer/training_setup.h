@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "parallel/system/accelerator.h"
 
 namespace egret::parallel {
+
+struct LayerKernels;
 
 enum class Recompute : unsigned char { kNone, kSelective, kFull };
 
@@ -83,6 +86,9 @@ struct TrainingSetup {
   std::int64_t gradient_bytes = 4;    // of an element
   std::int64_t optimizer_bytes = 12;  // of a parameter: master weight and two moments in f32
   std::int64_t logit_bytes = 6;       // of a logit, kept for the backward pass: f16 and f32
+  // Of a dense layer at these sizes and degrees, from its graphs (layer_graphs.h), in the place of
+  // the lists. nullptr: the lists.
+  std::shared_ptr<const LayerKernels> layer_kernels = nullptr;
 
   static const base::OptionTable<TrainingSetup>& table();
 
@@ -120,6 +126,8 @@ struct TrainingSetup {
   // the output layer).
   double layer_parameters(LayerKind kind = LayerKind::kDense) const;
   double expert_parameters(LayerKind kind = LayerKind::kExperts) const;
+  // Of these, those that each tensor rank has: normalizations, the router.
+  double common_parameters(LayerKind kind) const;
   double embedding_parameters() const;
   double model_parameters() const;  // of the whole model
   double all_expert_parameters() const;

@@ -5,6 +5,7 @@
 
 #include "parallel/transformer/expert_kernels.h"
 #include "parallel/transformer/experts.h"
+#include "parallel/transformer/layer_graphs.h"
 
 namespace egret::parallel {
 namespace {
@@ -214,8 +215,108 @@ void feed_forward_backward(KernelList& list, const System& system, const Trainin
   leave_tensor_region(list, system, setup, z, z.inner(setup));
 }
 
+bool is_of_core(const GraphKernel& kernel, const std::vector<std::string>& core) {
+  return std::ranges::any_of(kernel.makes, [&](std::string name) {
+    if (name.ends_with('\'')) name.pop_back();
+    return std::ranges::find(core, name) != core.end();
+  });
+}
+
+// Products without weights are those of attention.
+void append(KernelList& list, const GraphKernel& kernel, const char* name, bool has_weights,
+            double part) {
+  if (!kernel.is_product()) {
+    list.memory("pointwise kernel", kernel.bytes);
+  } else if (has_weights) {
+    list.matmul(name, kernel.batch, kernel.m, kernel.n, kernel.k);
+  } else {
+    list.attention_matmul(name, kernel.batch, kernel.m, kernel.n, kernel.k, part);
+  }
+}
+
+enum class CorePart : unsigned char { kAll, kAlone };
+
+// FlashAttention keeps what lies between its products on the chip, and the mask leaves half of
+// them.
+void segment_forward(KernelList& list, const TrainingSetup& setup, const SegmentKernels& segment,
+                     CorePart part = CorePart::kAll) {
+  for (const GraphKernel& kernel : segment.kernels.forward) {
+    const bool of_core = is_of_core(kernel, segment.core);
+    if (part == CorePart::kAlone && !of_core) continue;
+    const bool flash = setup.flash_attention && of_core;
+    if (flash && !kernel.is_product()) continue;
+    append(list, kernel, "product", kernel.reads_parameters, flash ? 0.5 : 1);
+  }
+}
+
+void segment_backward(KernelList& list, const TrainingSetup& setup, const SegmentKernels& segment) {
+  // The scores again.
+  if (setup.flash_attention) {
+    for (const GraphKernel& kernel : segment.kernels.forward) {
+      if (!is_of_core(kernel, segment.core)) continue;
+      append(list, kernel, "product", kernel.reads_parameters, 0.5);
+      break;
+    }
+  }
+  for (const GraphKernel& kernel : segment.kernels.backward) {
+    const bool makes_weights =
+        !kernel.makes.empty() && std::ranges::all_of(kernel.makes, [&](const std::string& name) {
+          return std::ranges::any_of(
+              segment.weights, [&](const std::string& weight) { return name == weight + "'"; });
+        });
+    if (makes_weights && setup.frozen) continue;
+    const bool has_weights = kernel.reads_parameters || makes_weights;
+    const bool of_core = is_of_core(kernel, segment.core) || (kernel.is_product() && !has_weights);
+    const bool flash = setup.flash_attention && of_core;
+    if (flash && !kernel.is_product()) continue;
+    append(list, kernel, makes_weights && kernel.is_product() ? "product' weight" : "product'",
+           has_weights, flash ? 0.5 : 1);
+  }
+  if (setup.frozen || segment.weight_elements == 0) return;
+  list.memory("sum of gradients",
+              segment.weight_elements * (kElement + 2 * static_cast<double>(setup.gradient_bytes)));
+}
+
+KernelList graph_layer_forward(const System& system, const TrainingSetup& setup) {
+  const Sizes z(setup);
+  const LayerKernels& layer = *setup.layer_kernels;
+  KernelList list(system, setup.precision);
+  enter_tensor_region(list, system, setup, z, z.qkv_product());
+  segment_forward(list, setup, layer.attention);
+  leave_tensor_region(list, system, setup, z, z.projection());
+  segment_forward(list, setup, layer.join);
+  enter_tensor_region(list, system, setup, z, z.inner(setup));
+  segment_forward(list, setup, layer.feed_forward);
+  leave_tensor_region(list, system, setup, z, z.outer());
+  segment_forward(list, setup, layer.join);
+  return list;
+}
+
+KernelList graph_layer_backward(const System& system, const TrainingSetup& setup) {
+  const Sizes z(setup);
+  const LayerKernels& layer = *setup.layer_kernels;
+  KernelList list(system, setup.precision);
+  if (setup.recompute == Recompute::kFull) list.append(graph_layer_forward(system, setup));
+  segment_backward(list, setup, layer.join);
+  enter_tensor_region(list, system, setup, z, z.outer());
+  segment_backward(list, setup, layer.feed_forward);
+  leave_tensor_region(list, system, setup, z, z.inner(setup));
+  segment_backward(list, setup, layer.join);
+  enter_tensor_region(list, system, setup, z, z.projection());
+  if (setup.recompute == Recompute::kSelective && !setup.flash_attention)
+    segment_forward(list, setup, layer.attention, CorePart::kAlone);
+  segment_backward(list, setup, layer.attention);
+  leave_tensor_region(list, system, setup, z, z.qkv_product());
+  return list;
+}
+
+bool from_graphs(const TrainingSetup& setup, LayerKind kind) {
+  return setup.layer_kernels != nullptr && kind == LayerKind::kDense;
+}
+
 // Without what is seen of overlapped exchanges.
 KernelList bare_layer_forward(const System& system, const TrainingSetup& setup, LayerKind kind) {
+  if (from_graphs(setup, kind)) return graph_layer_forward(system, setup);
   const Sizes z(setup);
   KernelList list(system, setup.precision);
   attention_half_forward(list, system, setup, z);
@@ -238,6 +339,7 @@ KernelList layer_forward(const System& system, const TrainingSetup& setup, Layer
 }
 
 KernelList layer_backward(const System& system, const TrainingSetup& setup, LayerKind kind) {
+  if (from_graphs(setup, kind)) return graph_layer_backward(system, setup);
   const Sizes z(setup);
   const bool again = setup.recompute == Recompute::kFull;
   KernelList list(system, setup.precision);

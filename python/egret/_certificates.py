@@ -25,6 +25,8 @@ class CertificateCheck:
     size_facts: int
     sizes: dict[str, int]
     open_sizes: dict[str, tuple[int, int]]
+    assumptions: tuple[str, ...]  # of open sizes, beside their ranges
+    reals: bool  # nodes that count on rounding were taken as real arithmetic
 
 
 def check_certificate(
@@ -50,4 +52,5 @@ def check_certificate(
         )
     )
     report["open_sizes"] = {name: tuple(bounds) for name, bounds in report["open_sizes"].items()}
+    report["assumptions"] = tuple(report["assumptions"])
     return CertificateCheck(**report)

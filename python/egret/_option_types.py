@@ -11,6 +11,9 @@ from typing import Any, Literal, TypedDict, Union
 class OptimizeOptions(TypedDict, total=False):
     # File for the weights of a model above 2 GiB, in the folder that the result is saved to
     external_data: Union[str, os.PathLike[str]]
+    # File for a proof, step by step, that the outputs of the result equal those of the model in
+    # real arithmetic; check_certificate() and egret-check replay it
+    certificate: Union[str, os.PathLike[str]]
     # Also write the result as a page for a browser: one HTML file that loads nothing from
     # elsewhere
     report: Union[str, os.PathLike[str]]
@@ -178,7 +181,7 @@ class CompareOptions(TypedDict, total=False):
 
 
 class PlanOptions(TypedDict, total=False):
-    # Mesh of devices as NAME=SIZE,... (default: that of the machine, or of the ranks' models)
+    # Mesh of devices as NAME=SIZE,... (default: the one that the other arguments give)
     mesh: Union[Mapping[str, int], str]
     # Machine: a TOML file, or a preset such as local, dgx-h100, gh200 or tpu-v4
     machine: Union[str, os.PathLike[str]]

@@ -185,7 +185,10 @@ std::string check_certificate(const Model& before, const Model& after, const std
   made.set("outputs", check->outputs).set("steps", check->report.steps);
   made.set("rules", check->rules).set("rule_steps", check->report.rule_steps);
   made.set("folds", check->report.folds).set("code_steps", check->report.code_steps);
-  made.set("size_facts", check->obligations);
+  made.set("size_facts", check->obligations).set("reals", check->reals);
+  base::Json assumptions = base::Json::array();
+  for (const std::string& one : check->assumptions) assumptions.push(one);
+  made.set("assumptions", std::move(assumptions));
   return made.set("sizes", std::move(sizes)).set("open_sizes", std::move(open)).dump();
 }
 

@@ -29,9 +29,7 @@ struct MachineOptions {
     using M = MachineOptions;
     static const base::OptionTable<M> rows{
         "plan-machine",
-        {{"mesh", &M::mesh,
-          "Mesh of devices as NAME=SIZE,... (default: that of the machine, or of the ranks' "
-          "models)"},
+        {{"mesh", &M::mesh, parallel::kMeshHelp},
          {"machine", &M::machine,
           "Machine: a TOML file, or a preset such as local, dgx-h100, gh200 or tpu-v4",
           base::path()},

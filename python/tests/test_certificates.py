@@ -25,11 +25,21 @@ def test_a_certificate_is_accepted(wasteful, tmp_path):
 def test_open_sizes_have_ranges(tmp_path):
     relu = [helper.make_node("Relu", [a], [b]) for a, b in ("xa", "ay")]
     model = make_model(relu, {"x": ["n", 4]}, {"y": ["n", 4]})
-    result, path = certified(model, tmp_path, range={"n": "1..100"})
+    result, path = certified(model, tmp_path, range={"n": (1, 100)})
     check = egret.check_certificate(model, result.model, path)
     assert check.open_sizes == {"n": (1, 100)}
+    assert check.assumptions == () and not check.reals
     result, path = certified(model, tmp_path, bind={"n": 3})
     assert egret.check_certificate(model, result.model, path).sizes == {"n": 3}
+
+
+def test_assumptions_are_listed(tmp_path):
+    nodes = [helper.make_node("Add", ["x", "z"], ["a"]), helper.make_node("Relu", ["a"], ["y"])]
+    model = make_model(nodes, {"x": ["n", 4], "z": ["m", 4]}, {"y": ["n", 4]})
+    result, path = certified(model, tmp_path)
+    check = egret.check_certificate(model, result.model, path)
+    assert check.open_sizes.keys() == {"n", "m"}
+    assert check.assumptions == ("m == n",)
 
 
 def test_the_first_wrong_step_is_named(wasteful, tmp_path):

@@ -7,7 +7,7 @@
 #include "base/formats/json.h"
 #include "base/system/file.h"
 #include "rules/language/rule_parser.h"
-#include "rules/tensors/rule_limit.h"
+#include "rules/records/rule_limit.h"
 
 namespace egret::rules::generator {
 

@@ -2,7 +2,9 @@
 #include "rules/proving/cover.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
+#include <utility>
 
 #include "base/stop.h"
 #include "rules/testing/guard_solver.h"
@@ -70,8 +72,23 @@ bool Cover::add(const Choice& choice) {
     exception_ = trace.exception;
     return false;
   }
+  runs_.push_back(trace.numbers);
   if (!tree_.add(trace.decisions, trace.numbers)) failure_ = "decisions do not determine the path";
   return trace.complete;
+}
+
+// Only what the kind leaves open may differ from the example. A choice of another kind would stand
+// for a path that no choice of this kind takes.
+base::Result<std::optional<Choice>> Cover::run(const ir::SymbolValues& numbers) {
+  if (!symbols_) symbols_ = tracer_.trace(evened(like_)).numbers;
+  const ir::SymbolValues least = least_of(numbers);
+  for (const auto& [name, number] : numbers) {
+    if (!symbols_->contains(name)) return base::mismatch("'" + name + "' is not open");
+    if (number < least.at(name)) return base::mismatch("'" + name + "' is too small");
+  }
+  Choice choice = evened(tracer_.with(like_, numbers));
+  if (!add(choice)) return std::optional<Choice>();
+  return std::optional(std::move(choice));
 }
 
 std::optional<ir::SymbolValues> Cover::numbers_for(const DecisionTree::Branch& branch, bool& none) {
@@ -123,12 +140,64 @@ std::optional<Choice> Cover::next() {
   return std::nullopt;
 }
 
+void Cover::close() {
+  while (const auto branch = tree_.open_branch()) {
+    if (feasibility_.excludes(branch->guards, least_of(*branch->near), *branch->near)) {
+      tree_.close(branch->node);
+    } else {
+      tree_.give_up(branch->node);
+    }
+  }
+}
+
 std::string Cover::open() const {
   if (!failure_.empty()) return failure_;
   const auto gaps = tree_.gaps();
   if (gaps.empty()) return "";
   return "the solver finds no numbers and no contradiction where " +
          ir::to_string(gaps.front().back());
+}
+
+void KindNotes::add(const Choice& like, const BatchSizes& batch, std::size_t paths,
+                    std::string open) {
+  covered_.paths += paths;
+  std::vector<int> ranks;
+  for (const auto& [slot, type] : like.variables) ranks.push_back(type.rank());
+  covered_.rank = std::max(covered_.rank, rank_of(like));
+  ++covered_.kinds;
+  covered_.ranks.insert(ranks);
+  if (open.empty()) {
+    ++covered_.complete;
+  } else {
+    covered_.open_ranks.insert(std::move(ranks));
+    if (covered_.open.empty()) covered_.open = std::move(open);
+  }
+  note_first_axis(like, batch);
+}
+
+// Notes whether the first axes of the variables of the highest rank are one batch axis.
+void KindNotes::note_first_axis(const Choice& like, const BatchSizes& batch) {
+  const int top = rank_of(like);
+  std::set<std::string> first;
+  for (const auto& [slot, type] : like.variables) {
+    if (top > 0 && type.rank() == top) first.insert(size_name(rule_, slot, 0));
+  }
+  const bool is_batch = std::ranges::any_of(batch.groups, [&](const auto& group) {
+    return std::set<std::string>(group.begin(), group.end()) == first;
+  });
+  bool& all = first_axis_is_batch_.emplace(top, true).first->second;
+  all = all && is_batch;
+}
+
+// That two ranks have such axes shows that the definitions treat the next alike.
+bool KindNotes::first_axes_are_batch() const {
+  constexpr int kLeastRank = 4;
+  const auto is_batch = [&](int rank) {
+    const auto found = first_axis_is_batch_.find(rank);
+    return found != first_axis_is_batch_.end() && found->second;
+  };
+  const int top = covered_.rank;
+  return top >= kLeastRank && is_batch(top) && is_batch(top - 1);
 }
 
 }  // namespace egret::rules

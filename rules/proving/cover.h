@@ -9,12 +9,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "rules/proving/batch_sizes.h"
 #include "rules/proving/decision_tree.h"
 #include "rules/proving/generalization.h"
+#include "rules/traces/proof_trace.h"
 #include "verifier/equality/feasibility.h"
 
 namespace egret::rules {
@@ -37,9 +40,14 @@ class Cover {
   Choice evened(const Choice& choice) const;
   // Runs an evened choice of this kind. Returns whether its types fit and its conditions hold.
   bool run(const Choice& choice) { return add(choice); }
+  // Runs the choice of this kind with these numbers. Returns it if its types fit and its conditions
+  // hold. Errors: mismatch, if they are no numbers of the kind.
+  base::Result<std::optional<Choice>> run(const ir::SymbolValues& numbers);
   // A choice whose types fit, on a path that no run took before; nullopt at the end, at an
   // exception, or once a stop is requested.
   std::optional<Choice> next();
+  // Closes each branch that no run took and that no numbers follow, and gives up the others.
+  void close();
   // The number of a group of sizes that are not along a batch axis on some path. The runs then say
   // nothing about other sizes of the group.
   std::optional<std::size_t> exception() const { return exception_; }
@@ -48,6 +56,8 @@ class Cover {
   std::string open() const;
   const DecisionTree& tree() const { return tree_; }
   std::size_t questions() const { return feasibility_.asked(); }
+  // The numbers of all runs.
+  const std::vector<ir::SymbolValues>& runs() const { return runs_; }
 
  private:
   bool add(const Choice& choice);
@@ -56,7 +66,8 @@ class Cover {
   const Rule& rule_;
   Tracer tracer_;
   Choice like_;
-  ir::SymbolValues fixed_;  // sizes along batch axes
+  std::optional<ir::SymbolValues> symbols_;  // of the kind
+  ir::SymbolValues fixed_;                   // sizes along batch axes
   Limits limits_;
   verifier::Feasibility feasibility_;
   base::Random random_{1};
@@ -64,6 +75,27 @@ class Cover {
   DecisionTree tree_;
   std::string failure_;
   std::optional<std::size_t> exception_;
+  std::vector<ir::SymbolValues> runs_;
+};
+
+// What the covers of a rule's kinds amount to.
+class KindNotes {
+ public:
+  explicit KindNotes(const Rule& rule) : rule_(rule) {}
+
+  // `open`: why the runs may not cover all numbers of the kind; empty if they do.
+  void add(const Choice& like, const BatchSizes& batch, std::size_t paths, std::string open);
+  const Covered& covered() const { return covered_; }
+  // Whether the first axis of the two highest ranks is a batch axis. If it is, slices along it
+  // reduce each higher rank to those that were explored.
+  bool first_axes_are_batch() const;
+
+ private:
+  void note_first_axis(const Choice& like, const BatchSizes& batch);
+
+  const Rule& rule_;
+  Covered covered_;
+  std::map<int, bool> first_axis_is_batch_;  // of all kinds, by their highest rank
 };
 
 }  // namespace egret::rules

@@ -16,14 +16,6 @@ constexpr std::int64_t kMostImagined = std::int64_t{1} << 40;  // elements of a 
 
 Ending undecided(std::string reason) { return {Verdict::Status::kUndecided, std::move(reason)}; }
 
-// A comparison with a stand-in instead of what it stands for is no condition.
-bool same_conditions(const Family& a, const Family& b) {
-  return std::ranges::equal(
-      a.conditions, b.conditions, {},
-      [](const ir::Guard& condition) { return ir::to_string(condition); },
-      [](const ir::Guard& condition) { return ir::to_string(condition); });
-}
-
 }  // namespace
 
 FamilyProofs::FamilyProofs(const Rule& rule, const VerifyOptions& options,
@@ -80,14 +72,8 @@ std::optional<Ending> FamilyProofs::prove_one(const Instance& instance, std::int
   ++families_;
   base::Result<Family> family = generalize(rule_, instance);
   if (!family.ok()) return prove_unconditional(instance, most_members, family.status().message());
-  const verifier::Proof proof = prove(*family);
-  if (proof.proven && !family->reals.empty()) {
-    // The proof must not depend on the stand-ins. A result computed from a stand-in would; a
-    // second proof with other stand-ins detects this.
-    base::Result<Family> other = generalize(rule_, instance, {.salt = 1});
-    if (!other.ok() || !same_conditions(*family, *other) || prove(*other).lines != proof.lines)
-      return undecided("a number is computed from a real attribute");
-  }
+  const auto [proof, independent] = prove(instance, *family);
+  if (!independent) return undecided("a number is computed from a real attribute");
   keep_proof(*family, proof.lines);
   if (!proof.proven) {
     if (auto found = refutation_.around(instance, *family)) return refuted(*std::move(found));
@@ -97,6 +83,7 @@ std::optional<Ending> FamilyProofs::prove_one(const Instance& instance, std::int
     }
   }
   proven_.add(*family);
+  trace_.push_back(recorded(rule_, instance));
   return std::nullopt;
 }
 
@@ -112,11 +99,17 @@ std::optional<Ending> FamilyProofs::prove_unconditional(const Instance& instance
   return std::nullopt;
 }
 
-verifier::Proof FamilyProofs::prove(const Family& family) const {
+FamilyProof FamilyProofs::prove(const Instance& instance, const Family& family) const {
+  if (options_.claim == VerifyOptions::Claim::kEqual)
+    return prove_equal(rule_, instance, family, session_);
   const verifier::ProofOptions how{.example = family.example, .session = &session_};
-  return options_.claim == VerifyOptions::Claim::kEqual
-             ? family.obligation->prove(family.conditions, how)
-             : family.obligation->prove_different(family.conditions, how);
+  FamilyProof made{.proof = family.obligation->prove_different(family.conditions, how)};
+  if (!made.proof.proven || family.reals.empty()) return made;
+  const base::Result<Family> other = generalize(rule_, instance, {.salt = 1});
+  made.independent =
+      other.ok() && same_conditions(family, *other) &&
+      other->obligation->prove_different(other->conditions, how).lines == made.proof.lines;
+  return made;
 }
 
 void FamilyProofs::keep_proof(const Family& family, const std::vector<std::string>& lines) {

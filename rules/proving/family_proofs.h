@@ -36,6 +36,9 @@ class FamilyProofs {
   std::optional<Ending> prove_optional(const Instance& instance);
   // Adds what was found so far to the verdict. Returns why a family is only bounded.
   std::string report(Verdict& verdict) const;
+  // The instances whose families were proven, in order.
+  const std::vector<RecordedChoice>& trace() const { return trace_; }
+  bool all_direct() const { return derived_ == 0 && bound_ == 0; }
 
  private:
   // `most_members`: up to so many members of an unproven family are checked.
@@ -46,7 +49,7 @@ class FamilyProofs {
   std::optional<Ending> prove_one(const Instance& instance, std::int64_t most_members);
   std::optional<Ending> prove_unconditional(const Instance& instance, std::int64_t most_members,
                                             const std::string& reason);
-  verifier::Proof prove(const Family& family) const;
+  FamilyProof prove(const Instance& instance, const Family& family) const;
   void keep_proof(const Family& family, const std::vector<std::string>& lines);
   bool derive(const Instance& instance, const Family& family);
   std::optional<Ending> check_up_to_bound_of(const Instance& instance, const Family& family,
@@ -63,7 +66,8 @@ class FamilyProofs {
   int families_ = 0;
   int derived_ = 0;
   std::vector<std::string> texts_;  // of the proofs
-  std::int64_t bound_ = 0;          // least of the families that are only bounded
+  std::vector<RecordedChoice> trace_;
+  std::int64_t bound_ = 0;  // least of the families that are only bounded
   std::int64_t bounded_members_ = 0;
   std::string unproven_;  // why the first of them is
 };

@@ -32,7 +32,8 @@ KindCover::KindCover(const Rule& rule, const VerifyOptions& options, Instantiato
       refutation_(refutation),
       families_(families),
       session_(session),
-      random_(options.seed) {}
+      random_(options.seed),
+      notes_(rule) {}
 
 std::optional<Ending> KindCover::explore(std::span<const Choice> instances, int drawn_rank) {
   drawn_rank_ = drawn_rank;
@@ -58,7 +59,8 @@ std::optional<Ending> KindCover::explore_kind(std::span<const Choice* const> cho
   const auto like = instantiator_.of(*choices.front(), random_, kMostImagined);
   BatchSizes batch;
   if (options_.batch_axes) batch = batch_sizes(rule_, *like, instantiator_);
-  const std::size_t left = options_.cover_paths - std::min(options_.cover_paths, covered_.paths);
+  ProofTrace::Kind trace{.like = recorded(rule_, *like)};
+  const std::size_t left = options_.cover_paths - std::min(options_.cover_paths, covered().paths);
   const std::size_t questions =
       options_.cover_questions - std::min(options_.cover_questions, questions_);
   for (;;) {
@@ -66,13 +68,16 @@ std::optional<Ending> KindCover::explore_kind(std::span<const Choice* const> cho
     std::string open;
     if (auto ending = follow(paths, choices, open)) return ending;
     if (paths.exception()) {
+      trace.exceptions.push_back(*paths.exception());
       batch = batch.without(*paths.exception());
       continue;
     }
-    covered_.paths += paths.tree().leaves();
     questions_ += paths.questions();
-    note_kind(like->choice, open.empty() ? paths.open() : std::move(open));
-    note_first_axis(like->choice, batch);
+    if (open.empty()) open = paths.open();
+    trace.complete = open.empty();
+    if (trace.complete) trace.runs = paths.runs();
+    notes_.add(like->choice, batch, paths.tree().leaves(), std::move(open));
+    trace_.push_back(std::move(trace));
     return std::nullopt;
   }
 }
@@ -132,45 +137,6 @@ std::optional<Ending> KindCover::prove_empty(const Instance& instance, std::stri
   if (ending && ending->status == Verdict::Status::kRefuted) return ending;
   if (ending) open = std::move(ending->reason);
   return std::nullopt;
-}
-
-void KindCover::note_kind(const Choice& like, std::string open) {
-  std::vector<int> ranks;
-  for (const auto& [slot, type] : like.variables) ranks.push_back(type.rank());
-  covered_.rank = std::max(covered_.rank, rank_of(like));
-  ++covered_.kinds;
-  covered_.ranks.insert(ranks);
-  if (open.empty()) {
-    ++covered_.complete;
-  } else {
-    covered_.open_ranks.insert(std::move(ranks));
-    if (covered_.open.empty()) covered_.open = std::move(open);
-  }
-}
-
-// Notes whether the first axes of the variables of the highest rank are one batch axis.
-void KindCover::note_first_axis(const Choice& like, const BatchSizes& batch) {
-  const int top = rank_of(like);
-  std::set<std::string> first;
-  for (const auto& [slot, type] : like.variables) {
-    if (top > 0 && type.rank() == top) first.insert(size_name(rule_, slot, 0));
-  }
-  const bool is_batch = std::ranges::any_of(batch.groups, [&](const auto& group) {
-    return std::set<std::string>(group.begin(), group.end()) == first;
-  });
-  bool& all = first_axis_is_batch_.emplace(top, true).first->second;
-  all = all && is_batch;
-}
-
-// That two ranks have such axes shows that the definitions treat the next alike.
-bool KindCover::first_axes_are_batch() const {
-  constexpr int kLeastRank = 4;
-  const auto is_batch = [&](int rank) {
-    const auto found = first_axis_is_batch_.find(rank);
-    return found != first_axis_is_batch_.end() && found->second;
-  };
-  const int top = covered_.rank;
-  return top >= kLeastRank && is_batch(top) && is_batch(top - 1);
 }
 
 }  // namespace egret::rules

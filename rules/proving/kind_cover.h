@@ -4,11 +4,11 @@
 // or several specific numbers.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "rules/proving/cover.h"
 #include "rules/proving/family_proofs.h"
@@ -26,10 +26,9 @@ class KindCover {
   std::optional<Ending> explore(std::span<const Choice> instances, int drawn_rank);
 
   // What was explored, and what stays open.
-  const Covered& covered() const { return covered_; }
-  // Whether the first axis of the two highest ranks is a batch axis. If it is, slices along it
-  // reduce each higher rank to those that were explored.
-  bool first_axes_are_batch() const;
+  const Covered& covered() const { return notes_.covered(); }
+  bool first_axes_are_batch() const { return notes_.first_axes_are_batch(); }
+  const std::vector<ProofTrace::Kind>& trace() const { return trace_; }
 
  private:
   std::optional<Ending> explore_kind(std::span<const Choice* const> choices);
@@ -37,8 +36,6 @@ class KindCover {
                                std::string& open);
   std::optional<Ending> prove_path_of(const Choice& choice, std::string& open);
   std::optional<Ending> prove_empty(const Instance& instance, std::string& open);
-  void note_kind(const Choice& like, std::string open);
-  void note_first_axis(const Choice& like, const BatchSizes& batch);
 
   const Rule& rule_;
   const VerifyOptions& options_;
@@ -48,12 +45,12 @@ class KindCover {
   verifier::SolverSession& session_;
   base::Random random_;
   int drawn_rank_ = 0;
-  Covered covered_;
-  std::set<std::string> explored_;           // kinds
-  std::size_t questions_ = 0;                // to Z3
-  int proven_ = 0;                           // families, of paths that no random instance took
-  int empty_ = 0;                            // further ones, of instances without elements
-  std::map<int, bool> first_axis_is_batch_;  // of all kinds, by their highest rank
+  KindNotes notes_;
+  std::vector<ProofTrace::Kind> trace_;
+  std::set<std::string> explored_;  // kinds
+  std::size_t questions_ = 0;       // to Z3
+  int proven_ = 0;                  // families, of paths that no random instance took
+  int empty_ = 0;                   // further ones, of instances without elements
 };
 
 }  // namespace egret::rules

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "rules/language/rule.h"
-#include "rules/tensors/rule_limit.h"
+#include "rules/records/rule_limit.h"
 
 namespace egret::rules {
 

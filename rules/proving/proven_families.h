@@ -9,8 +9,23 @@
 
 #include "ir/core/symbol_values.h"
 #include "rules/proving/generalization.h"
+#include "verifier/solver/solver_session.h"
 
 namespace egret::rules {
+
+// A comparison with a number that stands for an unknown real, instead of what it stands for, is no
+// condition: families of one instance with different numbers have the same conditions.
+bool same_conditions(const Family& a, const Family& b);
+
+struct FamilyProof {
+  verifier::Proof proof;
+  bool independent = true;  // of the numbers that stand for unknown reals
+};
+// Proves that the sides of the family of the instance are equal. A result computed from a number
+// that stands for an unknown real would depend on it; a second proof with other numbers detects
+// this.
+FamilyProof prove_equal(const Rule& rule, const Instance& instance, const Family& family,
+                        verifier::SolverSession& session);
 
 class ProvenFamilies {
  public:

@@ -15,6 +15,7 @@
 #include "rules/language/rule.h"
 #include "rules/proving/lemma.h"
 #include "rules/testing/tester.h"
+#include "rules/traces/proof_trace.h"
 #include "verifier/solver/solver_session.h"
 
 namespace egret::rules {
@@ -76,19 +77,6 @@ inline VerifyOptions differing(VerifyOptions options) {
   return options;
 }
 
-// The numbers for which a rule was proven. A kind is what families fix: ranks, element types,
-// texts, list lengths and the signs of attributes.
-struct Covered {
-  int kinds = 0;          // that random instances have
-  int complete = 0;       // kinds whose families contain all sizes and integer attributes
-  std::size_t paths = 0;  // of all kinds
-  int rank = 0;           // the largest of a variable
-  std::string open;       // why a kind is not complete; empty if all are
-  // Ranks of the variables, in the order of the rule, of the kinds that are not complete. Sorted.
-  std::set<std::vector<int>> open_ranks{};
-  std::set<std::vector<int>> ranks{};  // of all kinds
-};
-
 struct Verdict {
   enum class Status : std::uint8_t {
     kProven,
@@ -118,6 +106,7 @@ struct Verdict {
   // SMT-LIB, if requested.
   std::vector<std::string> proofs;
   std::vector<std::string> queries;
+  ProofTrace trace;
 };
 
 std::string_view to_string(Verdict::Status status);  // "proven", "refuted", ...

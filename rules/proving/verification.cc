@@ -3,18 +3,13 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <optional>
-#include <set>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/stop.h"
-#include "ir/core/integer_arithmetic.h"
 #include "ir/graph/graph_text.h"
-#include "rules/language/number_decisions.h"
 #include "rules/proving/any_rank.h"
 #include "rules/proving/family_proofs.h"
 #include "rules/proving/instance_search.h"
@@ -23,6 +18,7 @@
 #include "rules/testing/instance_stream.h"
 #include "rules/testing/small_instances.h"
 #include "rules/testing/tester.h"
+#include "rules/traces/seen_numbers.h"
 #include "verifier/solver/solver.h"
 
 namespace egret::rules {
@@ -39,14 +35,6 @@ constexpr std::size_t kLeastGrowth = 3;  // of the effort, with each axis
 
 bool is_trivial(const Instance& instance) {
   return ir::to_text(instance.left) == ir::to_text(instance.right);
-}
-
-// Whether a whole number is one of an integer type.
-bool is_of_type(double number, ir::DType dtype) {
-  const auto whole = static_cast<std::int64_t>(number);
-  return !ir::is_integer(dtype) ||
-         (whole >= ir::lowest_integer(dtype) &&
-          (dtype == ir::DType::kU64 || whole <= ir::highest_integer(dtype)));
 }
 
 class Verification {
@@ -85,15 +73,7 @@ class Verification {
 
   // An open number on which the rule decides something, but which has other values than those seen.
   // Empty if there is none.
-  std::string open_number() const {
-    for (const std::string& number : decisions_.of) {
-      const bool all_seen = std::ranges::any_of(decisions_.finite, [&](const auto& finite) {
-        return number == "splat_of(" + finite.first + ")" && has_seen(finite.first, finite.second);
-      });
-      if (!all_seen) return number;
-    }
-    return "";
-  }
+  std::string open_number() const { return seen_.open_number(); }
 
   // Whether the operators of all instances that opened families are elementwise.
   bool is_elementwise() {
@@ -111,26 +91,6 @@ class Verification {
     return std::ranges::any_of(instance.choice.variables, [](const auto& variable) {
       return std::ranges::any_of(variable.second.dims, is_empty_size);
     });
-  }
-
-  void note_numbers(const Instance& instance) {
-    for (std::size_t i = 0; i < instance.splats.size(); ++i) {
-      const ir::Node& input = instance.left.node(instance.left.inputs()[i]);
-      if (instance.splats[i] && decisions_.finite.contains(input.name))
-        seen_[{input.name, input.type.dtype}].insert(*instance.splats[i]);
-    }
-  }
-  // Whether the constant was each of the numbers that its type has, in each type that it had.
-  bool has_seen(const std::string& name, std::span<const double> numbers) const {
-    bool some = false;
-    for (const auto& [at, seen] : seen_) {
-      if (at.first != name) continue;
-      some = true;
-      for (const double number : numbers) {
-        if (is_of_type(number, at.second) && !seen.contains(number)) return false;
-      }
-    }
-    return some;
   }
 
   std::optional<Ending> test_instances() {
@@ -153,14 +113,13 @@ class Verification {
     constexpr int kMore = 4;  // until each of few numbers was seen
     const auto needs_more = [&] {
       return members_ < options_.instances ||
-             (members_ < kMore * options_.instances && !decisions_.finite.empty() &&
-              !open_number().empty());
+             (members_ < kMore * options_.instances && seen_.are_few() && !open_number().empty());
     };
     while (needs_more()) {
       const auto instance = tested_or_next_instance();
       if (!instance) break;
       if (!counts(*instance)) continue;
-      note_numbers(*instance);
+      if (seen_.note(*instance)) with_new_numbers_.push_back(recorded(rule_, *instance));
       trivial_ = trivial_ && is_trivial(*instance);
       if (!families_.contain(*instance)) {
         if (auto ending = families_.prove(*instance)) return ending;
@@ -264,6 +223,7 @@ class Verification {
   Verdict at_any_rank(const Verdict& on_scalars) const {
     Verdict verdict = on_scalars;
     verdict.any_rank = true;
+    verdict.trace.on_scalars = true;
     verdict.axes = kMostAxes;
     verdict.members += static_cast<int>(tested_.size());
     for (std::string& proof : verdict.proofs)
@@ -287,6 +247,10 @@ class Verification {
     verdict.excludes_instances = excludes_instances_;
     verdict.axes = axes_;
     verdict.cover = kinds_.covered();
+    verdict.trace = {
+        .direct = families_.all_direct(), .families = families_.trace(), .kinds = kinds_.trace()};
+    verdict.trace.families.insert(verdict.trace.families.end(), with_new_numbers_.begin(),
+                                  with_new_numbers_.end());
     if (const std::string number = open_number(); !number.empty()) {
       verdict.cover.complete = 0;
       verdict.cover.open_ranks = verdict.cover.ranks;
@@ -309,8 +273,8 @@ class Verification {
   Refutation refutation_;
   FamilyProofs families_;
   KindCover kinds_;
-  const NumberDecisions decisions_{number_decisions(rule_)};
-  std::map<std::pair<std::string, ir::DType>, std::set<double>> seen_;  // of constants
+  SeenNumbers seen_{rule_};
+  std::vector<RecordedChoice> with_new_numbers_;
   std::deque<Instance> tested_;  // on tensors, not yet proven
   std::vector<Choice> opened_;   // of the instances that were in no family yet
   bool excludes_instances_ = false;

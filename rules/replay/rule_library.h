@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "rules/language/rule.h"
-#include "rules/replay/rule_proofs.h"
+#include "rules/records/rule_proofs.h"
 #include "verifier/replay/rule_book.h"
 
 namespace egret::rules {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "rules/language/rule.h"
+#include "rules/records/rule_limit.h"
 #include "rules/tensors/fixed_width.h"
-#include "rules/tensors/rule_limit.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/saturate.h"
 #include "rules/tensors/tensor_egraph.h"

@@ -7,7 +7,7 @@
 //                         "axes": 4, "rank": 4, "open": ["4,1"], "of_empty": true,
 //                         "rests_on": ["add", "relu"]}}}
 //
-// "rank", "open" and "of_empty" are the limit of a proof (rules/tensors/rule_limit.h); without them
+// "rank", "open" and "of_empty" are the limit of a proof (rules/records/rule_limit.h); without them
 // there is none.
 //
 // A proof depends on the rule and on the definitions of its operators ("rests_on"). If one of them
@@ -24,7 +24,7 @@
 
 #include "base/hash.h"
 #include "base/status.h"
-#include "rules/tensors/rule_limit.h"
+#include "rules/records/rule_limit.h"
 #include "rules/tensors/rule_set.h"
 
 namespace egret::rules {

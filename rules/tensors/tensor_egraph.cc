@@ -2,6 +2,10 @@
 #include "rules/tensors/tensor_egraph.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "ir/ops/opaque.h"
 
@@ -253,12 +257,32 @@ Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection,
   return graph;
 }
 
+// Nodes become ready when each of their operands has one, and of those that are ready the oldest
+// comes first. Where all nodes of the program are visible, that is the oldest node of each class:
+// its operands are older. Where some are hidden, the oldest visible node may need its own class.
 Selection TensorEGraph::original() const {
   Selection selection;
   selection.node_of.resize(egraph_->id_count());
+  std::vector<std::vector<std::pair<NodeId, ClassId>>> readers(egraph_->id_count());
+  std::map<NodeId, std::size_t> missing;  // operands without a node
+  std::set<std::pair<NodeId, ClassId>> ready;
   for (const ClassId id : egraph_->classes()) {
-    const auto nodes = egraph_->nodes(id);
-    selection.node_of[id.index()] = *std::ranges::min_element(nodes);
+    for (const NodeId node : egraph_->nodes(id)) {
+      std::set<ClassId> operands;
+      for (const ClassId child : egraph_->children(node)) operands.insert(egraph_->find(child));
+      for (const ClassId operand : operands) readers[operand.index()].emplace_back(node, id);
+      missing[node] = operands.size();
+      if (operands.empty()) ready.emplace(node, id);
+    }
+  }
+  while (!ready.empty()) {
+    const auto [node, id] = *ready.begin();
+    ready.erase(ready.begin());
+    if (selection.node_of[id.index()].valid()) continue;
+    selection.node_of[id.index()] = node;
+    for (const auto& reader : readers[id.index()]) {
+      if (--missing[reader.first] == 0) ready.insert(reader);
+    }
   }
   return selection;
 }

@@ -96,8 +96,8 @@ class TensorEGraph {
                                    std::vector<ir::NodeId>* places = nullptr) const;
   // The node without its inputs, and without a name unless it is a constant.
   base::Result<ir::Node> to_node(egraph::NodeId node) const;
-  // The original program, as far as rewriting has not hidden its nodes: the oldest node of each
-  // class.
+  // The original program, as far as rewriting has not hidden its nodes: of each class the oldest
+  // node with a term of such nodes. O(nodes log nodes).
   Selection original() const;
   // The selection of node `chosen[c]` for view class c (an index into the view's nodes; values at
   // or above the node count mean none). The view must be of this e-graph, which must not have

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/tensors/tensor_language.h"
 
+#include "ir/core/tensor_contents.h"
+
 namespace egret::rules {
 
 using egraph::BaseId;
@@ -39,9 +41,13 @@ base::Result<OpId> TensorLanguage::checked_operation(const ir::Operator& op, con
 }
 
 OpId TensorLanguage::constant(const ir::Tensor& data, std::string_view name) {
-  const auto [found, is_new] = constant_index_.emplace(data.content_hash(), constants_.size());
-  if (is_new) constants_.push_back({data, std::string(name)});
-  return table_.op(constant_base_, 0, found->second);
+  // Tensors of a forger share a hash, so contents decide, and another one takes the next free key.
+  for (base::ContentHash key = data.content_hash();; ++key.low) {
+    const auto [found, is_new] = constant_index_.emplace(key, constants_.size());
+    if (is_new) constants_.push_back({data, std::string(name)});
+    if (is_new || ir::same_contents(constants_[found->second].data, data))
+      return table_.op(constant_base_, 0, found->second);
+  }
 }
 
 OpId TensorLanguage::input(std::string_view name, const ir::TensorType& type) {

@@ -156,13 +156,40 @@ std::optional<Instance> Instantiator::attempt_sources(Random random) {
 
 std::optional<Instance> Instantiator::of(const Choice& choice, Random random,
                                          std::int64_t most_elements) {
+  // Only the numbers of constant tensors are drawn, after the numbers that attempt() draws first.
+  draw_palette(random);
+  return built(choice, most_elements, [&](int slot, ir::DType dtype) {
+    return draw_splat(conditions_, slot, dtype, random);
+  });
+}
+
+std::optional<Instance> Instantiator::of(const Choice& choice, const std::map<int, double>& splats,
+                                         std::int64_t most_elements) {
+  bool all_known = true;
+  auto instance =
+      built(choice, most_elements, [&](int slot, ir::DType dtype) -> std::optional<double> {
+        const auto wanted = conditions_.splat_of(slot);
+        if (!wanted) return std::nullopt;
+        if (wanted->number) return wanted->number;
+        const auto given = splats.find(slot);
+        const bool fits = given != splats.end() &&
+                          has_sign(conditions_.sign_of(slot), given->second) &&
+                          (dtype == ir::DType::kBool ? given->second == 0 || given->second == 1
+                                                     : is_of(dtype, given->second));
+        all_known = all_known && fits;
+        return fits ? given->second : 0.0;
+      });
+  if (!all_known) return std::nullopt;
+  return instance;
+}
+
+std::optional<Instance> Instantiator::built(const Choice& choice, std::int64_t most_elements,
+                                            SourceBuilder::SplatOf splat_of) {
   most_elements_ = most_elements;
   const bool fits = types_fit(choice);
   most_elements_ = kMostElements;
   if (!fits) return std::nullopt;
   SourceBuilder sources(rule_, types_, {.most_elements = most_elements, .sizes = sizes_});
-  // Only the numbers of constant tensors are drawn, after the numbers that attempt() draws first.
-  draw_palette(random);
   return sources.run([&](const Term& term, Operands operands) -> std::optional<Handle> {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (!operands.built[i]) operands.types[i] = choice.variables.at(term.arguments[i].slot);
@@ -170,9 +197,7 @@ std::optional<Instance> Instantiator::of(const Choice& choice, Random random,
     const ir::Attrs& attrs = choice.attrs.at(&term);
     auto type = small_type(types_, *term.op, attrs, operands.types, most_elements);
     if (!type) return std::nullopt;
-    return sources.apply(term, operands, attrs, *std::move(type), [&](int slot, ir::DType dtype) {
-      return draw_splat(conditions_, slot, dtype, random);
-    });
+    return sources.apply(term, operands, attrs, *std::move(type), splat_of);
   });
 }
 

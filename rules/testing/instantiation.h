@@ -47,6 +47,10 @@ class Instantiator {
     return of(choice, random, kMostElements);
   }
   std::optional<Instance> of(const Choice& choice, base::Random random, std::int64_t most_elements);
+  // With these numbers, by slot, as the elements of constants; what conditions determine is
+  // computed. nullopt if one is missing or of another type.
+  std::optional<Instance> of(const Choice& choice, const std::map<int, double>& splats,
+                             std::int64_t most_elements);
 
   // Returns the type of an application, or nullopt if the operator refuses it or it is too large.
   std::optional<ir::TensorType> type_of(const ir::Operator& op, const ir::Attrs& attrs,
@@ -59,6 +63,8 @@ class Instantiator {
  private:
   std::optional<ir::TensorType> chosen_type(const Term& source, const Choice& choice);
   bool types_fit(const Choice& choice);
+  std::optional<Instance> built(const Choice& choice, std::int64_t most_elements,
+                                SourceBuilder::SplatOf splat_of);
 
   const Rule& rule_;
   KnownOperators& known_;

@@ -39,9 +39,14 @@ DeviceRun::DeviceRun(parallel::PlacedGraph placed, RankProgram program,
       stage_of_(placed_.nodes.size(), -1),
       done_by_(placed_.nodes.size(), 0),
       values_(placed_.nodes.size(), 0),
+      place_(placed_.nodes.size(), 0),
       stages_(program_.stages.size()) {
-  for (std::size_t i = 0; i < placed_.nodes.size(); ++i)
+  std::size_t inputs = 0;
+  for (std::size_t i = 0; i < placed_.nodes.size(); ++i) {
     held_[i] = placed_.nodes[i].kind == Kind::kInput;
+    if (held_[i]) place_[i] = inputs++;
+  }
+  inputs_there_.resize(inputs);
   // Constants that collectives and outputs read; segments have copies of their own.
   for (const auto& [node, block] : program_.blocks) held_[node] = true;
   for (std::size_t stage = 0; stage < program_.stages.size(); ++stage) {
@@ -61,6 +66,29 @@ DeviceRun::DeviceRun(parallel::PlacedGraph placed, RankProgram program,
                                 placed_.mesh.coordinate(program_.rank, collective.axis),
                                 placed_.nodes[placed_.nodes[node].inputs.front()].type);
     }
+  }
+  find_first_reads();
+}
+
+void DeviceRun::find_first_reads() {
+  std::vector<bool> is_read(placed_.nodes.size(), false), is_awaited(placed_.nodes.size(), false);
+  const auto first = [&](std::vector<bool>& seen, std::size_t node) {
+    const bool is_first = placed_.nodes[node].kind == Kind::kInput && !seen[node];
+    seen[node] = true;
+    return is_first;
+  };
+  for (std::size_t s = 0; s < stages_.size(); ++s) {
+    for (const std::size_t node : program_.stages[s].segment.inputs) {
+      if (first(is_read, node)) stages_[s].first_read.push_back(node);
+      if (first(is_awaited, node)) stages_[s].awaited.push_back(node);
+    }
+    for (const std::size_t node : program_.stages[s].collectives) {
+      const std::size_t source = placed_.nodes[node].inputs.front();
+      if (first(is_read, source)) stages_[s].first_read.push_back(source);
+    }
+  }
+  for (std::size_t node = 0; node < placed_.nodes.size(); ++node) {
+    if (first(is_read, node)) unread_.push_back(node);
   }
 }
 
@@ -103,8 +131,11 @@ base::Status DeviceRun::allocate() {
     }
     EGRET_ASSIGN_OR_RETURN(stage.done, device_->event(backends::cuda::kEventWithoutTiming));
   }
-  EGRET_ASSIGN_OR_RETURN(inputs_there_, device_->event(backends::cuda::kEventWithoutTiming));
+  for (auto& there : inputs_there_) {
+    EGRET_ASSIGN_OR_RETURN(there, device_->event(backends::cuda::kEventWithoutTiming));
+  }
   EGRET_ASSIGN_OR_RETURN(exchanges_, device_->another_stream());
+  EGRET_ASSIGN_OR_RETURN(copies_, device_->another_stream());
   EGRET_ASSIGN_OR_RETURN(
       memory_,
       device_->allocate(static_cast<std::size_t>(bytes + aligned(outgoing) + aligned(incoming))));
@@ -170,7 +201,7 @@ base::Status DeviceRun::mark(const Event& event, Stream stream) const {
 // The event after which the value is complete; null for a constant, which always is.
 Event DeviceRun::ready(std::size_t node) const {
   const parallel::PlacedNode& of = placed_.nodes[node];
-  if (of.kind == Kind::kInput) return inputs_there_.get();
+  if (of.kind == Kind::kInput) return inputs_there_[place_[node]].get();
   if (stage_of_[node] < 0) return nullptr;
   const Stage& stage = stages_[static_cast<std::size_t>(stage_of_[node])];
   return of.kind == Kind::kCollective ? stage.collectives[done_by_[node]].done.get()
@@ -203,10 +234,12 @@ base::Status DeviceRun::enqueue_stage(std::size_t s) {
   Stage& stage = stages_[s];
   if (stage.plan != nullptr) {
     for (const std::size_t input : program_.stages[s].segment.inputs) {
-      // Inputs and values of earlier segments were written on the same stream, which orders them.
+      // Values of earlier segments were written on the same stream, which orders them.
       if (placed_.nodes[input].kind == Kind::kCollective)
         EGRET_RETURN_IF_ERROR(after(device_->stream(), ready(input)));
     }
+    for (const std::size_t input : stage.awaited)
+      EGRET_RETURN_IF_ERROR(after(device_->stream(), ready(input)));
     EGRET_RETURN_IF_ERROR(stage.plan->launch());
     EGRET_RETURN_IF_ERROR(mark(stage.done.get(), device_->stream()));
   }
@@ -215,21 +248,30 @@ base::Status DeviceRun::enqueue_stage(std::size_t s) {
   return base::ok();
 }
 
-// Enqueues a whole run without a wait of the host: inputs, then each stage's segment and
-// collectives.
+// Memory of the host that is not pinned makes the host wait for its copy, so the inputs of a stage
+// are copied when the stages before it are on their way.
 base::Status DeviceRun::enqueue(std::span<const ir::Tensor> inputs) {
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    if (placed_.nodes[i].kind != Kind::kInput) continue;
-    const ir::Tensor& input = inputs[next++];
-    EGRET_CHECK(input.type() == placed_.nodes[i].type, "inputs as they are held");
-    if (input.bytes() == 0) continue;
-    EGRET_RETURN_IF_ERROR(
-        device_->copy_in(values_[i], input.data().data(), static_cast<std::size_t>(input.bytes())));
-  }
-  EGRET_RETURN_IF_ERROR(mark(inputs_there_.get(), device_->stream()));
-  for (std::size_t stage = 0; stage < stages_.size(); ++stage)
+  EGRET_RETURN_IF_ERROR(copy_inputs(unread_, inputs));
+  for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+    EGRET_RETURN_IF_ERROR(copy_inputs(stages_[stage].first_read, inputs));
     EGRET_RETURN_IF_ERROR(enqueue_stage(stage));
+  }
+  return base::ok();
+}
+
+base::Status DeviceRun::copy_inputs(std::span<const std::size_t> nodes,
+                                    std::span<const ir::Tensor> inputs) {
+  for (const std::size_t node : nodes) {
+    const ir::Tensor& input = inputs[place_[node]];
+    EGRET_CHECK(input.type() == placed_.nodes[node].type, "inputs as they are held");
+    if (input.bytes() > 0) {
+      EGRET_RETURN_IF_ERROR(device_->check(
+          device_->driver().copy_in(values_[node], input.data().data(),
+                                    static_cast<std::size_t>(input.bytes()), copies_.get()),
+          "copying to it"));
+    }
+    EGRET_RETURN_IF_ERROR(mark(ready(node), copies_.get()));
+  }
   return base::ok();
 }
 
@@ -251,11 +293,35 @@ base::Status DeviceRun::wait_for(const Event& event) {
   }
 }
 
-// Waits for the exchanges first, because only they can hang: a run's own kernels end by themselves.
-base::Status DeviceRun::wait_for_all() {
-  for (const Stage& stage : stages_) {
-    for (const DeviceCollective& collective : stage.collectives)
+base::Status DeviceRun::copy_outputs_of(std::size_t node, std::vector<ir::Tensor>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (placed_.outputs[i].node != node || outputs[i].bytes() == 0) continue;
+    EGRET_RETURN_IF_ERROR(device_->check(
+        device_->driver().copy_out(outputs[i].mutable_data().data(), values_[node],
+                                   static_cast<std::size_t>(outputs[i].bytes()), copies_.get()),
+        "copying from it"));
+  }
+  return base::ok();
+}
+
+// Values leave in the order of the stages. Before a segment's, the exchanges of earlier stages are
+// waited for, because only they can hang: a run's own kernels end by themselves. An output is
+// copied when it is complete, since the host might wait for its copy without a limit.
+base::Status DeviceRun::collect(std::vector<ir::Tensor>& outputs) {
+  for (std::size_t s = 0; s < stages_.size(); ++s) {
+    const auto& made = program_.stages[s].segment.outputs;
+    const bool leaves = std::ranges::any_of(placed_.outputs, [&](const auto& output) {
+      return std::ranges::find(made, output.node) != made.end();
+    });
+    if (leaves) EGRET_RETURN_IF_ERROR(wait_for(stages_[s].done.get()));
+    for (const std::size_t node : made) EGRET_RETURN_IF_ERROR(copy_outputs_of(node, outputs));
+    for (const DeviceCollective& collective : stages_[s].collectives) {
       EGRET_RETURN_IF_ERROR(named(wait_for(collective.done.get()), collective.node));
+      EGRET_RETURN_IF_ERROR(copy_outputs_of(collective.node, outputs));
+    }
+  }
+  for (std::size_t node = 0; node < placed_.nodes.size(); ++node) {
+    if (stage_of_[node] < 0) EGRET_RETURN_IF_ERROR(copy_outputs_of(node, outputs));
   }
   return device_->wait();  // only its own kernels are left
 }
@@ -263,22 +329,20 @@ base::Status DeviceRun::wait_for_all() {
 // A failed run aborts the communicators, which ends kernels that wait for other ranks.
 base::Result<std::vector<ir::Tensor>> DeviceRun::run(std::span<const ir::Tensor> inputs) {
   EGRET_RETURN_IF_ERROR(device_->enter());
+  std::vector<ir::Tensor> outputs;
+  for (const auto& output : placed_.outputs) outputs.emplace_back(placed_.nodes[output.node].type);
   base::Status status = enqueue(inputs);
-  if (status.ok()) status = wait_for_all();
+  if (status.ok()) status = collect(outputs);
+  // The tensors of both ends live until their copies are done.
+  const base::Status copied =
+      device_->check(device_->driver().stream_wait(copies_.get()), "copying");
+  if (status.ok()) status = copied;
   if (!status.ok()) {
     for (const auto& communicator : communicators_) {
       if (communicator != nullptr) communicator->abort();
     }
     return status;
   }
-  std::vector<ir::Tensor> outputs;
-  for (const auto& output : placed_.outputs) {
-    ir::Tensor& tensor = outputs.emplace_back(placed_.nodes[output.node].type);
-    if (tensor.bytes() == 0) continue;
-    EGRET_RETURN_IF_ERROR(device_->copy_out(tensor.mutable_data().data(), values_[output.node],
-                                            static_cast<std::size_t>(tensor.bytes())));
-  }
-  EGRET_RETURN_IF_ERROR(device_->wait());
   for (const Stage& stage : stages_) {
     if (stage.plan != nullptr) EGRET_RETURN_IF_ERROR(stage.plan->failure());
   }

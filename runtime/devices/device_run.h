@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank's part of a plan on its GPU. Values stay there from the first segment to the last.
 // Collectives go through NCCL on a stream of their own, so segments that do not need their results
-// run in parallel.
+// run in parallel. Copies between host and device have a third stream: an input is copied while
+// segments that do not read it compute, and an output leaves while later segments compute.
 #pragma once
 
 #include <memory>
@@ -39,6 +40,8 @@ class DeviceRun {
     std::unique_ptr<backends::cuda::CudaPlan> plan;  // nullptr: no operators
     backends::cuda::Owned<backends::cuda::Event> done;
     std::vector<DeviceCollective> collectives;
+    std::vector<std::size_t> first_read;  // inputs that no earlier stage reads
+    std::vector<std::size_t> awaited;     // inputs that no earlier segment reads
   };
 
   DeviceRun(parallel::PlacedGraph placed, RankProgram program,
@@ -49,11 +52,14 @@ class DeviceRun {
   base::Status copy_constants();
   base::Status copy_constant(std::size_t node, const ir::Tensor& block);
   base::Status compile(const backends::Backend& backend, backends::Precision precision);
+  void find_first_reads();
   base::Status enqueue(std::span<const ir::Tensor> inputs);
+  base::Status copy_inputs(std::span<const std::size_t> nodes, std::span<const ir::Tensor> inputs);
   base::Status enqueue_stage(std::size_t stage);
   base::Status enqueue_collective(DeviceCollective& collective);
   base::Status wait_for(const backends::cuda::Event& event);
-  base::Status wait_for_all();
+  base::Status collect(std::vector<ir::Tensor>& outputs);
+  base::Status copy_outputs_of(std::size_t node, std::vector<ir::Tensor>& outputs);
   base::Status after(backends::cuda::Stream stream, const backends::cuda::Event& event) const;
   base::Status mark(const backends::cuda::Event& event, backends::cuda::Stream stream) const;
   base::Status named(base::Status status, std::size_t node) const;
@@ -71,7 +77,10 @@ class DeviceRun {
   std::vector<backends::cuda::DevicePointer> values_;  // by node
   backends::cuda::DevicePointer outgoing_ = 0, incoming_ = 0;
   backends::cuda::Owned<backends::cuda::Stream> exchanges_;  // the stream of collectives
-  backends::cuda::Owned<backends::cuda::Event> inputs_there_;
+  backends::cuda::Owned<backends::cuda::Stream> copies_;     // that of inputs and outputs
+  std::vector<std::size_t> place_;                           // by node: its place among the inputs
+  std::vector<std::size_t> unread_;                          // inputs that are outputs only
+  std::vector<backends::cuda::Owned<backends::cuda::Event>> inputs_there_;  // by place
   std::vector<Stage> stages_;
 };
 

@@ -61,7 +61,7 @@ class LinkTransport {
   // Of this rank's part, of the type LOCAL. All ranks of a group prepare and run the same.
   virtual base::Result<Run> collective(const parallel::Collective& collective,
                                        const ir::TensorType& local) = 0;
-  // A message to the next rank of the group along an axis, and one from the last.
+  // A message to the next rank of the group along an axis, and one from the one before.
   virtual base::Result<Run> message(int axis, std::int64_t bytes) = 0;
 };
 using MakeTransport =

@@ -147,17 +147,23 @@ TEST_P(LowPrecision, TheBackendComputesWhatTheGraphSays) {
   }
 }
 
+// Kernels of the plan that compute in this form; none where the processor has no such kernels.
+std::ptrdiff_t lowered_kernels(const ExecutablePlan& plan, OperandForm form) {
+  const std::string word = form == OperandForm::kBF16 ? "bf16" : "vnni";
+  const auto kernels = plan.report().kernels;
+  return std::ranges::count_if(kernels, [&](const PlanReport::Kernel& kernel) {
+    return kernel.implementation.find(word) != std::string::npos;
+  });
+}
+
 TEST_P(LowPrecision, ItsKernelsReadRoundedOperands) {
   const ir::Graph graph = small_network();
   const auto lowerings = lowerings_of(graph, GetParam(), inputs_of(graph, 7));
   const WithRoundings rounded = with_roundings(graph, {}, lowerings);
-  const std::string word = GetParam() == OperandForm::kBF16 ? "bf16" : "vnni";
   const auto count_of = [&](const ir::Graph& of) {
     const auto plan = cpu().compile(of, {.threads = 1});
     EXPECT_TRUE(plan.ok());
-    return std::ranges::count_if((*plan)->report().kernels, [&](const PlanReport::Kernel& kernel) {
-      return kernel.implementation.find(word) != std::string::npos;
-    });
+    return lowered_kernels(**plan, GetParam());
   };
   if (count_of(rounded.graph) == 0) GTEST_SKIP() << "this processor has no such kernels";
   EXPECT_EQ(count_of(graph), 0);
@@ -178,6 +184,10 @@ TEST_P(LowPrecision, ADivisionIntoKernelsIsKept) {
   const auto a = (*own)->run(inputs), b = (*divided)->run(inputs);
   ASSERT_TRUE(a.ok() && b.ok());
   EXPECT_LT(distance(a->front(), b->front()), 0.01);
+  // Without kernels of bf16, a plan that divides by itself leaves each rounding a kernel of its
+  // own.
+  if (GetParam() == OperandForm::kBF16 && lowered_kernels(**own, GetParam()) == 0)
+    GTEST_SKIP() << "this processor has no such kernels";
   EXPECT_EQ((*own)->report().kernels.size(), (*divided)->report().kernels.size());
 }
 

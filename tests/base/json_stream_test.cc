@@ -40,7 +40,7 @@ class Recorder : public JsonHandler {
 // Events, or the message of the failure.
 std::string read(std::string_view text, std::size_t piece, std::size_t max_string = 1000) {
   Recorder recorder;
-  JsonReader reader(recorder, 8, max_string);
+  JsonStreamReader reader(recorder, 8, max_string);
   for (std::size_t at = 0; at < text.size(); at += piece) {
     if (const Status status = reader.feed(text.substr(at, piece)); !status.ok()) {
       return status.message();
@@ -50,7 +50,7 @@ std::string read(std::string_view text, std::size_t piece, std::size_t max_strin
   return status.ok() ? recorder.events : status.message();
 }
 
-TEST(JsonReader, GivesTheSameEventsHoweverTheTextIsCut) {
+TEST(JsonStreamReader, GivesTheSameEventsHoweverTheTextIsCut) {
   const std::string text =
       " {\"k\\u00e9y\": [1, -2.5e-1, 18446744073709551615, true, null],\n \"s\": \"a\\n\xc3\xa9\"} "
       "\n";
@@ -62,7 +62,7 @@ TEST(JsonReader, GivesTheSameEventsHoweverTheTextIsCut) {
   EXPECT_EQ(read("12", 1), "12 ");
 }
 
-TEST(JsonReader, NamesThePlaceOfAnErrorHoweverTheTextIsCut) {
+TEST(JsonStreamReader, NamesThePlaceOfAnErrorHoweverTheTextIsCut) {
   struct Case {
     std::string text;
     std::string_view place;
@@ -87,7 +87,7 @@ TEST(JsonReader, NamesThePlaceOfAnErrorHoweverTheTextIsCut) {
   }
 }
 
-TEST(JsonReader, BoundsStrings) {
+TEST(JsonStreamReader, BoundsStrings) {
   EXPECT_EQ(read("\"abc\"", 2, 3), "'abc' ");
   EXPECT_NE(read("\"abcd\"", 2, 3).find("more than 3 bytes"), std::string::npos);
   EXPECT_NE(read("{\"abcd\": 1}", 2, 3).find("more than 3 bytes"), std::string::npos);

@@ -31,7 +31,15 @@ bool rounds(const ir::Graph& graph) {
   });
 }
 
-class Contractions : public NeedsHostCompiler<::testing::TestWithParam<Tiling>> {};
+class Contractions : public NeedsHostCompiler<::testing::TestWithParam<Tiling>> {
+ protected:
+  void SetUp() override {
+    NeedsHostCompiler::SetUp();
+    const int here = HostProcessor::this_one().vector_bytes;
+    if (GetParam().processor.vector_bytes > here)
+      GTEST_SKIP() << "this processor's vectors have " << here << " bytes";
+  }
+};
 
 struct Counts {
   std::size_t tiled = 0, slide = 0, pairs = 0, amx = 0, packed_once = 0, in_parts = 0;

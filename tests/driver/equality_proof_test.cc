@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <functional>
 
+#include "base/hash.h"
 #include "ir/graph/builder.h"
 
 namespace egret::driver {
@@ -36,6 +39,73 @@ EqualityProof proof_of(const ir::Graph& a, const ir::Graph& b) {
   return std::move(proof).value_or(EqualityProof());
 }
 
+// A tensor of other elements with the same hash: base/hash.h absorbs blocks of 16 bytes one after
+// the other, so a second block can undo what the first one changed.
+ir::Tensor forged(const ir::Tensor& tensor) {
+  const auto rotate = [](std::uint64_t x, int by) { return (x << by) | (x >> (64 - by)); };
+  const auto inverse = [](std::uint64_t odd) {  // modulo 2^64, by Newton's iteration
+    std::uint64_t x = odd;
+    for (int i = 0; i < 6; ++i) x *= 2 - odd * x;
+    return x;
+  };
+  constexpr std::uint64_t kA = 0x87c37b91114253d5ULL;
+  constexpr std::uint64_t kB = 0x4cf5ad432745937fULL;
+  std::vector<std::uint64_t> words(static_cast<std::size_t>(tensor.bytes()) / 8);
+  std::memcpy(words.data(), tensor.data().data(), static_cast<std::size_t>(tensor.bytes()));
+  const std::uint64_t seed = 0x45677265742d3031ULL;
+  std::uint64_t a = base::mix(seed ^ static_cast<std::uint64_t>(tensor.bytes()));
+  std::uint64_t b = base::mix(seed + 0xd6e8feb86659fd93ULL);
+  const auto step = [&](std::uint64_t& s, std::uint64_t& t, std::uint64_t x, std::uint64_t y) {
+    s = rotate((s ^ x) * kA, 31) + t;
+    t = rotate((t ^ y) * kB, 33) + s;
+  };
+  std::uint64_t after_a = a;
+  std::uint64_t after_b = b;
+  step(after_a, after_b, words[0], words[1]);
+  step(after_a, after_b, words[2], words[3]);
+  words[0] ^= std::uint64_t{1} << 31;  // the sign of the first element
+  step(a, b, words[0], words[1]);
+  words[2] = a ^ (rotate(after_a - b, 64 - 31) * inverse(kA));
+  words[3] = b ^ (rotate(after_b - after_a, 64 - 33) * inverse(kB));
+  ir::Tensor made = tensor;
+  std::memcpy(made.mutable_data().data(), words.data(), words.size() * 8);
+  return made;
+}
+
+TEST(EqualityProof, IsNotForOtherConstantsOfTheSameHash) {
+  base::Random random(1);
+  const ir::Tensor own = ir::Tensor::random({ir::DType::kF32, {4, 4}}, random);
+  const ir::Tensor other = forged(own);
+  ASSERT_EQ(own.content_hash(), other.content_hash());
+  ASSERT_FALSE(std::ranges::equal(own.data(), other.data()));
+  const auto program = [](const ir::Tensor& data, bool reversed) {
+    return graph_of([&](ir::GraphBuilder& b, ir::Value x, ir::Value) {
+      const ir::Value c = b.constant(data, "c");
+      return reversed ? b.add("add", {c, x}) : b.add("add", {x, c});
+    });
+  };
+  EXPECT_EQ(proof_of(program(own, false), program(own, false)).verdict, Verdict::kProven);
+  EXPECT_NE(proof_of(program(own, false), program(other, false)).verdict, Verdict::kProven);
+  // By rules.
+  EXPECT_EQ(proof_of(program(own, false), program(own, true)).verdict, Verdict::kProven);
+  EXPECT_NE(proof_of(program(own, false), program(other, true)).verdict, Verdict::kProven);
+}
+
+// Consumers find values by name.
+TEST(EqualityProof, IsNotForTheSameNamesInAnotherOrder) {
+  const auto program = [](const char* first, const char* second) {
+    ir::GraphBuilder b;
+    const ir::Value x = b.input("x", {ir::DType::kF32, {4, 4}});
+    b.output(first, b.add("neg", {x}));
+    b.output(second, b.add("relu", {x}));
+    return b.finish().value();
+  };
+  EXPECT_EQ(proof_of(program("a", "b"), program("c", "d")).verdict, Verdict::kProven);
+  const auto swapped = prove_equal(program("a", "b"), program("b", "a"), proven_rules(), {});
+  EXPECT_EQ(swapped.status().code(), base::StatusCode::kMismatch);
+  EXPECT_THAT(swapped.status().message(), HasSubstr("the same outputs in another order"));
+}
+
 // The same long program in two forms: a transposed product, and a sum in another order.
 TEST(EqualityProof, ProvesAProgramThatWasRewritten) {
   const auto program = [](bool rewritten) {
@@ -53,6 +123,43 @@ TEST(EqualityProof, ProvesAProgramThatWasRewritten) {
   EXPECT_EQ(proof.same + proof.by_rules, 60);
   EXPECT_EQ(proof.by_rules, 20);
   EXPECT_THAT(proof.term_b, IsEmpty());
+}
+
+TEST(EqualityProof, NamesTheSmallestPairThatDiffers) {
+  const auto graph = [](const char* function) {
+    return graph_of([&](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
+      x = b.add("matmul", {x, w});
+      x = b.add(function, {b.add("add", {x, w})});
+      return b.add("exp", {b.add("tanh", {b.add("add", {x, w})})});
+    });
+  };
+  const EqualityProof proof = proof_of(graph("relu"), graph("neg"));
+  EXPECT_EQ(proof.verdict, Verdict::kDifferent);
+  EXPECT_THAT(proof.term_a, HasSubstr("relu"));
+  EXPECT_THAT(proof.term_b, HasSubstr("neg"));
+  for (const std::string& term : {proof.term_a, proof.term_b}) {
+    EXPECT_THAT(term, testing::Not(HasSubstr("tanh")));
+    EXPECT_THAT(term, testing::Not(HasSubstr("matmul")));
+  }
+}
+
+// ONNX Runtime and others drop inputs that nothing reads, or leave them over.
+TEST(EqualityProof, LeavesOutInputsThatOneGraphAloneHasAndDoesNotRead) {
+  const auto graph = [](bool with_mask, bool reads_mask) {
+    ir::GraphBuilder b;
+    ir::Value mask{};
+    if (with_mask) mask = b.input("mask", {ir::DType::kF32, {4}});
+    const ir::Value x = b.input("x", {ir::DType::kF32, {4}});
+    b.output("y", b.add("relu", {reads_mask ? b.add("add", {x, mask}) : x}));
+    return b.finish().value();
+  };
+  const EqualityProof dropped = proof_of(graph(true, false), graph(false, false));
+  EXPECT_EQ(dropped.verdict, Verdict::kProven);
+  EXPECT_THAT(dropped.unused_inputs, testing::ElementsAre("mask"));
+  EXPECT_EQ(proof_of(graph(false, false), graph(true, false)).verdict, Verdict::kProven);
+  EXPECT_THAT(proof_of(graph(true, false), graph(true, false)).unused_inputs, IsEmpty());
+  const auto read = prove_equal(graph(true, true), graph(false, false), proven_rules(), {});
+  EXPECT_EQ(read.status().code(), base::StatusCode::kMismatch);
 }
 
 TEST(EqualityProof, IsOfTheSameGraphWithoutRules) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/graph/open_text.h"
 #include "ir/graph/operator.h"
 
 namespace egret::ir {
@@ -44,6 +45,31 @@ TEST(SymbolicScope, LetsIntegersStandForExpressions) {
   // Asked for as a number it is what the example has, which is noted.
   EXPECT_EQ(concrete_integer(stands), 6);
   EXPECT_EQ(scope.conditions().size(), 1U);
+}
+
+// A number of a model or a certificate is never read as an expression.
+TEST(SymbolicScope, RefusesNumbersThatStandForExpressions) {
+  SymbolicScope scope({}, [](Guard) { return std::nullopt; });
+  const std::int64_t stands = scope.integer_of(scope.symbol("N", 3) * 2);
+  const std::string number = std::to_string(stands);
+  EXPECT_FALSE(scope.take_undecided());
+  scope.integer_of(Index(stands));
+  EXPECT_TRUE(scope.take_undecided());
+  for (const std::string& text : {number, "[1, " + number + "]", "[N, " + number + "]"})
+    EXPECT_EQ(parse_open_attr(text).status().code(), base::StatusCode::kBadInput) << text;
+  EXPECT_TRUE(parse_open_attr("[1, 2*N]").ok());
+  EXPECT_TRUE(parse_open_attr("5").ok());
+}
+
+// A flag that depends on sizes is no flag that is set.
+TEST(SymbolicScope, NotesFlagsThatAreNotDecided) {
+  SymbolicScope scope({}, [](Guard) { return std::nullopt; });
+  const Index n = scope.symbol("N", 1);
+  const Attrs attrs{{"keepdims", scope.integer_of(n - 1)}};
+  EXPECT_FALSE(attrs.flag("keepdims"));  // the example's
+  EXPECT_TRUE(scope.take_undecided());
+  EXPECT_TRUE(Attrs({{"keepdims", std::int64_t{1}}}).flag("keepdims"));
+  EXPECT_FALSE(scope.take_undecided());
 }
 
 TEST(SymbolicScope, EndsWithItsLife) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <functional>
 #include <numeric>
 
@@ -106,6 +107,26 @@ TEST(Experts, DropWhatExceedsTheirCapacity) {
   setup.capacity_factor = 1;
   EXPECT_NEAR(expert_loads(setup).dropped, (4.0 / 3 - 1) / 2, 1e-12);
   EXPECT_NEAR(expert_loads(setup).fullest(), 4.0 / 3, 1e-12);
+  // Places are whole: 2 for a mean of 1.5.
+  setup.sequence = 3;
+  EXPECT_NEAR(expert_loads(setup).dropped, 0, 1e-12);
+}
+
+// The fullest rank receives and computes more, and no rank sends more than it has.
+TEST(Experts, FillOneRankMoreThanOthers) {
+  TrainingSetup even = mixture(1, 1, 2, 2);
+  even.experts = 2;
+  even.top_k = 1;
+  TrainingSetup skewed = even;
+  skewed.expert_skew = 1;
+  EXPECT_DOUBLE_EQ(expert_rows(skewed).sent, expert_rows(even).sent);
+  EXPECT_DOUBLE_EQ(expert_rows(skewed).received, expert_rows(even).received * 4 / 3);
+  EXPECT_DOUBLE_EQ(expert_rows(skewed).computed, expert_rows(even).computed * 4 / 3);
+  // Results of experts, of one choice of 1,024 tokens; rows and what experts keep of them.
+  const double computed = 1024.0 * (2 * 1024 + 2 * 2 * 2048);
+  EXPECT_NEAR(layer_activation_bytes(skewed, LayerKind::kExperts) -
+                  layer_activation_bytes(even, LayerKind::kExperts),
+              computed / 3, 1e-6);
 }
 
 // What all devices of a group send is what its experts compute.
@@ -121,7 +142,7 @@ TEST(Experts, ComputeTheTokensThatAreSent) {
         // Tensor ranks compute the same rows, each a part of every expert.
         EXPECT_DOUBLE_EQ(group * rows.sent, static_cast<double>(ranks) * rows.computed);
         EXPECT_DOUBLE_EQ(rows.computed, here * rows.per_expert);
-        EXPECT_DOUBLE_EQ(expert_exchange_bytes(setup), rows.sent * 1024 * 2);
+        EXPECT_DOUBLE_EQ(expert_exchange_bytes(setup), ranks > 1 ? rows.sent * 1024 * 2 : 0);
         const double choices = 2 * 1024.0 / static_cast<double>(tensor);
         EXPECT_DOUBLE_EQ(rows.sent, choices * (capacity > 0 ? capacity : 1));
       }
@@ -232,11 +253,28 @@ TEST(Experts, ExchangeWithinNodesFirstWhereMessagesAreSmall) {
   EXPECT_EQ(seconds(ExpertExchange::kFastest), seconds(ExpertExchange::kDirect));
 }
 
-// Of two choices among two places, half fall on one: 1.5 places.
+// Counts all ways of a token to choose different experts.
+TEST(Experts, MeetAsManyPlacesAsChoicesOnAverage) {
+  for (const unsigned experts : {2U, 4U, 8U, 12U}) {
+    for (unsigned choices = 1; choices <= experts; ++choices) {
+      for (unsigned places = 1; places <= experts; ++places) {
+        if (experts % places != 0) continue;
+        double sum = 0, ways = 0;
+        for (unsigned chosen = 0; chosen < 1U << experts; ++chosen) {
+          if (std::popcount(chosen) != static_cast<int>(choices)) continue;
+          unsigned met = 0;
+          for (unsigned i = 0; i < experts; ++i) met |= (chosen >> i & 1) << i % places;
+          sum += std::popcount(met);
+          ++ways;
+        }
+        EXPECT_NEAR(distinct_places(places, experts, choices), sum / ways, 1e-12)
+            << experts << " " << choices << " " << places;
+      }
+    }
+  }
+}
+
 TEST(Experts, SendATokenOnceToEachNodeAndRank) {
-  EXPECT_DOUBLE_EQ(distinct_places(1, 8), 1);
-  EXPECT_DOUBLE_EQ(distinct_places(2, 2), 1.5);
-  EXPECT_NEAR(distinct_places(1e9, 8), 8, 1e-6);
   System system = a100();
   for (Tier& tier : system.fabric.tiers) tier.start_s = tier.hop_s = tier.ramp = 0;
   TrainingSetup setup = mixture(1, 1, 16, 16);
@@ -245,15 +283,25 @@ TEST(Experts, SendATokenOnceToEachNodeAndRank) {
     setup.expert_exchange = way;
     return expert_exchange_s(system.fabric, setup);
   };
-  // Two nodes: the network, which is slower, gets 1.5 of 2 copies, of which half leave.
-  EXPECT_NEAR(seconds(ExpertExchange::kOnce) / seconds(ExpertExchange::kDirect), 0.75, 1e-9);
+  // Two nodes: the network, which is slower, gets 23 of 30 copies, of which half leave.
+  EXPECT_NEAR(seconds(ExpertExchange::kOnce) / seconds(ExpertExchange::kDirect), 23.0 / 30, 1e-9);
   setup.top_k = 8;
   EXPECT_NEAR(seconds(ExpertExchange::kOnce) / seconds(ExpertExchange::kDirect),
-              distinct_places(2, 8) / 8, 1e-9);
+              distinct_places(2, 16, 8) / 8, 1e-9);
   // In one node, of 8 ranks.
   setup.data = setup.expert_parallel = 8;
   EXPECT_NEAR(seconds(ExpertExchange::kOnce) / seconds(ExpertExchange::kDirect),
-              distinct_places(8, 8) / 8, 1e-9);
+              distinct_places(8, 16, 8) / 8, 1e-9);
+}
+
+// 12 ranks are on two nodes of 8.
+TEST(Experts, CrossTheNetworkWhereTheirRanksDoNotFitIntoANode) {
+  TrainingSetup setup = mixture(1, 1, 12, 12);
+  setup.experts = 12;
+  setup.expert_exchange = ExpertExchange::kOnce;
+  System slow = a100();
+  slow.fabric.tiers[1].bytes_per_second /= 100;
+  EXPECT_GT(expert_exchange_s(slow.fabric, setup), 10 * expert_exchange_s(a100().fabric, setup));
 }
 
 TEST(Experts, OverlapHidesTheirExchanges) {
@@ -294,9 +342,7 @@ TEST(Experts, MayBeDividedOtherwiseThanAttention) {
   ASSERT_TRUE(setup.check().ok());
   const TrainingSetup flat = mixture(1, 1, 8, 8);
   EXPECT_DOUBLE_EQ(setup.all_expert_parameters(), flat.all_expert_parameters());
-  // Normalizations and routers are on each tensor rank.
-  EXPECT_DOUBLE_EQ(setup.model_parameters(),
-                   flat.model_parameters() + 3.0 * 8 * (4 * 1024 + 1024 * 16));
+  EXPECT_DOUBLE_EQ(setup.model_parameters(), flat.model_parameters());
   EXPECT_DOUBLE_EQ(setup.expert_parameters(), flat.expert_parameters());
   EXPECT_DOUBLE_EQ(expert_rows(setup).computed, expert_rows(flat).computed / 4);
   EXPECT_EQ(expert_group(setup).stride, 1);
@@ -332,13 +378,20 @@ TEST(Experts, SumTheirGradientsOverTheRanksThatHaveThem) {
   EXPECT_NEAR(sent(setup, {}), ring(8) * others + ring(2) * experts, 1e-6 * others);
   setup.expert_parallel = 8;
   EXPECT_NEAR(sent(setup, {}), ring(8) * others, 1e-6 * others);
-  // Two of four tensor ranks hold the same experts, and nothing else has copies.
-  for (const bool overlaps : {false, true}) {
-    TrainingSetup tensor = mixture(4, 1, 1, 2);
-    tensor.expert_tensor = 1;
-    tensor.overlap_gradients = overlaps;
-    EXPECT_NEAR(sent(tensor, {}), ring(2) * 4 * 8 * tensor.expert_parameters(), 1e-6 * others);
-  }
+  // One copy of all other weights, and two of the experts: tensor ranks have whole ones.
+  setup = mixture(4, 1, 1, 2);
+  setup.expert_tensor = 1;
+  const double twice = 2 * 8 * setup.expert_parameters();
+  EXPECT_NEAR(sent(setup, {}), 4 * ring(2) / 2 * twice, 1e-6 * twice);
+  setup.overlap_gradients = true;
+  EXPECT_NEAR(sent(setup, {}), 4 * ring(2) / 2 * twice, 1e-6 * twice);
+  // Half of the experts, and a layer's whole ones while they compute.
+  const double here =
+      8 * (setup.layer_parameters(LayerKind::kExperts) - setup.expert_parameters()) +
+      setup.embedding_parameters();
+  const StepReport divided = simulated(setup, {.zero = 3});
+  EXPECT_GE(divided.devices[0].peak_bytes[static_cast<std::size_t>(MemoryKind::kWeights)],
+            2 * here + twice / 2 + 2 * setup.expert_parameters());
 }
 
 TEST(Experts, RunWithAllOtherKindsOfParallelism) {
@@ -435,6 +488,8 @@ TEST(Experts, AreCheckedWithTheOtherDegrees) {
   EXPECT_THAT(error([](TrainingSetup& s) { s.tensor = 2; }), HasSubstr("--sequence-parallel"));
   EXPECT_THAT(error([](TrainingSetup& s) { s.expert_ffn = 7, s.tensor = 2; }),
               HasSubstr("--expert-ffn"));
+  EXPECT_THAT(error([](TrainingSetup& s) { s.tensor = s.data = s.context = 1'000'000'000; }),
+              HasSubstr("at most 1e9"));
   EXPECT_THAT(error([](TrainingSetup& s) { s.expert_interval = 9; }),
               HasSubstr("--expert-interval"));
 }

@@ -137,7 +137,7 @@ TEST(WrongPlans, AreRejected) {
   const Placement columns = copy.with(0, AxisPlacement::split(1));
   EXPECT_EQ(error_after([](Nodes&) {}), "");
   // A missing all-reduce, and one too many.
-  EXPECT_EQ(error_after([](Nodes&) {}, 7), "output y: a partial result or nothing");
+  EXPECT_EQ(error_after([](Nodes&) {}, 7), "output y: it is left as partial results, x:P(sum)");
   const auto reduce_again = [](Nodes& nodes) {
     nodes.push_back(nodes[8]);
     nodes[9].inputs = {8};

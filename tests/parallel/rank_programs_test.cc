@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <string_view>
 
+#include "base/stop.h"
 #include "ir/evaluate/interpreter.h"
 #include "ir/ops/opaque.h"
 #include "parallel/placed/sequential_program.h"
@@ -97,8 +100,8 @@ std::vector<ir::Tensor> drawn_inputs(const ir::Graph& graph) {
 
 // "" if the ranks' programs are a placed program, and what place() says otherwise.
 std::string error_of(const std::vector<RankProgram>& ranks, const Mesh& mesh,
-                     const ir::Graph& sequential) {
-  const auto placed = place(ranks, mesh, sequential, {});
+                     const ir::Graph& sequential, const NamedPlacements& given = {}) {
+  const auto placed = place(ranks, mesh, sequential, given);
   return placed.ok() ? "" : placed.status().message();
 }
 
@@ -220,6 +223,8 @@ TEST_F(WrongRanks, ExchangeInAnotherOrder) {
   EXPECT_THAT(error(), HasSubstr("rank 0 exchanges with ranks 1, 0, 2, 3 in this order, and along "
                                  "the axis 'x' they are 0, 1, 2, 3"));
   for (RankProgram& rank : ranks_) rank.collectives.at(exchange_).group = {0, 1};
+  EXPECT_THAT(error(), HasSubstr("rank 2 is not in its group 0, 1"));
+  for (const std::size_t rank : {2U, 3U}) ranks_[rank].collectives.at(exchange_).group = {2, 3};
   EXPECT_THAT(error(), HasSubstr("the group of ranks 0, 1 is no axis of x=4"));
 }
 
@@ -280,6 +285,141 @@ TEST_F(WrongRanks, ReadAnInputThatDoesNotExist) {
   EXPECT_EQ(error(), "'y': the model has no input of this name");
 }
 
+// A rank's program with other names, node by node in the same order.
+RankProgram renamed(const RankProgram& rank, const std::map<std::string, std::string>& names) {
+  const auto name_of = [&](const std::string& old) {
+    const auto found = names.find(old);
+    return found == names.end() ? old : found->second;
+  };
+  RankProgram made;
+  for (ir::Node node : rank.graph.nodes()) {
+    node.name = name_of(node.name);
+    made.graph.append(std::move(node));
+  }
+  for (const auto& output : rank.graph.outputs())
+    made.graph.add_output(name_of(output.name), output.node);
+  made.collectives = rank.collectives;
+  return made;
+}
+
+// x - y and x * y.
+ir::Graph two_of_two(std::int64_t rows) {
+  ir::GraphBuilder b;
+  const Value x = b.input("x", {ir::DType::kF32, {rows, 4}});
+  const Value y = b.input("y", {ir::DType::kF32, {rows, 4}});
+  b.output("a", b.add("sub", {x, y}));
+  b.output("b", b.add("mul", {x, y}));
+  return b.finish().value();
+}
+
+TEST(RankPrograms, AreKnownByTheNamesOfInputsAndOutputs) {
+  const Mesh mesh = Mesh::parse("x=2").value();
+  const ir::Graph graph = two_of_two(4);
+  const RankProgram own{graph, {}};
+  const RankProgram inputs = renamed(own, {{"x", "y"}, {"y", "x"}});
+  const RankProgram outputs = renamed(own, {{"a", "b"}, {"b", "a"}});
+  const auto code = [&](const RankProgram& first, const RankProgram& second) {
+    const std::vector<RankProgram> ranks{first, second};
+    return place(ranks, mesh, graph, {}).status().code();
+  };
+  EXPECT_EQ(code(own, own), base::StatusCode::kOk);
+  EXPECT_EQ(code(own, inputs), base::StatusCode::kUnsupported);
+  EXPECT_EQ(code(own, outputs), base::StatusCode::kUnsupported);
+  EXPECT_EQ(code(outputs, outputs), base::StatusCode::kMismatch);
+  EXPECT_EQ(error_of({outputs, outputs}, mesh, graph),
+            "the outputs are 'b', 'a', and those of the model 'a', 'b'");
+}
+
+TEST(RankPrograms, LeaveOutputsWholeUnlessBlocksAreNamed) {
+  const Mesh mesh = Mesh::parse("x=2").value();
+  const std::vector<RankProgram> ranks(2, {two_of_two(2), {}});
+  const auto unnamed = place(ranks, mesh, two_of_two(4), {});
+  EXPECT_EQ(unnamed.status().code(), base::StatusCode::kMismatch);
+  EXPECT_EQ(unnamed.status().message(),
+            "output 'a': a rank leaves f32[2,4], and x:R of f32[4,4] is f32[4,4]; a placement must "
+            "be named for blocks");
+  const Placement rows = *Placement::parse("x:S(0)", mesh);
+  EXPECT_EQ(error_of(ranks, mesh, two_of_two(4), {{"a", rows}, {"b", rows}}), "");
+}
+
+// NAME.next is read as NAME in the next step.
+TEST(RankPrograms, LeaveTheNextValueOfAnInputAsTheInput) {
+  const auto step = [](std::int64_t rows) {
+    ir::GraphBuilder b;
+    const Value w = b.input("w", {ir::DType::kF32, {rows, 4}});
+    b.output("w.next", b.add("neg", {w}));
+    return b.finish().value();
+  };
+  const Mesh mesh = Mesh::parse("x=2").value();
+  const auto placed =
+      place(std::vector<RankProgram>(2, {step(2), {}}), mesh, step(4), NamedPlacements());
+  ASSERT_TRUE(placed.ok()) << placed.status().message();
+  EXPECT_EQ(to_string(placed->nodes[placed->outputs[0].node].placement, mesh), "x:S(0)");
+}
+
+// Integers that f64 rounds to one number.
+TEST(RankPrograms, TellLargeIntegersApart) {
+  const auto large = [](std::int64_t last) {
+    ir::Tensor tensor({ir::DType::kI64, {2}});
+    tensor.set_i64(0, std::int64_t{1} << 53);
+    tensor.set_i64(1, last);
+    return tensor;
+  };
+  const auto code = [&](std::int64_t last) {
+    const Mesh mesh = Mesh::parse("x=2").value();
+    Model m;
+    const Value x = m.input("x", {4}, ir::DType::kI64);
+    ir::Tensor all({ir::DType::kI64, {4}});
+    for (std::int64_t i = 0; i < 4; ++i) all.set_i64(i, std::int64_t{1} << 53);
+    const ir::Graph graph = m.finish(m("add", {x, m.constant(all)}));
+    Model part;
+    const Value half = part.input("x", {2}, ir::DType::kI64);
+    const std::vector<RankProgram> ranks(
+        2, {part.finish(part("add", {half, part.constant(large(last))})), {}});
+    const auto placed = place(ranks, mesh, graph, {{"y", *Placement::parse("x:S(0)", mesh)}});
+    return placed.status().code();
+  };
+  EXPECT_EQ(code(std::int64_t{1} << 53), base::StatusCode::kOk);
+  EXPECT_EQ(code((std::int64_t{1} << 53) + 1), base::StatusCode::kUnsupported);
+}
+
+TEST_F(WrongRanks, AreNotDecidedWhenAStopIsRequested) {
+  base::request_stop(2);
+  const auto placed = place(ranks_, placed_.mesh, graph_, {});
+  base::request_stop(0);
+  EXPECT_EQ(placed.status().code(), base::StatusCode::kLimit);
+}
+
+// An exchange along an axis of one device changes nothing.
+TEST_F(WrongRanks, MayExchangeWithThemselves) {
+  for (RankProgram& rank : ranks_) rank.collectives.at(exchange_).axis = "y";
+  const Mesh wide = Mesh::parse("x=4,y=1").value();
+  EXPECT_THAT(error_of(ranks_, wide, graph_), HasSubstr("it is left as partial results"));
+  rewrite([&](ir::Graph& graph, NodeId old, ir::Node node, RankProgram& made) {
+    const NodeId first = graph.append(node);
+    if (old != exchange_) return first;
+    made.collectives.at(first).axis = "x";
+    node.inputs = {first};
+    made.collectives.emplace(NodeId(graph.size()), RankCollective{.axis = "y", .size = 1});
+    return graph.append(node);
+  });
+  EXPECT_EQ(error_of(ranks_, wide, graph_), "");
+}
+
+// A mesh of many axes has more placements than can be tried.
+TEST(RankPrograms, OnMeshesOfManyAxesEnd) {
+  std::string axes;
+  for (int i = 0; i < 20; ++i) axes += (i > 0 ? ",a" : "a") + std::to_string(i) + "=2";
+  const Mesh mesh = Mesh::parse(axes).value();
+  const std::int64_t whole = 1 << 20;
+  const auto graph = [](std::int64_t size) {
+    Model m;
+    return m.finish(m("relu", {m.input("x", {size, size, size})}));
+  };
+  const std::vector<RankProgram> ranks(1, {graph(1 << 10), {}});
+  EXPECT_EQ(place(ranks, mesh, graph(whole), {}).status().code(), base::StatusCode::kUnsupported);
+}
+
 // Sizes alone do not say which of two equal axes cut an input.
 TEST(RankPrograms, AskForPlacementsThatSizesDoNotShow) {
   Model m;
@@ -293,7 +433,8 @@ TEST(RankPrograms, AskForPlacementsThatSizesDoNotShow) {
   ASSERT_FALSE(unnamed.ok());
   EXPECT_THAT(unnamed.status().message(),
               HasSubstr("its sizes do not say whether its placement is a:S(0),b:R or a:R,b:S(0)"));
-  const auto named = place(ranks, mesh, graph, {{"x", *Placement::parse("b:S(0)", mesh)}});
+  const Placement half_of_b = *Placement::parse("b:S(0)", mesh);
+  const auto named = place(ranks, mesh, graph, {{"x", half_of_b}, {"y", half_of_b}});
   ASSERT_TRUE(named.ok()) << named.status().message();
   EXPECT_EQ(to_string(named->nodes.back().placement, mesh), "a:R,b:S(0)");
 }
@@ -311,7 +452,7 @@ TEST(RankPrograms, HaveBlocksOfUniformConstants) {
     const Value held = part.constant(block);
     const std::vector<RankProgram> ranks(
         1, {part.finish(part("mul", {part.input("x", {4, 4}), held})), {}});
-    return error_of(ranks, mesh, graph);
+    return error_of(ranks, mesh, graph, {{"y", *Placement::parse("x:S(0)", mesh)}});
   };
   EXPECT_EQ(error(2), "");
   EXPECT_THAT(error(3), HasSubstr("no law"));
@@ -326,7 +467,9 @@ TEST(RankPrograms, HaveNoLawForLocalMeansAndSoftmaxes) {
     Model part;
     const std::vector<RankProgram> ranks(
         1, {part.finish(part(op, {part.input("x", {8, 4})}, attrs)), {}});
-    return error_of(ranks, mesh, graph);
+    NamedPlacements given;
+    if (std::string_view(op) == "softmax") given["y"] = *Placement::parse("x:S(1)", mesh);
+    return error_of(ranks, mesh, graph, given);
   };
   EXPECT_THAT(error("softmax", {{"axis", 1}}), HasSubstr("no law"));
   EXPECT_EQ(error("softmax", {{"axis", 0}}), "");

@@ -13,6 +13,7 @@
 #include "tests/parallel/model.h"
 #include "tests/runtime/ranks.h"
 #include "verifier/equality/obligation.h"
+#include "verifier/solver/solver_session.h"
 
 namespace egret::parallel {
 
@@ -368,8 +369,8 @@ TEST(Ring, MergeOfWeightedSumsIsProven) {
     for (const ir::Guard& requirement : obligation->requirements()) scope.decide(requirement);
     std::vector<ir::Guard> all = conditions;
     all.insert(all.end(), scope.conditions().begin(), scope.conditions().end());
-    verifier::ProofOptions options;
-    options.example = scope.examples();
+    verifier::SolverSession session;
+    const verifier::ProofOptions options{.example = scope.examples(), .session = &session};
     return obligation->prove(all, options);
   };
   const verifier::Proof proof = prove(merged(true));

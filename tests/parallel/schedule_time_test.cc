@@ -54,11 +54,13 @@ TEST(ScheduleTime, IsTheClosedFormOfEachSchedule) {
 
 TEST(ScheduleTime, ZeroBubbleKeepsAsManyMicroBatchesAsRanks) {
   const auto schedule = pipeline_schedule(PipelineKind::kZbH1, 4, 1, 16).value();
-  for (std::int64_t rank = 0; rank < 4; ++rank)
-    EXPECT_EQ(schedule_kept_bytes(schedule, rank, {1, 1, 1, 1}), 4) << rank;
+  for (std::int64_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(schedule_kept_bytes(schedule, rank, {1, 1, 1, 1}, PassKind::kWeights), 4) << rank;
+    EXPECT_EQ(schedule_kept_bytes(schedule, rank, {1, 1, 1, 1}, PassKind::kInputs), 4 - rank);
+  }
   const auto plain = pipeline_schedule(PipelineKind::k1F1B, 4, 1, 16).value();
   for (std::int64_t rank = 0; rank < 4; ++rank)
-    EXPECT_EQ(schedule_kept_bytes(plain, rank, {1, 2, 3, 4}),
+    EXPECT_EQ(schedule_kept_bytes(plain, rank, {1, 2, 3, 4}, PassKind::kWeights),
               static_cast<double>((4 - rank) * (rank + 1)));
 }
 

@@ -116,6 +116,37 @@ bytes_per_second = 1e10
   EXPECT_THAT(error_of(kMixed, "devices = 8\n", ""), HasSubstr("[0]: devices is missing"));
 }
 
+TEST(SystemFile, MeasuredLayersNeedTheirSizesAndOneKindOfDevice) {
+  const std::string layer = R"([[measured_layer]]
+hidden = 1024
+heads = 16
+sequence-length = 512
+tp = 2
+micro-batch = 4
+recompute = "full"
+seconds = 3e-3
+)";
+  const auto system = parse_system(kSmall + layer, "m.toml");
+  ASSERT_TRUE(system.ok()) << system.status().message();
+  ASSERT_EQ(system->measured_layers.size(), 1U);
+  EXPECT_EQ(system->measured_layers[0].tensor, 2);
+  EXPECT_EQ(system->measured_layers[0].recompute, "full");
+  EXPECT_EQ(system->measured_layers[0].seconds, 3e-3);
+  EXPECT_THAT(error_of(kSmall + layer, "tp = 2\n"), HasSubstr("tp is missing"));
+  EXPECT_THAT(error_of(kSmall + layer, "\"full\"", "\"all\""),
+              HasSubstr("none, selective or full"));
+  EXPECT_THAT(error_of(kSmall + layer, "3e-3", "3000"), HasSubstr("seconds"));
+  std::string mixed = kSmall + layer;
+  mixed.replace(mixed.find("[accelerator]"), 13, "[[accelerator]]\ndevices = 1");
+  mixed += R"([[accelerator]]
+name = "b"
+memory_bytes = 1e9
+bytes_per_second = 1e11
+peak = {f32 = 1e12}
+)";
+  EXPECT_THAT(error_of(mixed), HasSubstr("one kind of accelerator"));
+}
+
 TEST(SystemPresets, AllParseAndHaveTheNameOfTheirFile) {
   EXPECT_GE(system_presets().size(), 13U);
   for (const SystemPreset& each : system_presets()) {

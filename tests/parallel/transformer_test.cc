@@ -238,6 +238,31 @@ TEST(StepEstimate, TheSlowestDeviceSetsThePace) {
   EXPECT_LT(mixed_s, seconds(slow_only, setup));
 }
 
+// The rest of a step with many layers is little.
+TEST(StepEstimate, TakesAMeasuredLayerWhereAllSizesAreTheSame) {
+  System system = free_links();
+  TrainingSetup setup = equal_stages(1, 1);
+  const double modelled = seconds(system, setup);
+  const MeasuredLayer layer{.hidden = 8192, .heads = 64, .sequence = 2048, .seconds = 0.5};
+  system.measured_layers = {layer};
+  EXPECT_NEAR(seconds(system, setup) / (0.5 * 128 * 16), 1, 0.01);
+  setup.pipeline = 4;  // a stage has a quarter of the layers, and 3 of 16 more passes are idle
+  EXPECT_NEAR(seconds(system, setup) / (0.5 * 32 * 19), 1, 0.01);
+  setup.pipeline = 1;
+  for (const auto& change : std::vector<std::function<void(TrainingSetup&)>>{
+           [](TrainingSetup& s) { s.micro_batch = 2; }, [](TrainingSetup& s) { s.tensor = 2; },
+           [](TrainingSetup& s) { s.gated = true; }, [](TrainingSetup& s) { s.ffn = 1024; },
+           [](TrainingSetup& s) { s.recompute = Recompute::kFull; },
+           [](TrainingSetup& s) { s.sequence = 1024; }, [](TrainingSetup& s) { s.heads = 32; }}) {
+    TrainingSetup other = setup;
+    change(other);
+    System without = system;
+    without.measured_layers.clear();
+    EXPECT_EQ(seconds(system, other), seconds(without, other));
+  }
+  EXPECT_NE(seconds(system, setup), modelled);
+}
+
 TEST(ChunkWork, TheFirstAndTheLastChunkHoldTheEmbeddingAndTheOutputLayer) {
   TrainingSetup setup = gpt_175b();
   const auto chunks = chunk_work(system_called("dgx-a100").value(), setup);
@@ -248,7 +273,9 @@ TEST(ChunkWork, TheFirstAndTheLastChunkHoldTheEmbeddingAndTheOutputLayer) {
   double parameters = 0;
   for (const ChunkWork& chunk : chunks) parameters += chunk.parameters * 8;
   // The tied embedding is held twice; normalizations are held by each of the eight tensor ranks.
-  EXPECT_NEAR(parameters, setup.model_parameters() + 8 * setup.embedding_parameters(),
+  const double copied =
+      7.0 * static_cast<double>(setup.layers) * setup.common_parameters(LayerKind::kDense);
+  EXPECT_NEAR(parameters, setup.model_parameters() + 8 * setup.embedding_parameters() + copied,
               1e-9 * parameters);
 }
 

@@ -49,6 +49,35 @@ TEST(TensorEGraph, GivesBackTheProgramItWasMadeFrom) {
   EXPECT_EQ(named, 3);
 }
 
+// Where the program's node of a class is hidden, the next oldest may need the class itself.
+TEST(TensorEGraph, GivesBackAProgramOfWhichANodeIsHidden) {
+  GraphBuilder b;
+  const ir::Attrs turned{{"perm", ir::Integers{1, 0}}};
+  const Value x = b.input("x", {DType::kF32, {2, 3}});
+  b.output("y", b.add("relu", {b.add("transpose", {x}, turned)}));
+  auto tensors = TensorEGraph::from_graph(*b.finish());
+  ASSERT_TRUE(tensors.ok()) << tensors.status().message();
+  TensorEGraph& t = **tensors;
+  const egraph::ClassId y = t.roots()[0];
+  const egraph::NodeId relu_of_turned = t.egraph().nodes(y)[0];
+  const auto add = [&](const char* op, const ir::Attrs& attrs, egraph::ClassId of) {
+    return *t.add(ir::get_operator(op), attrs, std::vector{of});
+  };
+  const egraph::ClassId twice = add("transpose", turned, add("transpose", turned, y));
+  const egraph::ClassId input = t.value(ir::NodeId(0));
+  const egraph::ClassId relu_first = add("transpose", turned, add("relu", {}, input));
+  ASSERT_TRUE(t.egraph().merge(y, twice, "test").ok());
+  ASSERT_TRUE(t.egraph().merge(y, relu_first, "test").ok());
+  ASSERT_TRUE(t.egraph().rebuild().ok());
+  EXPECT_EQ(t.to_graph(t.original())->outputs()[0].name, "y");
+  t.egraph().hide(relu_of_turned);
+  ASSERT_TRUE(t.egraph().rebuild().ok());
+  const auto back = t.to_graph(t.original());
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(back->operator_count(), 2U);
+  EXPECT_EQ(back->node(back->outputs()[0].node).op->name(), "transpose");
+}
+
 TEST(TensorEGraph, KnowsTypesConstnessAndSplats) {
   auto tensors = TensorEGraph::from_graph(relu_of_relu());
   ASSERT_TRUE(tensors.ok());

@@ -200,6 +200,44 @@ ir::Graph two_convolutions() {
 
 TEST_F(DevicePlans, RunConvolutionsCutInSpace) { check(two_convolutions(), "x=2", "any"); }
 
+// relu(x), summed over the ranks, plus b.
+PlacedGraph two_segments(const Mesh& mesh, const ir::TensorType& type) {
+  const auto& relu = ir::get_operator("relu");
+  const auto& add = ir::get_operator("add");
+  PlacedGraph graph;
+  graph.mesh = mesh;
+  const auto append = [&](PlacedNode node) {
+    node.type = node.whole = type;
+    node.placement = parallel::Placement(mesh.axis_count());
+    graph.nodes.push_back(std::move(node));
+  };
+  append({.kind = PlacedNode::Kind::kInput, .name = "b"});
+  append({.kind = PlacedNode::Kind::kInput, .name = "x"});
+  append({.kind = PlacedNode::Kind::kOperator, .op = &relu, .inputs = {1}});
+  append({.kind = PlacedNode::Kind::kCollective,
+          .collective = {0, AxisPlacement::sum(), AxisPlacement::copy()},
+          .inputs = {2}});
+  append({.kind = PlacedNode::Kind::kOperator, .op = &add, .inputs = {3, 0}});
+  graph.outputs = {{"first", 2}, {"y", 4}};
+  return graph;
+}
+
+TEST_F(DevicePlans, CopyInputsAndOutputsBesideComputation) {
+  const ir::TensorType type(ir::DType::kF32, {6});
+  base::Random random(11);
+  const ir::Tensor b = ir::Tensor::random(type, random), x = ir::Tensor::random(type, random);
+  const auto results = run(two_segments(Mesh::parse("x=2").value(), type), {{b, x}, {b, x}}, 2);
+  for (const auto& outputs : results) {
+    ASSERT_EQ(outputs.size(), 2u);
+    for (std::int64_t k = 0; k < 6; ++k) {
+      const double kept = std::max(0.0, x.f64_at(k));
+      EXPECT_EQ(outputs[0].f64_at(k), kept);
+      EXPECT_FLOAT_EQ(static_cast<float>(outputs[1].f64_at(k)),
+                      static_cast<float>(2 * kept + b.f64_at(k)));
+    }
+  }
+}
+
 TEST_F(DeviceRuns, NameTheCollectiveThatALostRankLeavesOpen) {
   const Mesh mesh = Mesh::parse("x=2").value();
   const Collective reduce{0, AxisPlacement::sum(), AxisPlacement::copy()};

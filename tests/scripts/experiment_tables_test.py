@@ -10,7 +10,9 @@ import tempfile
 import unittest
 from unittest import mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "experiments"))
+EXPERIMENTS = pathlib.Path(__file__).resolve().parents[2] / "experiments"
+sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "contractions")]
+import kinds  # noqa: E402  (of contractions)
 from lib import results, turns  # noqa: E402  (from the folder of experiments)
 
 COLUMNS = ["model", "seconds", "egret"]
@@ -73,6 +75,28 @@ class Turns(unittest.TestCase):
                 with turns.processor(), self.assertRaises(BlockingIOError):
                     fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class Contractions(unittest.TestCase):
+    def row(self, shapes, implementation="jit:avx512_core", kernel="Conv", **times):
+        return {"kernel": kernel, "shapes": shapes, "implementation": implementation, "generated_ms": "3", "library_ms": "2",
+                "reorders": "0.25", "generated_share": "0.5", "library_share": "0.75", **times}
+
+    def test_each_kernel_is_of_one_kind(self):
+        rows = [self.row("1x8 8x16", "own:row", "MatMul"), self.row("64x8 8x16", kernel="MatMul"),
+                self.row("1x8x4x4 8x1x3x3 group 8"), self.row("1x8x4x4 8x4x3x3 group 2"),
+                self.row("1x8x4x4 8x8x3x3", "jit_wino_4x3"), self.row("1x8x4x4 8x8x1x1"), self.row("1x8x4x4 8x8x3x3")]
+        self.assertEqual(kinds.divided(rows), {name: [row] for name, row in zip(kinds.KINDS, rows)})
+
+    def test_times_with_reorders_and_of_other_versions(self):
+        rows = [self.row("1x8x4x4 8x8x1x1", **{"onednn_2.6_ms": "4", "onednn_3.13_ms": "2"}), self.row("1x8x4x4 8x8x1x1")]
+        lines = kinds.table(rows).splitlines()
+        self.assertEqual(lines[2], "| 1x1 convolutions | 2 | 1.50 | 1.50–1.50 | 0 | 1.12 | 0 | 0.50 | 0.75 |")
+        self.assertEqual(lines[-1], "| all | 0.75 | 1 | – | 0 | 1.50 | 0 | – | 0.50 |")
+
+    def test_the_page_has_the_kept_table(self):
+        page = kinds.PAGE.read_text()
+        self.assertEqual(kinds.page(page, kinds.table(kinds.kept_rows())), page, "experiments/contractions/kinds.py --write")
 
 
 if __name__ == "__main__":

@@ -305,7 +305,8 @@ TEST_F(CertificateProgram, NeedsAllFactsAboutOpenSizes) {
   ASSERT_TRUE(document.ok());
   const auto& facts = document->find("obligations")->members();
   ASSERT_GT(facts.size(), 5);
-  for (const std::string& gone : {facts.front().first, facts.back().first}) {
+  for (const auto& [gone, proof_of_it] : facts) {
+    SCOPED_TRACE(gone);
     base::Json fewer = base::Json::object();
     base::Json wrong = base::Json::object();
     for (const auto& [guard, proof] : facts) {
@@ -340,7 +341,112 @@ TEST_F(CertificateProgram, RejectsOtherOpenSizes) {
   ASSERT_TRUE(document.ok());
   document->set("open", base::Json::object());
   ASSERT_TRUE(base::write_file(path("c.json"), document->dump()).ok());
-  EXPECT_NE(check_result(model).code, 0);
+  const ProgramRun closed = check_result(model);
+  EXPECT_EQ(closed.code, 4);
+  EXPECT_THAT(closed.err, HasSubstr("has an open size"));
+}
+
+// What is so for all sizes of an empty range says nothing.
+TEST_F(CertificateProgram, RejectsEmptyRanges) {
+  const std::string model = written(with_open_sizes(), path("m.onnx"));
+  ASSERT_EQ(optimize(model).code, 0);
+  auto document = base::Json::parse(text("c.json"));
+  ASSERT_TRUE(document.ok());
+  base::Json open = *document->find("open");
+  open.set("time", base::Json::array().push(2).push(1).push(1));
+  document->set("open", open);
+  ASSERT_TRUE(base::write_file(path("c.json"), document->dump()).ok());
+  const ProgramRun checked = check_result(model);
+  EXPECT_EQ(checked.code, 6);
+  EXPECT_THAT(checked.err, HasSubstr("'time' of 'open': the least size exceeds the most"));
+}
+
+// Sizes that are open though the certificate does not name them are printed, too.
+TEST_F(CertificateProgram, NamesAllOpenSizes) {
+  const std::string model = written(with_open_sizes(), path("m.onnx"));
+  ASSERT_EQ(optimize(model).code, 0);
+  auto document = base::Json::parse(text("c.json"));
+  ASSERT_TRUE(document.ok());
+  base::Json open = base::Json::object();
+  open.set("batch.size", *document->find("open")->find("batch.size"));
+  document->set("open", open);
+  ASSERT_TRUE(base::write_file(path("c.json"), document->dump()).ok());
+  const ProgramRun checked = check_result(model);
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("\"time\": \"1..2147483648\""));
+}
+
+// x of [N, 4] and y of [M, 4]: the sum needs equal sizes. Two equal parts of [K] need an even size.
+TEST_F(CertificateProgram, SaysWhatIsAssumedOfOpenSizes) {
+  OnnxModel model(13);
+  model.input("x", {1, 4})->mutable_dim(0)->set_dim_param("N");
+  model.input("y", {1, 4})->mutable_dim(0)->set_dim_param("M");
+  model.input("z", {1})->mutable_dim(0)->set_dim_param("K");
+  model.node("Add", {"x", "y"}, {"a"});
+  model.node("Relu", {"a"}, {"b"});
+  model.node("Relu", {"b"}, {"c"});
+  model.node("Split", {"z"}, {"d", "e"});
+  model.node("Neg", {"d"}, {"f"});
+  for (const char* name : {"c", "f", "e"}) model.output(name);
+  const std::string file = written(model, path("m.onnx"));
+  expect_accepted(file);
+  const ProgramRun text = check_result(file);
+  EXPECT_THAT(text.out, HasSubstr("assumed of the sizes: M == N"));
+  EXPECT_THAT(text.out, HasSubstr("assumed of the sizes: mod(K, 2) == 0"));
+  const auto report =
+      base::Json::parse(check("--json " + file + " " + path("o.onnx") + " " + path("c.json")).out);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->find("assumptions")->items().size(), 3) << report->dump();
+  EXPECT_EQ(report->find("reals")->scalar_text(), "false");
+}
+
+// Import assumes nothing for a branch that need not be taken: x of [2] has no two parts of 1 below.
+TEST_F(CertificateProgram, AssumesNothingForBranches) {
+  OnnxModel model(13);
+  model.input("x", {1})->mutable_dim(0)->set_dim_param("N");
+  model.input("z", {}, 9);
+  model.node("Relu", {"x"}, {"a"});
+  model.node("Relu", {"a"}, {"b"});
+  auto chosen = model.node("If", {"z"}, {"y"});
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    onnx::GraphProto& graph = *chosen.graph(branch);
+    graph.set_name(branch);
+    if (*branch == 't') {
+      frontends::add_node(graph, "Split", {"b"}, {"first", "second"});
+      frontends::add_node(graph, "Concat", {"second", "first"}, {branch}).integer("axis", 0);
+    } else {
+      frontends::add_node(graph, "Neg", {"b"}, {branch});
+    }
+    graph.add_output()->set_name(branch);
+  }
+  model.output("y");
+  auto* tensor = model.graph().mutable_output(0)->mutable_type()->mutable_tensor_type();
+  tensor->set_elem_type(frontends::kFloatCode);
+  tensor->mutable_shape()->add_dim()->set_dim_param("N");
+  const std::string file = written(model, path("m.onnx"));
+  expect_accepted(file);
+  EXPECT_THAT(check_result(file).out, ::testing::Not(HasSubstr("assumed")));
+}
+
+// A certificate that takes rounding nodes apart says so.
+TEST_F(CertificateProgram, SaysThatRoundingCounts) {
+  OnnxModel model(13);
+  model.input("x", {8});
+  auto* magic = model.initializer("magic", frontends::kFloatCode, {});
+  magic->add_float_data(12582912.0F);
+  model.node("Add", {"x", "magic"}, {"a"});
+  model.node("Sub", {"a", "magic"}, {"b"});
+  model.node("Relu", {"b"}, {"y"});
+  model.output("y");
+  const std::string file = written(model, path("m.onnx"));
+  ASSERT_EQ(optimize(file, "--fp reals").code, 0);
+  const ProgramRun checked = check_result(file);
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("nodes that count on rounding are taken as real arithmetic"));
+  const auto report =
+      base::Json::parse(check("--json " + file + " " + path("o.onnx") + " " + path("c.json")).out);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->find("reals")->scalar_text(), "true");
 }
 
 // The weights are in a file beside the result, as those of a model above 2 GiB are.

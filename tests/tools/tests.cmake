@@ -1,5 +1,5 @@
 egret_tests(tools DEPS tools base cost frontends ir rules)
-add_dependencies(tools_tests egret egret_check fake_cuda)
+add_dependencies(tools_tests egret egret_check egret_check_rule fake_cuda)
 target_sources(tools_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/backends/fake_cuda.cc
                ${CMAKE_CURRENT_SOURCE_DIR}/backends/fake_clock.cc
                ${CMAKE_CURRENT_SOURCE_DIR}/backends/fake_cudnn.cc

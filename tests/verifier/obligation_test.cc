@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "ir/graph/builder.h"
+#include "verifier/solver/solver_session.h"
 
 namespace egret::verifier {
 namespace {
@@ -39,7 +40,8 @@ Proof prove(const std::vector<Dims>& inputs, const Build& left, const Build& rig
   for (const Dims& dims : inputs) {
     for (const ir::Index& dim : dims) conditions.push_back(dim >= 1);
   }
-  return obligation->prove(conditions);
+  SolverSession session;
+  return obligation->prove(conditions, {.session = &session});
 }
 
 const Attrs kSwap{{"perm", Integers{1, 0}}};

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+
 #include "ir/core/symbol_values.h"
 #include "verifier/index/proven_sizes.h"
 #include "verifier/index/size_proof_search.h"
@@ -85,11 +88,67 @@ TEST(SizeFacts, RefuseWrongProofs) {
   }
 }
 
+// The facts about q = (n - 1) div (2 - n) add up to 1 - n >= 0, and times q + 2 and q + 1 to
+// -q >= 0: both are wrong, because the divisor is not positive where n is 2 or more.
+TEST(SizeFacts, SayNothingOfADivisorThatMayBeZero) {
+  SizeFacts facts({{"n", {1, std::int64_t{1} << 31}}});
+  const Index quotient = div(n - 1, 2 - n);
+  const std::string q = "div(n - 1, 2 - n)";
+  EXPECT_FALSE(facts.cases(quotient >= 1).has_value());
+  for (const Guard possible : {quotient >= 1, n + quotient >= 2, mod(n, 2 - n) >= 5}) {
+    for (int first = 0; first < 8; ++first) {
+      for (int second = 0; second < 8; ++second) {
+        for (const std::string& factor : {std::string("0"), std::string("1"), q + " + 1"}) {
+          const std::string proof = "0:1;" + std::to_string(first) + ":" + q + " + 2;" +
+                                    std::to_string(second) + ":" + factor;
+          ASSERT_FALSE(facts.contradictory(possible, proof)) << to_string(possible) << proof;
+        }
+      }
+    }
+  }
+  // Nor as a factor.
+  EXPECT_FALSE(facts.contradictory(n >= 5, "0:" + q));
+  // A divisor that is positive for all sizes may have symbols.
+  EXPECT_TRUE(proves(facts, div(n * m, n + 1) <= m));
+  EXPECT_TRUE(proves(facts, mod(m, n) >= 0));
+}
+
+// Expressions that are short, and long once they are expanded, show nothing, at once.
+TEST(SizeFacts, AreShortWhereExpressionsGrow) {
+  SizeFacts facts;
+  Index nested = n;
+  Index product = 1;
+  int made = 0;
+  for (int level = 0; level < 7; ++level) {
+    Index divisor = 1;
+    for (int i = 0; i < 18; ++i) divisor = divisor + symbolic_dim("d" + std::to_string(made++));
+    nested = div(nested, divisor);
+  }
+  for (int i = 0; i < 40; ++i) product = product * symbolic_dim("p" + std::to_string(i));
+  EXPECT_FALSE(facts.contradictory(nested >= n + 1));
+  EXPECT_FALSE(facts.contradictory(product <= 0));
+  EXPECT_TRUE(proves(facts, n >= 1));
+}
+
+// What cannot be taken as facts is left out, and the rest counts.
+TEST(SizeFacts, LeaveOutAssumptionsOfManyCases) {
+  const auto one_of_many = [](Index size) {
+    Guard any = size == 2;
+    for (int i = 3; i < 12; ++i) any = any || size == i;
+    return any;
+  };
+  SizeFacts facts;
+  facts.assume(one_of_many(n) && one_of_many(m));  // 100 cases
+  facts.assume(m >= 3);
+  EXPECT_TRUE(proves(facts, m >= 2));
+  EXPECT_FALSE(proves(facts, m >= 4));
+}
+
 // No proof is accepted of a guard that some sizes meet.
 TEST(SizeFacts, AgreeWithEvaluation) {
   const Index terms[] = {n,         m,         n + m,         n * m,         div(n, 3),
                          mod(m, 2), min(n, m), max(n, m - 3), div(n + m, 2), n * 2 - m,
-                         Index(1),  Index(4)};
+                         Index(1),  Index(4),  div(n, m),     div(m, n - 2)};
   int proven = 0;
   for (const Index a : terms) {
     for (const Index b : terms) {

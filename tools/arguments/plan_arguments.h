@@ -18,9 +18,6 @@ bool is_plan_file(const std::string& path);
 // to the plan's folder, so that both may be used from anywhere and move together.
 std::string model_path_in_plan(const std::string& model, const std::string& plan);
 
-inline constexpr const char* kMeshHelp =
-    "Mesh of devices as NAME=SIZE,... (default: that of the machine, or of the ranks' models)";
-
 // `egret run --check`, `egret train-step --check`.
 inline constexpr const char* kCheckHelp =
     "Compare the results with a reference run in one process; exit 6 if they differ";

@@ -55,7 +55,8 @@ void add_proof(base::Json& json, const driver::EqualityProof& proof) {
       .set("open_value", proof.open_value)
       .set("term_a", proof.term_a)
       .set("term_b", proof.term_b)
-      .set("out_of_time", proof.out_of_time);
+      .set("out_of_time", proof.out_of_time)
+      .set("unused_inputs", base::Json::array(proof.unused_inputs));
 }
 
 std::string to_text(const driver::EqualityProof& proof, const std::string& a,
@@ -73,9 +74,13 @@ std::string to_text(const driver::EqualityProof& proof, const std::string& a,
           (proof.folded > 0 ? "; folded constants are equal within 1e-6 of their largest element"
                             : "") +
           (proof.out_of_time ? "; the time was used up" : "") + "\n";
+  for (const std::string& input : proof.unused_inputs)
+    text += "input '" + input + "' is in one model only, which does not read it\n";
   if (!proof.term_b.empty()) {
-    text += "\nthe first pair without a proof, in " + a + ":\n" + proof.term_a + "and in " + b +
-            ":\n" + proof.term_b;
+    text += std::string(proof.verdict == Verdict::kDifferent
+                            ? "\nthe smallest pair that differs, in "
+                            : "\nthe first pair without a proof, in ") +
+            a + ":\n" + proof.term_a + "and in " + b + ":\n" + proof.term_b;
   }
   return text;
 }

@@ -6,21 +6,20 @@
 #include <chrono>
 #include <cstdio>
 #include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "base/formats/json.h"
 #include "base/status.h"
 #include "base/system/file.h"
+#include "frontends/certified_reading.h"
 #include "frontends/onnx.h"
 #include "rules/replay/rule_library.h"
-#include "verifier/index/proven_sizes.h"
 #include "verifier/replay/certificate.h"
-#include "verifier/replay/plain_program.h"
-#include "verifier/replay/replay.h"
+#include "verifier/replay/program_replay.h"
 
 namespace egret::tools {
 namespace {
@@ -66,25 +65,13 @@ base::Result<Arguments> parse(int argc, char** argv) {
   return arguments;
 }
 
-base::Result<frontends::ImportedModel> read_model(const std::string& path,
-                                                  const verifier::Certificate& certificate,
-                                                  const verifier::ProvenSizes* sizes) {
-  frontends::ImportOptions options;
-  options.keeps_rounding = !certificate.reals;
-  if (sizes != nullptr)
-    options.example_of = [=](std::string_view name, int) { return sizes->example_of(name); };
-  options.bind = certificate.sizes;
-  options.allow_unknown_bind = true;
-  options.opaque_nodes = true;
-  return frontends::import_onnx(path, options);
-}
-
-void print(const verifier::Certificate& certificate, const verifier::ReplayReport& report,
+void print(const verifier::Certificate& certificate, const verifier::ProgramReplay& replayed,
            double seconds, bool as_json) {
+  const verifier::ReplayReport& report = replayed.report;
   base::Json sizes = base::Json::object();
   for (const auto& [name, size] : certificate.sizes) sizes.set(name, size);
-  for (const auto& [name, size] : certificate.open)
-    sizes.set(name, std::to_string(size.range.least) + ".." + std::to_string(size.range.most));
+  for (const auto& [name, range] : replayed.open)
+    sizes.set(name, std::to_string(range.least) + ".." + std::to_string(range.most));
   const std::string text = sizes.dump();
   if (!as_json) {
     std::printf(
@@ -93,10 +80,17 @@ void print(const verifier::Certificate& certificate, const verifier::ReplayRepor
         certificate.outputs.size(), sizes.members().empty() ? "" : (" for " + text).c_str(),
         report.steps, report.rule_steps, certificate.rules.size(), report.folds, report.code_steps,
         certificate.obligations.size(), seconds);
+    for (const std::string& one : replayed.assumptions)
+      std::printf("assumed of the sizes: %s\n", one.c_str());
+    if (certificate.reals)
+      std::printf("nodes that count on rounding are taken as real arithmetic (--fp reals)\n");
     return;
   }
+  base::Json assumptions = base::Json::array();
+  for (const std::string& one : replayed.assumptions) assumptions.push(one);
   base::Json made = base::versioned_json();
   made.set("accepted", true).set("outputs", certificate.outputs.size()).set("sizes", sizes);
+  made.set("assumptions", std::move(assumptions)).set("reals", certificate.reals);
   made.set("steps", report.steps).set("rules", certificate.rules.size());
   made.set("rule_steps", report.rule_steps).set("folds", report.folds);
   made.set("code_steps", report.code_steps).set("size_facts", certificate.obligations.size());
@@ -117,23 +111,22 @@ base::Status run(int argc, char** argv) {
   auto certificate = verifier::parse_certificate(json);
   if (!certificate.ok())
     return base::mismatch(certificate.status().message()).at(arguments.files[2]);
-  std::optional<verifier::ProvenSizes> sizes;
-  if (!certificate->open.empty()) sizes.emplace(certificate->open, certificate->obligations);
-  const auto* const open = sizes ? &*sizes : nullptr;
-  EGRET_ASSIGN_OR_RETURN(const auto before, read_model(arguments.files[0], *certificate, open));
-  const ir::Graph first = verifier::plain_program(before.graph);
-  if (sizes) EGRET_RETURN_IF_ERROR(sizes->close(first));
-  EGRET_ASSIGN_OR_RETURN(const auto after, read_model(arguments.files[1], *certificate, open));
-  EGRET_RETURN_IF_ERROR(frontends::check_same_nodes(before.info, after.info));
   EGRET_ASSIGN_OR_RETURN(
       const rules::RuleLibrary rules,
       rules::RuleLibrary::read({arguments.files.begin() + 3, arguments.files.end()}));
+  frontends::CertifiedModels models(
+      [&](const auto& reading) { return frontends::import_onnx(arguments.files[0], reading); },
+      [&](const auto& reading) { return frontends::import_onnx(arguments.files[1], reading); });
+  const auto reading = [&](const verifier::ExampleOf& example_of) {
+    return frontends::certified_reading(certificate->sizes, !certificate->reals, example_of);
+  };
   EGRET_ASSIGN_OR_RETURN(
-      const verifier::ReplayReport report,
-      verifier::replay(*certificate, first, verifier::plain_program(after.graph), rules));
-  if (sizes) EGRET_RETURN_IF_ERROR(sizes->check());
+      const verifier::ProgramReplay replayed,
+      verifier::replay_programs(
+          *certificate, [&](const auto& example) { return models.first(reading(example)); },
+          [&](const auto& example) { return models.second(reading(example)); }, rules));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  print(*certificate, report, seconds.count(), arguments.json);
+  print(*certificate, replayed, seconds.count(), arguments.json);
   return base::ok();
 }
 

@@ -12,6 +12,7 @@
 #include "ir/autodiff/training_arguments.h"
 #include "parallel/cluster_plan/cluster_plan_file.h"
 #include "parallel/cluster_plan/cluster_planner.h"
+#include "parallel/machine/named_cluster.h"
 #include "parallel/plan/plan_file.h"
 #include "tools/arguments/measured_machine.h"
 #include "tools/arguments/model_file.h"
@@ -37,7 +38,7 @@ struct PlanArguments {
         "plan-machine",
         {{"output", &P::output, "File for the result; - is standard output", base::output_file(),
           'o'},
-         {"mesh", &P::mesh, kMeshHelp},
+         {"mesh", &P::mesh, parallel::kMeshHelp},
          {"machine", &P::machine,
           "Machine: a TOML file, a preset such as local, dgx-h100, gh200 or tpu-v4, or measured "
           "for "
@@ -47,7 +48,8 @@ struct PlanArguments {
           "Plan one training step of the model, as `egret grad` builds it; implies "
           "--sharded-inputs"},
          {"rank-models", &P::rank_models,
-          "Also write the part of each rank as an ONNX model into this folder, as rankN.onnx",
+          "Also write the part of each rank as an ONNX model into this folder, as rankN.onnx; "
+          "those of further ranks that are there are removed",
           base::output_folder()}}};
     return rows;
   }
@@ -126,6 +128,8 @@ class PlanVerb final : public Command {
                                : parallel::make_plan(parallel::PlanTask{model.graph}, machine,
                                                      options_, console.progress(), answer));
     warn_of_check(plan, console);
+    if (!arguments_.rank_models.empty())
+      EGRET_RETURN_IF_ERROR(driver::check_rank_models(plan.program).at("--rank-models"));
     if (arguments_.train) origin.training = ir::to_json(training_);
     const base::Json json = to_json(plan, origin);
     if (!arguments_.output.empty() && !keeps_earlier_file(console, arguments_.output))
@@ -170,7 +174,7 @@ class PlanVerb final : public Command {
           std::filesystem::path(arguments_.rank_models) / ("rank" + std::to_string(rank) + ".onnx");
       EGRET_RETURN_IF_ERROR(model.write(file.string()));
     }
-    return base::ok();
+    return driver::remove_other_ranks(arguments_.rank_models, placed.mesh.ranks());
   }
 
   base::Result<ExitCode> plan_transformer(Console& console) {

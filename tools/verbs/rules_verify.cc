@@ -13,6 +13,7 @@
 #include "base/system/thread_pool.h"
 #include "base/thread_clock.h"
 #include "base/timer.h"
+#include "rules/proofs/rule_certificate_writer.h"
 #include "rules/proving/condition_inference.h"
 #include "rules/proving/record.h"
 #include "rules/proving/verification.h"
@@ -39,6 +40,7 @@ struct VerifyRuleOptions {
   bool second_opinion = false;
   bool write = false;
   std::string keep_queries;
+  std::string certificates;
 
   static const base::OptionTable<VerifyRuleOptions>& table() {
     using T = VerifyRuleOptions;
@@ -66,7 +68,11 @@ struct VerifyRuleOptions {
           "the "
           "proven rules"},
          {"keep-queries", &T::keep_queries,
-          "Write each query to Z3 into this folder, as an SMT-LIB file", base::output_folder()}}};
+          "Write each query to Z3 into this folder, as an SMT-LIB file", base::output_folder()},
+         {"certificates", &T::certificates,
+          "Write the proofs of proven rules into this file, for egret-check-rule; no lemmas are "
+          "used",
+          base::output_file()}}};
     return rows;
   }
 };
@@ -120,7 +126,11 @@ class Verify final : public Command {
       return base::unavailable(
           "--second-opinion: this build has no cvc5; install libcvc5-dev and build again");
     }
-    EGRET_ASSIGN_OR_RETURN(const std::vector<rules::Lemma> lemmas, proven_lemmas());
+    const bool certifies = !options_.certificates.empty();
+    std::vector<rules::Lemma> lemmas;
+    if (!certifies) {
+      EGRET_ASSIGN_OR_RETURN(lemmas, proven_lemmas());
+    }
     rules::VerifyOptions how;
     how.lemmas = lemmas;
     how.instances = static_cast<int>(options_.instances);
@@ -142,6 +152,11 @@ class Verify final : public Command {
         [&](std::size_t i) -> std::optional<Outcome> {
           if (base::stop_requested()) return std::nullopt;
           Outcome outcome = outcome_of(set.rules[i], how, known);
+          if (certifies && outcome.verdict.status == Status::kProven) {
+            const base::ThreadStopwatch certifying;
+            outcome.certificate = rules::certify(set.rules[i], outcome.verdict, known);
+            outcome.certify_seconds = certifying.seconds();
+          }
           if (base::stop_requested()) return std::nullopt;  // before it was decided
           return outcome;
         },
@@ -150,6 +165,7 @@ class Verify final : public Command {
           if (options_.write) statuses.add(set.rules[i], outcome.verdict);
           if (options_.write && kept.ok()) kept = statuses.write();
           add(set.rules[i], outcome);
+          if (outcome.certificate) add_certificate(set.rules[i], outcome);
           if (progress.due()) {
             progress.report({{base::kItems, i + 1}},
                             static_cast<double>(i + 1) / static_cast<double>(set.rules.size()),
@@ -157,11 +173,19 @@ class Verify final : public Command {
           }
         });
     EGRET_RETURN_IF_ERROR(kept);
+    if (certifies) EGRET_RETURN_IF_ERROR(base::write_file(options_.certificates, certificates_));
     base::Json json = base::versioned_json();
     json.set("rules", std::move(list_))
         .set("seconds", watch.seconds())
         .set("threads", std::uint64_t{base::shared_pool().threads()})
         .set("solver", json_of(solver_));
+    if (certifies) {
+      json.set("certificates", base::Json::object()
+                                   .set("written", written_)
+                                   .set("need_solver", need_solver_)
+                                   .set("contradictions", std::uint64_t{contradictions_})
+                                   .set("contradictions_of_solver", std::uint64_t{of_solver_}));
+    }
     console.result(json, table_.render() + below_ + "\n" + summary(watch.seconds()));
     return exit_code();
   }
@@ -171,6 +195,8 @@ class Verify final : public Command {
     rules::Verdict verdict;
     double seconds = 0;  // of processor time
     std::optional<rules::InferredCondition> condition;
+    std::optional<base::Result<rules::RuleCertificate>> certificate{};
+    double certify_seconds = 0;  // of processor time
   };
 
   Outcome outcome_of(const rules::Rule& rule, const rules::VerifyOptions& how,
@@ -201,6 +227,19 @@ class Verify final : public Command {
       lemmas.push_back({std::move(rule), std::move(limit)});
     }
     return lemmas;
+  }
+
+  void add_certificate(const rules::Rule& rule, const Outcome& outcome) {
+    const auto& certificate = *outcome.certificate;
+    if (!certificate.ok()) {
+      below_ += "\n" + rule.name + ": no certificate: " + certificate.status().message() + "\n";
+      return;
+    }
+    ++written_;
+    contradictions_ += certificate->contradictions.size();
+    of_solver_ += certificate->solver.size();
+    if (!certificate->solver.empty()) ++need_solver_;
+    certificates_ += rules::json_of(*certificate).dump() + "\n";
   }
 
   // RULE-001.smt2 and so on, in the order in which they were asked.
@@ -312,6 +351,11 @@ class Verify final : public Command {
             base::format_seconds(solver_.longest_seconds) + " (" +
             base::counted(static_cast<std::int64_t>(solver_.most_work), "unit") + " of work); " +
             std::to_string(solver_.remembered) + " answered from memory\n";
+    if (!options_.certificates.empty()) {
+      text += base::counted(written_, "certificate") + ", " + std::to_string(need_solver_) +
+              " of them need the solver: it alone knows of " + std::to_string(of_solver_) + " of " +
+              std::to_string(contradictions_ + of_solver_) + " contradictions\n";
+    }
     if (options_.second_opinion) {
       text += "of " + base::counted(solver_.contradictions, "answer") +
               " that proofs use, cvc5 confirms " + std::to_string(solver_.confirmed) +
@@ -344,6 +388,11 @@ class Verify final : public Command {
   std::string below_;
   std::map<Status, int> counts_;
   verifier::SolverStatistics solver_;
+  std::string certificates_;  // a line each
+  std::int64_t written_ = 0;
+  std::int64_t need_solver_ = 0;
+  std::size_t contradictions_ = 0;  // with proofs
+  std::size_t of_solver_ = 0;
   std::vector<double> seconds_;
 };
 

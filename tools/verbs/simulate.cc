@@ -7,6 +7,7 @@
 #include "parallel/simulator/step_json.h"
 #include "parallel/transformer/experts.h"
 #include "runtime/loaded_plan.h"
+#include "tools/arguments/layer_graphs.h"
 #include "tools/arguments/measured_machine.h"
 #include "tools/arguments/output_file.h"
 #include "tools/arguments/plan_arguments.h"
@@ -20,6 +21,7 @@ constexpr std::int64_t kMostPlanBytes = std::int64_t{1} << 30;
 struct SimulateArguments {
   std::string system = "dgx-a100";
   std::string trace;
+  bool from_graphs = false;
 
   static const base::OptionTable<SimulateArguments>& table() {
     using S = SimulateArguments;
@@ -29,7 +31,10 @@ struct SimulateArguments {
           "Devices and links: a TOML file, or a preset such as dgx-a100 (parallel/data/systems)",
           base::path()},
          {"trace", &S::trace, "Write a trace to this file, for chrome://tracing or Perfetto",
-          base::output_file()}}};
+          base::output_file()},
+         {"from-graphs", &S::from_graphs,
+          "Take the kernels of layers from graphs of their forward pass and its gradients, instead "
+          "of lists"}}};
     return rows;
   }
 };
@@ -49,9 +54,9 @@ std::string to_text(const parallel::StepReport& report, const parallel::StepSimu
   if (setup.experts > 0) {
     const parallel::ExpertLoads loads = parallel::expert_loads(setup);
     text += base::format_short(setup.active_parameters() / 1e9) +
-            " billion of them active for a token; fullest expert rank " +
-            base::format_short(loads.fullest()) + " times the mean, dropped tokens " +
-            base::format_percent(loads.dropped) + "\n";
+            " billion of them active for a token; the fullest expert rank is chosen " +
+            base::format_short(loads.fullest()) + " times as often as the mean, " +
+            base::format_percent(loads.dropped) + " of the choices are dropped\n";
   }
   if (const parallel::Distribution& random = report.distribution; random.trials > 0) {
     text += "over " + base::counted(random.trials, "random step") + ": mean " +
@@ -119,6 +124,10 @@ class SimulateVerb final : public Command {
       return base::usage_error("--plan-machine needs a plan; --system names that of a transformer");
     EGRET_ASSIGN_OR_RETURN(const parallel::System system,
                            parallel::system_called(arguments_.system));
+    if (arguments_.from_graphs) {
+      EGRET_RETURN_IF_ERROR(setup_.check());
+      EGRET_ASSIGN_OR_RETURN(setup_.layer_kernels, layer_kernels_of(setup_));
+    }
     EGRET_ASSIGN_OR_RETURN(parallel::StepSimulation simulation,
                            parallel::StepSimulation::make(system, setup_, options_));
     parallel::StepReport report = simulation.report();

@@ -58,6 +58,12 @@ Feasibility::Result Feasibility::find(std::span<const ir::Guard> guards,
   return ask(guards, least, kAny);
 }
 
+bool Feasibility::excludes(std::span<const ir::Guard> guards, const ir::SymbolValues& least,
+                           const ir::SymbolValues& near) {
+  if (const auto quick = by_facts(guards, least, near)) return quick->outcome == Outcome::kNone;
+  return ask(guards, least, kAny).outcome == Outcome::kNone;
+}
+
 // A guard with alternatives would need a case split. It is left out, which only weakens the facts.
 std::optional<Feasibility::Result> Feasibility::by_facts(std::span<const ir::Guard> guards,
                                                          const ir::SymbolValues& least,

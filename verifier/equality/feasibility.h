@@ -36,6 +36,9 @@ class Feasibility {
   // for first near those given.
   Result find(std::span<const ir::Guard> guards, const ir::SymbolValues& least,
               const ir::SymbolValues& near);
+  // Whether no numbers satisfy the guards. False also means "not known".
+  bool excludes(std::span<const ir::Guard> guards, const ir::SymbolValues& least,
+                const ir::SymbolValues& near);
   // How often Z3 was asked about products, which takes some 10 to 50 ms each time.
   std::size_t asked() const { return asked_; }
 

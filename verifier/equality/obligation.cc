@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "verifier/algebra/element_value.h"
 #include "verifier/algebra/integer_laws.h"
 #include "verifier/equality/closed_inputs.h"
@@ -206,8 +207,8 @@ namespace {
 template <typename Attempt>
 Proof proof_of(AtomTable& atoms, const ProofOptions& options, const Attempt& attempt) {
   Proof proof;
-  std::optional<SolverSession> own;
-  Prover prover(atoms, options.session != nullptr ? *options.session : own.emplace(), options);
+  EGRET_CHECK(options.session != nullptr, "a session answers the queries");
+  Prover prover(atoms, *options.session, options);
   try {
     proof.proven = attempt(prover, proof);
   } catch (const NotExpressible& problem) {

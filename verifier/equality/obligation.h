@@ -31,7 +31,7 @@ struct ProofOptions {
   int cases = 64;               // most case distinctions
   // The values of symbols in one case that satisfies the conditions; it speeds up proofs.
   std::map<std::string, std::int64_t, std::less<>> example{};
-  // Answers, caches and counts the solver queries; without one, each proof uses its own.
+  // Answers, caches and counts the solver queries. Needed.
   SolverSession* session = nullptr;
 };
 
@@ -55,19 +55,19 @@ class Obligation {
   std::span<const ir::Guard> requirements() const;
 
   // Proves equality under the conditions, which should imply the requirements.
-  Proof prove(std::span<const ir::Guard> conditions, const ProofOptions& options = {});
+  Proof prove(std::span<const ir::Guard> conditions, const ProofOptions& options);
   // Proves only that the right side is defined wherever the left side is.
-  Proof prove_defined(std::span<const ir::Guard> conditions, const ProofOptions& options = {});
+  Proof prove_defined(std::span<const ir::Guard> conditions, const ProofOptions& options);
   // Proves that under the conditions, whenever the output has elements, some inputs make the two
   // sides differ. The inputs have a closed form (verifier/equality/closed_inputs.h). For graphs
   // with one output.
-  Proof prove_different(std::span<const ir::Guard> conditions, const ProofOptions& options = {});
+  Proof prove_different(std::span<const ir::Guard> conditions, const ProofOptions& options);
   // Whether the conditions imply each of the others. False also means "not known".
   bool implies(std::span<const ir::Guard> conditions, std::span<const ir::Guard> others,
-               const ProofOptions& options = {});
+               const ProofOptions& options);
   // For graphs with numeric sizes and attributes: proves the equality of each element separately,
   // with expanded reductions. The obligation cannot be used afterwards.
-  Proof prove_each_element(const ProofOptions& options = {});
+  Proof prove_each_element(const ProofOptions& options);
 
  private:
   struct Impl;

@@ -19,6 +19,7 @@ std::int64_t checked_product(std::int64_t a, std::int64_t b) {
 }
 
 Monomial product(const Monomial& a, const Monomial& b) {
+  if (a.size() + b.size() > Polynomial::kMostFactors) throw PolynomialOverflow{};
   Monomial result;
   std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
   return result;
@@ -86,6 +87,7 @@ AtomId Polynomial::as_atom() const {
 
 // a + scale * b, by merging the two sorted lists of terms.
 Polynomial Polynomial::sum(const Polynomial& a, const Polynomial& b, std::int64_t scale) {
+  if (a.terms_.size() + b.terms_.size() > kMostTerms) throw PolynomialOverflow{};
   Terms terms;
   terms.reserve(a.terms_.size() + b.terms_.size());
   auto x = a.terms_.begin();
@@ -123,6 +125,7 @@ Polynomial operator+(const Polynomial& a, const Polynomial& b) { return Polynomi
 Polynomial operator-(const Polynomial& a, const Polynomial& b) { return Polynomial::sum(a, b, -1); }
 
 Polynomial operator*(const Polynomial& a, const Polynomial& b) {
+  if (a.terms_.size() * b.terms_.size() > Polynomial::kMostTerms) throw PolynomialOverflow{};
   Polynomial::Terms terms;
   terms.reserve(a.terms_.size() * b.terms_.size());
   for (const auto& [m, x] : a.terms_) {

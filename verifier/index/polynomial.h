@@ -8,8 +8,9 @@
 // numerator has multiples of its denominator is split: (q*s + r) div q becomes s + r div q. A
 // nested quotient is flattened: (a div b) div c becomes a div (b*c).
 //
-// Coefficients have 64 bits. Overflow throws PolynomialOverflow, which ends the proof attempt and
-// never leaves this folder.
+// Coefficients have 64 bits, and a polynomial has at most Polynomial::kMostTerms terms of at most
+// kMostFactors atoms each: products of sums grow without end. What exceeds that throws
+// PolynomialOverflow, which ends the proof attempt and never leaves this folder.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +36,9 @@ using Monomial = base::SmallVector<AtomId, 4>;
 
 class Polynomial {
  public:
+  static constexpr std::size_t kMostTerms = 1 << 14;
+  static constexpr std::size_t kMostFactors = 1 << 10;
+
   Polynomial() = default;
   Polynomial(std::int64_t constant);  // NOLINT: implicit as in arithmetic
   explicit Polynomial(AtomId atom);

@@ -9,15 +9,15 @@
 namespace egret::verifier {
 namespace {
 
-AllSizeBounds ranges_of(const std::map<std::string, OpenSize>& open) {
-  AllSizeBounds ranges;
+SizeRanges ranges_of(const std::map<std::string, GivenSize>& open) {
+  SizeRanges ranges;
   for (const auto& [name, size] : open) ranges.emplace(name, size.range);
   return ranges;
 }
 
 }  // namespace
 
-ProvenSizes::ProvenSizes(std::map<std::string, OpenSize> open, SizeProofs proofs, Search search)
+ProvenSizes::ProvenSizes(std::map<std::string, GivenSize> open, SizeProofs proofs, Search search)
     : open_(std::move(open)),
       proofs_(std::move(proofs)),
       search_(std::move(search)),
@@ -25,6 +25,21 @@ ProvenSizes::ProvenSizes(std::map<std::string, OpenSize> open, SizeProofs proofs
       scope_(
           {}, [this](ir::Guard guard) { return holds(guard); },
           [this](ir::Guard guard) { assume(guard); }) {}
+
+SizeRanges ProvenSizes::ranges() const {
+  SizeRanges ranges;
+  for (const auto& [name, example] : scope_.examples()) {
+    const auto given = open_.find(name);
+    ranges.emplace(name, given != open_.end() ? given->second.range : SizeRange());
+  }
+  return ranges;
+}
+
+std::vector<std::string> ProvenSizes::assumptions() const {
+  std::vector<std::string> texts;
+  for (const ir::Guard& guard : facts_.assumptions()) texts.push_back(to_string(guard));
+  return texts;
+}
 
 std::int64_t ProvenSizes::example_of(std::string_view name) const {
   const auto found = open_.find(std::string(name));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "ir/core/symbolic_scope.h"
@@ -16,8 +17,8 @@
 
 namespace egret::verifier {
 
-struct OpenSize {
-  SizeBounds range;
+struct GivenSize {
+  SizeRange range;
   std::int64_t example = 1;  // decides nothing
 };
 using SizeProofs = std::map<std::string, std::string>;  // by a guard that no sizes meet, as text
@@ -34,7 +35,14 @@ class ProvenSizes {
   // Finds a proof that a guard is contradictory, where none is given.
   using Search = std::function<std::optional<std::string>(SizeFacts&, ir::Guard)>;
 
-  ProvenSizes(std::map<std::string, OpenSize> open, SizeProofs proofs, Search search = {});
+  ProvenSizes(std::map<std::string, GivenSize> open, SizeProofs proofs, Search search = {});
+
+  // The ranges of all sizes that the programs left open so far, those that none was given for
+  // included.
+  SizeRanges ranges() const;
+  // What was assumed of the sizes, beside their ranges: comparisons, in the order in which the
+  // first program asked.
+  std::vector<std::string> assumptions() const;
 
   // For ImportOptions::example_of.
   std::int64_t example_of(std::string_view name) const;
@@ -50,7 +58,7 @@ class ProvenSizes {
   std::optional<bool> holds(ir::Guard guard);
   void assume(ir::Guard guard);
 
-  std::map<std::string, OpenSize> open_;
+  std::map<std::string, GivenSize> open_;
   SizeProofs proofs_;
   Search search_;
   SizeFacts facts_;

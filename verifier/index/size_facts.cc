@@ -38,9 +38,9 @@ bool SizeFacts::is_assumed(ir::Guard guard) const {
   });
 }
 
-SizeBounds SizeFacts::range(const Atom& symbol) const {
+SizeRange SizeFacts::range(const Atom& symbol) const {
   const auto found = ranges_.find(symbol.name);
-  return found != ranges_.end() ? found->second : SizeBounds();
+  return found != ranges_.end() ? found->second : SizeRange();
 }
 
 Polynomial SizeFacts::value(ir::Index index) {
@@ -57,14 +57,21 @@ Polynomial SizeFacts::value(const ExprNode& node) {
       case ExprOp::kSymbol: return Polynomial(atoms_.symbol(std::string(node.name)));
       case ExprOp::kIndexAdd: return kid(0) + kid(1);
       case ExprOp::kIndexMul: return kid(0) * kid(1);
-      case ExprOp::kIndexDiv: return atoms_.quotient(kid(0), kid(1));
-      case ExprOp::kIndexMod: return atoms_.remainder(kid(0), kid(1));
+      case ExprOp::kIndexDiv: return atoms_.quotient(kid(0), divisor(node));
+      case ExprOp::kIndexMod: return atoms_.remainder(kid(0), divisor(node));
       case ExprOp::kIndexMin: return atoms_.minimum(kid(0), kid(1));
       case ExprOp::kIndexMax: return atoms_.maximum(kid(0), kid(1));
       default: throw NoComparison();
     }
   };
   return values_.emplace(&node, make()).first->second;
+}
+
+// Bounds of a quotient say something of its divisor, too: that it is at least 1.
+Polynomial SizeFacts::divisor(const ExprNode& node) {
+  Polynomial result = value(*node.kids[1]);
+  if (!is_positive(result, 1)) throw NoComparison();
+  return result;
 }
 
 // The cases in which the guard has that truth, each as what it says. Recursion as above.
@@ -134,18 +141,30 @@ void SizeFacts::add_bounds(Case& facts) {
   }
 }
 
+// An assumption that leaves a choice, is too long, or says something else than a comparison of
+// sizes is left out: less is known.
+SizeFacts::Case SizeFacts::assumed_facts() {
+  Case facts;
+  for (const ir::Guard& assumption : assumptions_) {
+    if (assumption.is_constant() || !meter_.is_short(assumption.node())) continue;
+    try {
+      const std::vector<Case> says = alternatives(*assumption.node(), true);
+      if (says.size() == 1) facts.insert(facts.end(), says[0].begin(), says[0].end());
+    } catch (const NoComparison&) {
+    } catch (const PolynomialOverflow&) {
+    }
+  }
+  return facts;
+}
+
 std::optional<std::vector<SizeFacts::Case>> SizeFacts::cases(ir::Guard guard) {
   if (guard.is_constant()) return guard.is_true() ? std::vector<Case>{{}} : std::vector<Case>{};
   if (!meter_.is_short(guard.node())) return std::nullopt;
   try {
     std::vector<Case> all = alternatives(*guard.node(), true);
+    const Case assumed = assumed_facts();
     for (Case& one : all) {
-      for (const ir::Guard& assumption : assumptions_) {
-        // One that leaves a choice, or is too long, is left out: less is known.
-        if (assumption.is_constant() || !meter_.is_short(assumption.node())) continue;
-        const std::vector<Case> says = alternatives(*assumption.node(), true);
-        if (says.size() == 1) one.insert(one.end(), says[0].begin(), says[0].end());
-      }
+      one.insert(one.end(), assumed.begin(), assumed.end());
       add_bounds(one);
     }
     return all;

@@ -5,7 +5,8 @@
 // A guard over sizes is contradictory if each of its cases is. A case is a list of facts p >= 0:
 // what the guard says there, what is assumed, the ranges of the symbols, and the bounds of
 // quotients and extrema (b*q <= a < b*q + b for q = a div b). It is contradictory if some sum of
-// facts, each times a factor that is not negative, is negative in every term.
+// facts, each times a factor that is not negative, is negative in every term. A divisor must be at
+// least 1 in every term for all sizes in their ranges: nothing is known of other quotients.
 //
 // A proof names the summands of each case as FACT:FACTOR, by the fact's number and an expression
 // over sizes: "0:1;3:2*N|0:1". Cases that one fact refutes need none.
@@ -22,22 +23,16 @@
 #include "ir/core/denotation.h"
 #include "ir/core/expression_extent.h"
 #include "verifier/index/polynomial.h"
+#include "verifier/index/size_range.h"
 
 namespace egret::verifier {
-
-struct SizeBounds {
-  std::int64_t least = 1;
-  std::int64_t most = std::int64_t{1} << 31;
-  friend bool operator==(const SizeBounds&, const SizeBounds&) = default;
-};
-using AllSizeBounds = std::map<std::string, SizeBounds, std::less<>>;  // by symbol
 
 class SizeFacts {
  public:
   using Case = std::vector<Polynomial>;  // none of them is negative
 
   // Symbols without a range have the default.
-  explicit SizeFacts(AllSizeBounds ranges = {}) : ranges_(std::move(ranges)) {}
+  explicit SizeFacts(SizeRanges ranges = {}) : ranges_(std::move(ranges)) {}
 
   void assume(ir::Guard guard);
   bool is_assumed(ir::Guard guard) const;
@@ -59,14 +54,16 @@ class SizeFacts {
  private:
   bool is_positive(const Polynomial& polynomial, std::int64_t least);
   bool is_nonnegative(AtomId atom);
-  SizeBounds range(const Atom& symbol) const;
+  SizeRange range(const Atom& symbol) const;
   Polynomial value(const ir::ExprNode& node);
   Polynomial value(ir::Index index);
+  Polynomial divisor(const ir::ExprNode& quotient);
   std::vector<Case> alternatives(const ir::ExprNode& node, bool truth);
   void add_bounds(Case& facts);
+  Case assumed_facts();
   bool is_refuted(const Case& facts, std::string_view sum);
 
-  AllSizeBounds ranges_;
+  SizeRanges ranges_;
   std::vector<ir::Guard> assumptions_;
   AtomTable atoms_;
   std::map<const ir::ExprNode*, Polynomial> values_;

@@ -12,20 +12,15 @@
 #include "ir/core/denotation.h"
 #include "ir/core/expression_extent.h"
 #include "ir/core/symbol_values.h"
+#include "verifier/index/size_range.h"
 #include "verifier/solver/solver_session.h"
 
 namespace egret::verifier {
 
-struct SizeRange {
-  std::int64_t least = 1;
-  std::int64_t most = std::int64_t{1} << 31;
-};
-
 class SizeProver {
  public:
   // Ranges by symbol; other symbols have the default range.
-  explicit SizeProver(std::map<std::string, SizeRange, std::less<>> ranges = {})
-      : ranges_(std::move(ranges)) {}
+  explicit SizeProver(SizeRanges ranges = {}) : ranges_(std::move(ranges)) {}
 
   // From here on the guard is taken to hold: it is a requirement that the program itself has. One
   // that is too long is left out, and less can be proven.
@@ -53,7 +48,7 @@ class SizeProver {
   bool meets(const ir::SymbolValues& values) const;
   ir::SymbolValues propagated(ir::SymbolValues values, const std::vector<std::string>& order) const;
 
-  std::map<std::string, SizeRange, std::less<>> ranges_;
+  SizeRanges ranges_;
   std::vector<ir::Guard> assumptions_;
   std::map<const ir::ExprNode*, std::optional<bool>> known_;
   SolverSession session_;

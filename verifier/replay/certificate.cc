@@ -59,8 +59,11 @@ class Parser {
     members("open", [&](const std::string& name, const Json& item, Reader& reader) {
       const std::vector<Json>& numbers = reader.items(item, 3);
       if (numbers.empty()) return;
-      made_.open[name] = {{reader.number(numbers[0], 1, kEnd), reader.number(numbers[1], 1, kEnd)},
-                          reader.number(numbers[2], 1, kEnd)};
+      const std::int64_t least = reader.number(numbers[0], 1, kEnd);
+      const std::int64_t most = reader.number(numbers[1], 1, kEnd);
+      // What is so for all sizes of an empty range says nothing.
+      if (least > most) return reader.fail("the least size exceeds the most");
+      made_.open[name] = {{least, most}, reader.number(numbers[2], 1, kEnd)};
     });
     members("obligations", [&](const std::string& guard, const Json& item, Reader& reader) {
       made_.obligations[guard] = reader.text(&item);

@@ -24,7 +24,7 @@
 //                                               attributes of its sources, children first
 //   ["fold", left, right, precision]            a term of constants, and the constant of its value
 //   ["code", name, left, right]                 a step that the checker recomputes
-//                                               (verifier/replay/computed_steps.h)
+//                                               (verifier/replay/code_steps.h)
 //
 // Open sizes are symbols, and sizes among attributes may be expressions over them. An obligation is
 // a guard that no sizes meet, with its proof (verifier/index/size_facts.h).
@@ -102,7 +102,7 @@ struct Certificate {
   };
 
   bool reals = false;  // nodes that count on rounding are taken apart, too
-  std::map<std::string, OpenSize> open;
+  std::map<std::string, GivenSize> open;
   SizeProofs obligations;
   std::map<std::string, std::int64_t> sizes;  // to which open sizes were fixed
   std::vector<Symbol> symbols;

@@ -143,6 +143,7 @@ class Replay {
       attrs.set(name, std::move(value));
     }
     EGRET_ASSIGN_OR_RETURN(const ir::Attrs canonical, ir::canonical_attrs(op->attrs(), attrs));
+    EGRET_RETURN_IF_ERROR(terms_.check_sizes(canonical));
     return terms_.operation(*op, canonical);
   }
 

@@ -38,8 +38,10 @@ struct ReplayReport {
 };
 
 // `before` and `after` are the programs as they are read from their files. Errors: mismatch or
-// bad_input that names the first step, term or output that is wrong; unsupported for programs with
-// open sizes or operators without a definition. O(certificate), and the evaluation of folds.
+// bad_input that names the first step, term or output that is wrong; unsupported for what needs a
+// number where a size is open. Open sizes need a ProvenSizes (verifier/index/proven_sizes.h) as the
+// current scope. An operator without a definition is a function of its operands of which nothing is
+// known. O(certificate), and the evaluation of folds.
 base::Result<ReplayReport> replay(const Certificate& certificate, const ir::Graph& before,
                                   const ir::Graph& after, const RuleBook& rules);
 

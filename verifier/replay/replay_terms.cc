@@ -2,6 +2,7 @@
 #include "verifier/replay/replay_terms.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "ir/core/symbolic_scope.h"
 #include "ir/evaluate/interpreter.h"
@@ -10,6 +11,7 @@
 namespace egret::verifier {
 
 using base::Result;
+using base::Status;
 using ir::SymbolicScope;
 
 namespace {
@@ -55,6 +57,29 @@ std::uint32_t ReplayTerms::type_number(const ir::TensorType& type) {
   return found->second;
 }
 
+// As the import of models does it. Without the limit a certificate could make sizes that double
+// with each term.
+Status ReplayTerms::check_size(ir::Index size) {
+  const SymbolicScope* const scope = SymbolicScope::current();
+  if (!meter_.is_short(size))
+    return base::bad_input("a size is too long an expression of open sizes");
+  if (scope != nullptr && !ir::evaluate(size, scope->examples()))
+    return base::bad_input("a size exceeds 64 bits, or is no size of the programs");
+  return base::ok();
+}
+
+Status ReplayTerms::check_sizes(const ir::Attrs& attrs) {
+  for (const auto& [name, value] : attrs.entries()) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value))
+      EGRET_RETURN_IF_ERROR(check_size(ir::index_of_integer(*integer)));
+    if (const auto* integers = std::get_if<ir::Integers>(&value)) {
+      for (const std::int64_t one : *integers)
+        EGRET_RETURN_IF_ERROR(check_size(ir::index_of_integer(one)));
+    }
+  }
+  return base::ok();
+}
+
 const ReplayTerms::Inferred& ReplayTerms::infer(SymbolRef symbol,
                                                 std::span<const TermRef> children) {
   Key key{symbol.index()};
@@ -67,6 +92,7 @@ const ReplayTerms::Inferred& ReplayTerms::infer(SymbolRef symbol,
   const ir::Attrs& attrs = symbols_[symbol.index()].attrs;
   Inferred result;
   result.status = ir::check_arity(op, children.size());
+  if (result.status.ok()) result.status = check_sizes(attrs);
   SymbolicScope* const scope = SymbolicScope::current();
   if (result.status.ok() && scope != nullptr)
     result.status = ir::check_requirements(op, attrs, types, [](ir::Guard condition) {
@@ -75,6 +101,8 @@ const ReplayTerms::Inferred& ReplayTerms::infer(SymbolRef symbol,
   if (result.status.ok()) {
     const auto inferred = ir::infer_type(op, attrs, types);
     result.status = inferred.status();
+    for (std::size_t axis = 0; result.status.ok() && axis < inferred->dims.size(); ++axis)
+      result.status = check_size(inferred->dims[axis]);
     if (result.status.ok()) result.type = type_number(*inferred);
   }
   if (result.status.ok() && !op.is_composite() && !op.is_opaque()) {

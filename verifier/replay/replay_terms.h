@@ -22,6 +22,7 @@
 #include "ir/analysis/element_facts.h"
 #include "ir/analysis/sign.h"
 #include "ir/core/attributes.h"
+#include "ir/core/expression_extent.h"
 #include "ir/core/tensor.h"
 #include "ir/graph/graph.h"
 
@@ -54,8 +55,13 @@ class ReplayTerms {
   SymbolRef constant(const ir::Tensor& data);
   SymbolRef input(std::string_view name, const ir::TensorType& type);
 
+  // Whether sizes among the attributes, or in the types that make() infers, are short expressions
+  // (ir/core/expression_extent.h) over the open sizes: others would take time without end. Errors:
+  // bad_input.
+  base::Status check_sizes(const ir::Attrs& attrs);
   // The term of this head and these children. O(children) expected if it is known. Errors:
-  // bad_input for a wrong number of children or types that the operator refuses.
+  // bad_input for a wrong number of children or types that the operator refuses, and those of
+  // check_sizes().
   base::Result<TermRef> make(SymbolRef symbol, std::span<const TermRef> children);
   base::Result<TermRef> make_constant(const ir::Tensor& data) { return make(constant(data), {}); }
 
@@ -106,10 +112,12 @@ class ReplayTerms {
 
   SymbolRef add_symbol(std::uint64_t hash, ReplaySymbol symbol);
   std::uint32_t type_number(const ir::TensorType& type);
+  base::Status check_size(ir::Index size);
   const Inferred& infer(SymbolRef symbol, std::span<const TermRef> children);
   std::optional<double> single_number(SymbolRef symbol, std::span<const TermRef> children,
                                       const ir::TensorType& type) const;
 
+  ir::ExpressionMeter meter_;
   std::deque<ReplaySymbol> symbols_;
   boost::unordered_flat_map<std::uint64_t, std::vector<SymbolRef>> symbol_index_;
   std::deque<Term> terms_;

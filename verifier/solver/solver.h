@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "verifier/solver/query.h"
 
@@ -29,9 +31,14 @@ class Solver {
   virtual std::map<std::string, std::int64_t, std::less<>> numbers() const { return {}; }
   // The work units of the last query.
   virtual std::uint64_t work() const = 0;
+  // One whose answers do not depend on earlier queries. nullptr: this one.
+  virtual std::unique_ptr<Solver> fresh() const { return nullptr; }
 };
 
 std::unique_ptr<Solver> make_z3();
+// Assertions, by their places, that contradict each other by Z3; few, where it finds out. nullopt:
+// it does not know of a contradiction within the work units.
+std::optional<std::vector<std::uint32_t>> contradictory_core(const Query& query, unsigned limit);
 // nullptr if Egret was built without cvc5.
 std::unique_ptr<Solver> make_cvc5();
 

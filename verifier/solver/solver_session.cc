@@ -35,9 +35,6 @@ void add(SolverStatistics& to, const SolverStatistics& from) {
   to.most_work = std::max(to.most_work, from.most_work);
 }
 
-SolverSession::SolverSession(Options options)
-    : SolverSession(options, make_z3(), options.second_opinion ? make_cvc5() : nullptr) {}
-
 SolverSession::SolverSession(Options options, std::unique_ptr<Solver> first,
                              std::unique_ptr<Solver> second)
     : options_(options), first_(std::move(first)), second_(std::move(second)) {}
@@ -60,8 +57,9 @@ bool SolverSession::contradictory(const Query& query, unsigned limit) {
 
 SolverSession::Finding SolverSession::find(const Query& query, unsigned limit, bool proves) {
   const base::ThreadStopwatch watch;
-  // A context of its own: the numbers must not depend on earlier queries.
-  const std::unique_ptr<Solver> solver = make_z3();
+  // The numbers must not depend on earlier queries.
+  const std::unique_ptr<Solver> fresh = first_->fresh();
+  Solver* const solver = fresh != nullptr ? fresh.get() : first_.get();
   const Answer answer = solver->ask(query, limit);
   count(query, {answer, solver->work()}, watch.seconds());
   if (answer == Answer::kUnsatisfiable && proves) use_contradiction(query, limit);
@@ -78,6 +76,7 @@ void SolverSession::count(const Query& query, const SolverAnswer& answer, double
 
 void SolverSession::use_contradiction(const Query& query, unsigned limit) {
   ++statistics_.contradictions;
+  if (options_.on_contradiction) options_.on_contradiction(query);
   if (options_.second_opinion) ask_again(query, limit);
 }
 

@@ -43,6 +43,8 @@ class SolverSession {
     // Statistics count such an answer as asked.
     SolverMemory* memory = nullptr;
     EasyAnswers* easy = nullptr;  // answers found by any session; must outlive this one too
+    // Called with each query whose contradiction a proof may use.
+    std::function<void(const Query&)> on_contradiction{};
   };
 
   SolverSession() : SolverSession(Options()) {}

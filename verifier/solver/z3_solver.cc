@@ -3,6 +3,7 @@
 // queries. Each query has its own solver with a fixed seed.
 #include <z3++.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -81,6 +82,7 @@ class Z3 final : public Solver {
   }
 
   std::uint64_t work() const override { return work_; }
+  std::unique_ptr<Solver> fresh() const override { return make_z3(); }
 
   std::map<std::string, std::int64_t, std::less<>> numbers() const override { return numbers_; }
 
@@ -142,5 +144,36 @@ class Z3 final : public Solver {
 }  // namespace
 
 std::unique_ptr<Solver> make_z3() { return std::make_unique<Z3>(); }
+
+std::optional<std::vector<std::uint32_t>> contradictory_core(const Query& query, unsigned limit) {
+  try {
+    z3::context context;
+    z3::solver solver(context, z3::solver::simple());
+    z3::params parameters(context);
+    parameters.set("rlimit", limit);
+    parameters.set("random_seed", 0U);
+    parameters.set("ctrl_c", false);
+    parameters.set("core.minimize", true);
+    solver.set(parameters);
+    const Translation translated(context, query);
+    z3::expr_vector names(context);
+    std::map<std::string, std::uint32_t> places;
+    for (std::uint32_t i = 0; i < query.assertions().size(); ++i) {
+      // A name that no unknown has.
+      const std::string name = ".assertion " + std::to_string(i);
+      places.emplace(name, i);
+      names.push_back(context.bool_const(name.c_str()));
+      solver.add(z3::implies(names.back(), translated.expression(query.assertions()[i])));
+    }
+    if (solver.check(names) != z3::unsat) return std::nullopt;
+    std::vector<std::uint32_t> core;
+    for (const z3::expr& name : solver.unsat_core())
+      core.push_back(places.at(name.decl().name().str()));
+    std::ranges::sort(core);
+    return core;
+  } catch (const z3::exception&) {
+    return std::nullopt;
+  }
+}
 
 }  // namespace egret::verifier

@@ -48,8 +48,11 @@ class Source {
   }
   bool is_stored() const { return stored_ != nullptr; }
   void go_to(std::int64_t offset, std::int64_t count) {
-    at_ = stored_ + offset;
-    if (reader_) reader_->compute(offset, static_cast<int>(count));
+    if (reader_) {
+      reader_->compute(offset, static_cast<int>(count));
+    } else {
+      at_ = stored_ + offset;
+    }
   }
   const float* value(std::size_t which) const { return reader_ ? reader_->value(which) : at_; }
 

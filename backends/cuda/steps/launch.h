@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of emitted kernels, and emitted contractions as steps that race with those of libraries.
+// Launches of emitted kernels.
 #pragma once
 
-#include <memory>
 #include <span>
 
 #include "backends/codegen/kernel_source.h"
 #include "backends/cuda/api/device.h"
-#include "backends/cuda/steps/library_step.h"
 
 namespace egret::backends::cuda {
 
@@ -16,13 +14,5 @@ namespace egret::backends::cuda {
 int launch_kernel(const DriverFunctions& driver, Function function,
                   const codegen::KernelSource& kernel, std::span<const DevicePointer> pointers,
                   Stream stream);
-
-// The definition as an emitted contraction on the tensor cores, with whatever stands around its
-// sum: its candidates are a few shapes of tiles. nullptr where it is none that they take (f32
-// operands only with `cores.tf32`), and for parts of larger values. Contractions that are emitted
-// as plain loops are not in the race: libraries' are many times faster.
-std::unique_ptr<LibraryStep> make_emitted_contraction(const DriverFunctions& driver,
-                                                      const StepDefinition& definition,
-                                                      const codegen::TensorCores& cores);
 
 }  // namespace egret::backends::cuda

@@ -253,11 +253,6 @@ LibraryRegion Storage::tried(const std::vector<NodeId>& nodes, std::span<const M
   return made;
 }
 
-LibraryRegion Storage::step_like(const LibraryRegion& like,
-                                 std::span<const MakeStep> makers) const {
-  return tried(like.nodes, makers, like.reads_stored, like.writes_stored);
-}
-
 LibraryRegion Storage::step_as(const LibraryRegion& like, std::span<const MakeStep> makers,
                                const OutputPart& part) const {
   return tried(like.nodes, makers, like.reads_stored, like.writes_stored, &part);

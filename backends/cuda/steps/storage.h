@@ -61,9 +61,7 @@ class Storage {
 
   // make_step() of these nodes, over stored values where a library accepts them.
   LibraryRegion step(const std::vector<ir::NodeId>& nodes, std::span<const MakeStep> makers) const;
-  // The same, with the forms of `like`.
-  LibraryRegion step_like(const LibraryRegion& like, std::span<const MakeStep> makers) const;
-  // Written as a part, too.
+  // The same, with the forms of `like`, written as a part.
   LibraryRegion step_as(const LibraryRegion& like, std::span<const MakeStep> makers,
                         const OutputPart& part) const;
   // The definition of the nodes over stored values, with a stored result.

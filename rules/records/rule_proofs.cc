@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/replay/rule_proofs.h"
+#include "rules/records/rule_proofs.h"
 
 #include <algorithm>
 #include <cstdint>

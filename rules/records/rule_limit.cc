@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/tensors/rule_limit.h"
+#include "rules/records/rule_limit.h"
 
 #include <algorithm>
 #include <charconv>

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "rules/tensors/rule_limit.h"
+#include "rules/records/rule_limit.h"
 
 namespace egret::rules {
 
