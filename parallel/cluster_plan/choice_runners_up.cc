@@ -35,6 +35,7 @@ std::string offload_name(const PlanFrame& frame) {
     case Offload::kNone: return "none";
     case Offload::kActivations: return "activations";
     case Offload::kOptimizer: return "optimizer";
+    case Offload::kDisk: return "optimizer-disk";
   }
   return "";
 }

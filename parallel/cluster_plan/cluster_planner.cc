@@ -52,7 +52,7 @@ class Search {
         sink_(sink),
         prices_(task.system, task.model, task.step, task.fixed),
         trials_(prices_, options.devices, base::Deadline::after(options.limit_plan_time)),
-        space_{task.model, options.devices, task_.fixed} {}
+        space_{task.model, options.devices, task_.fixed, task.step.host_memory > 0} {}
 
   base::Result<ClusterPlan> run(bool explain) {
     if (!options_.without_baselines) {
@@ -146,7 +146,8 @@ class Search {
 
   // First plans, of frames that are good as a rule. If none fits, of those that save memory.
   void seed() {
-    for (const Offload offload : {Offload::kNone, Offload::kOptimizer, Offload::kActivations}) {
+    for (const Offload offload :
+         {Offload::kNone, Offload::kOptimizer, Offload::kActivations, Offload::kDisk}) {
       if (offload != Offload::kNone && incumbent() < kNever) break;
       const std::vector<Candidate> some = frames(kDivided, [&](const PlanFrame& frame) {
         return frame.offload == offload &&

@@ -42,6 +42,7 @@ class Visitor {
       : model_(space.model),
         devices_(space.devices),
         fixed_(space.fixed),
+        disks_(space.disks),
         wanted_(wanted),
         visit_(visit),
         batches_(divisors(space.model.global_batch, space.devices)) {}
@@ -161,9 +162,11 @@ class Visitor {
     for (std::int64_t zero = 0; zero <= most; ++zero) {
       if (fixed_.zero && *fixed_.zero != zero && most > 0) continue;
       frame.zero = zero;
-      for (const Offload offload : {Offload::kNone, Offload::kActivations, Offload::kOptimizer}) {
+      for (const Offload offload :
+           {Offload::kNone, Offload::kActivations, Offload::kOptimizer, Offload::kDisk}) {
         if (fixed_.offload && *fixed_.offload != offload) continue;
-        if (offload == Offload::kOptimizer && model_.frozen) continue;
+        if (offload == Offload::kDisk && !fixed_.offload && !disks_) continue;
+        if (offloads_optimizer(offload) && model_.frozen) continue;
         if (offload == Offload::kActivations && frame.two_directions()) continue;
         frame.offload = offload;
         visit_(frame);
@@ -174,6 +177,7 @@ class Visitor {
   const TrainingSetup& model_;
   const std::int64_t devices_;
   const FixedChoices& fixed_;
+  const bool disks_;
   const std::function<bool(const PlanFrame&)>& wanted_;
   const std::function<void(const PlanFrame&)>& visit_;
   const std::vector<std::int64_t> batches_;
@@ -198,6 +202,7 @@ std::string to_string(const PlanFrame& frame) {
   text += ", micro-batch " + std::to_string(frame.micro_batch);
   if (frame.offload == Offload::kActivations) text += ", activations on the host";
   if (frame.offload == Offload::kOptimizer) text += ", optimizer on the host";
+  if (frame.offload == Offload::kDisk) text += ", optimizer on disks";
   return text;
 }
 

@@ -79,6 +79,7 @@ struct FrameSpace {
   const TrainingSetup& model;
   std::int64_t devices;
   const FixedChoices& fixed;
+  bool disks = false;  // state on disks is worth a look: the memory of the host is limited
 
   // Frames that differ in the schedule, ZeRO and offload only come as one group, whose schedule is
   // 1F1B without either. VISIT says whether its frames are wanted, and gets each then.

@@ -488,8 +488,10 @@ bool exceeds_memory(const StagePrices& prices, const PlanFrame& frame) {
   double bytes = 2 * held(3);
   if (!model.frozen) {
     bytes += static_cast<double>(model.gradient_bytes) * held(2);
-    if (frame.offload != Offload::kOptimizer)
-      bytes += static_cast<double>(model.optimizer_bytes) * held(1);
+    const double state = static_cast<double>(model.optimizer_bytes) * held(1);
+    if (!offloads_optimizer(frame.offload)) bytes += state;
+    const double host = prices.options().host_memory;
+    if (frame.offload == Offload::kOptimizer && host > 0 && state > host) return true;
   }
   double most = 0;
   for (std::int64_t rank = 0; rank < frame.pipeline; ++rank) {

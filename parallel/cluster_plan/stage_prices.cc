@@ -285,9 +285,9 @@ double StagePrices::end_of_step_s(const PlanFrame& frame, const RankPrice& rank)
   if (frame.devices() > 1)
     seconds += fabric.collective(CollectiveKind::kAllReduce, 4, {frame.devices(), 1}).seconds();
   const double part = frame.zero >= 1 ? divided_parameters(frame, rank) : rank.parameters;
-  if (frame.offload == Offload::kOptimizer) {
-    seconds += part * ((gradient + 2) / options_.host_bandwidth +
-                       (gradient + 26) / options_.host_memory_bandwidth);
+  if (offloads_optimizer(frame.offload)) {
+    seconds += part * (gradient + 2) / options_.host_bandwidth +
+               host_update_s(model_, options_, frame.offload, part);
   } else {
     seconds += part * (2 * gradient + 26) / (device.bytes_per_second * device.memory_efficiency);
   }
@@ -419,7 +419,7 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
   }
   const auto share = [&](std::int64_t from) { return frame.zero >= from ? divided : 1; };
   result.memory_bytes = state.weights / share(3) + state.gradients / share(2);
-  if (frame.offload != Offload::kOptimizer) result.memory_bytes += state.optimizer / share(1);
+  if (!offloads_optimizer(frame.offload)) result.memory_bytes += state.optimizer / share(1);
   if (frame.zero == 3 && copies > 1) result.memory_bytes += 2 * gathered;
   const std::int64_t micro_batches = model_.global_batch / frame.data / frame.micro_batch;
   double in_flight = micro_batches_in_flight(frame, rank, micro_batches);

@@ -40,7 +40,8 @@ Pricing::Pricing(const PlacedEGraph& placed, const Cluster& machine,
       carried_(carried),
       model_(cost::make_model("roofline", machine.rates)),
       view_(egraph::make_view(placed.egraph(), placed.roots())),
-      schedule_(placed.tensors()) {
+      schedule_(placed.tensors()),
+      fusion_(placed, view_, machine) {
   for (Index node = 0; node < view_.node_count(); ++node) costs_.push_back(price(node));
   find_keeps(outputs);
 }
@@ -111,7 +112,8 @@ double Pricing::price(Index node) const {
       const double once =
           machine_.seconds(meaning.collective, static_cast<double>(from.type.bytes()),
                            static_cast<double>(to.type.bytes()));
-      return placed_.tensors().is_constant(to.value) ? once / kRuns : once;
+      if (placed_.tensors().is_constant(to.value)) return once / kRuns;
+      return once + fusion_.seconds_of_interruption(node);
     }
   }
   return kForbidden;
@@ -156,6 +158,7 @@ double Pricing::price_of_ring(const RingProgram& ring) const {
 // on constants run once, before the first run.
 double Pricing::price_of_operator(Index node, const PlacedEGraph::Meaning& meaning) const {
   if (placed_.tensors().is_constant(value_of(node).value)) return 0;
+  if (const auto fused = fusion_.seconds_if_fused(node)) return *fused;
   const auto children = view_.children_of(node);
   std::vector<ir::TensorType> types;
   const auto constant = std::make_unique<bool[]>(children.size());

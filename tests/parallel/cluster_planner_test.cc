@@ -398,6 +398,31 @@ TEST(ClusterPlanner, ReportsThePlanNearestToMemoryWhereNoneFits) {
   EXPECT_GT(plan.best.most_bytes(), 1e8);
 }
 
+// The host has room, or it has none and the state goes to disks.
+TEST(ClusterPlanner, KeepsOptimizerStateWhereThereIsRoom) {
+  TrainingSetup setup = model(24, 1024, 64);
+  setup.heads = 16;
+  setup.vocabulary = 51200;
+  const System system = machine("p3-16xlarge-8", 8e9);
+  const auto best = [&](const StepOptions& step) {
+    const auto plan = plan_cluster({system, setup, step, {}}, {.devices = 1});
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    return plan.ok() ? plan->best : PlannedStep{};
+  };
+  const PlannedStep free = best({});
+  EXPECT_EQ(free.frame.offload, Offload::kOptimizer);
+  EXPECT_GT(free.host_bytes, 12 * 3.5e8);
+  const PlannedStep roomy = best({.host_memory = 1.01 * free.host_bytes});
+  EXPECT_EQ(roomy.frame, free.frame);
+  const PlannedStep narrow = best({.host_memory = 0.99 * free.host_bytes, .disk_bandwidth = 1e13});
+  EXPECT_EQ(narrow.frame.offload, Offload::kDisk);
+  EXPECT_NEAR(narrow.seconds, free.seconds, 1e-9 * free.seconds);
+  EXPECT_EQ(narrow.host_bytes, 0);
+  const PlannedStep slow = best({.host_memory = 0.99 * free.host_bytes, .disk_bandwidth = 1e9});
+  EXPECT_TRUE(slow.fits());
+  EXPECT_GT(slow.seconds, free.seconds);
+}
+
 TEST(ClusterPlanner, IsDeterministic) {
   TrainingSetup setup = model(16, 2048, 64);
   setup.heads = 16;

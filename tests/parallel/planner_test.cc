@@ -271,6 +271,40 @@ TEST(Planner, SaysWhatItsBaselinesNeed) {
   EXPECT_FALSE(blocks->baseline_facts.at("data").divided_inputs);
 }
 
+// Where the machine fuses, elementwise operators start no kernel and pass nothing through memory,
+// except after a collective.
+TEST(Planner, PricesElementwiseOperatorsWithTheKernelsTheyJoin) {
+  const auto seconds = [](const ir::Graph& graph, bool fuses, const std::string& kind) {
+    Cluster machine = machine_of("x=2");
+    machine.fuses = fuses;
+    const auto plan = plan_of(graph, machine);
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    return plan.ok() ? plan->baselines.at(kind) : 0;
+  };
+  const cost::Rates rates = machine_of("x=2").rates;
+  const double start = rates.seconds_per_kernel;
+  const auto moving = [&](double elements) { return 4 * elements / rates.bytes_per_second; };
+  const ir::Graph graph = mlp(8, 512, 2048);
+  const double hidden = 8 * 2048;
+  // The sum reads the bias, and the ReLU only computes.
+  const double apart = 2 * start + moving(2 * hidden + 2048) + moving(2 * hidden);
+  const double joined = moving(2048) + hidden / rates.flops_per_second;
+  EXPECT_NEAR(seconds(graph, false, "single") - seconds(graph, true, "single"), apart - joined,
+              1e-12);
+
+  const auto ends = [](bool in_relu) {
+    Model m;
+    const ir::Value h =
+        m("relu", {m("matmul", {m.input("x", {8, 512}), m.weight("w1", {512, 2048})})});
+    const ir::Value y = m("matmul", {h, m.weight("w2", {2048, 512})});
+    return m.finish(in_relu ? m("relu", {y}) : y);
+  };
+  const double output = 8 * 512;
+  const double after_sum =
+      seconds(ends(true), true, "tensor") - seconds(ends(false), true, "tensor");
+  EXPECT_NEAR(after_sum, start + moving(2 * output) + output / rates.flops_per_second, 1e-12);
+}
+
 TEST(Planner, SplitsTheVocabularyOfASoftmax) {
   Model m;
   const Value x = m.input("x", {3, 16});
