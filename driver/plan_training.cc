@@ -11,7 +11,10 @@ base::Result<parallel::ParallelPlan> plan_training(
     const PlanFound& found) {
   EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step, ir::training_step(model, training, name));
   parallel::PlanTask task{step.graph};
-  EGRET_ASSIGN_OR_RETURN(task.inputs, first_inputs(step));
+  // Those of a large model take longer to draw than the plan to find.
+  if (options.limit_check > 0) {
+    EGRET_ASSIGN_OR_RETURN(task.inputs, first_inputs(step));
+  }
   const std::size_t parameters = step.parameters.size();
   for (std::size_t i = 0; i < step.initial.size(); ++i) {
     const ir::NodeId input = step.graph.inputs()[step.model_inputs + 1 + i];

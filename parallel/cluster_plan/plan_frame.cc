@@ -122,7 +122,8 @@ class Visitor {
 
   void visit_schedules(PlanFrame frame, std::int64_t micro_batches) {
     const auto allowed = [&](PipelineKind kind) {
-      return fixed_.schedule ? *fixed_.schedule == kind : kind != PipelineKind::kGpipe;
+      if (fixed_.schedule) return *fixed_.schedule == kind;
+      return kind != PipelineKind::kGpipe && kind != PipelineKind::kDualPipe;
     };
     const std::int64_t pipeline = frame.pipeline;
     if (allowed(PipelineKind::k1F1B) || pipeline == 1) {

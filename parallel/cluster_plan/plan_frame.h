@@ -70,7 +70,8 @@ FixedChoices fixed_choices(const TrainingSetup& setup, const StepOptions& option
 //   data      the largest that divides the batch, finds enough devices, and suits the experts
 //   experts   the ranks of a stage divide them; each is whole, or divided as --tp is
 //   chunks    numbers of virtual stages with different most layers of a chunk
-//   schedule  1F1B, interleaved 1F1B, ZB-H1, DualPipe (GPipe takes as long as 1F1B and more memory)
+//   schedule  1F1B, interleaved 1F1B, ZB-H1 (GPipe takes as long as 1F1B and more memory); DualPipe
+//             where it is fixed, because its memory is only estimated
 //
 // Where only some layers have experts, chunks of one rank (interleaved, DualPipe) have equal
 // numbers of layers. DualPipe is planned up to ZeRO-1, and without offloaded activations. Devices
