@@ -192,7 +192,13 @@ TEST(ClusterPlanner, HasBoundsBelowAllSimulationsOfMixtures) {
       step.recorded_launches = overlaps;
       const StagePrices prices(system, setup, step, fixed);
       const PlanTrials trials(prices, 8);
-      for (const PlanFrame& frame : all_frames(setup, 8)) {
+      FixedChoices dual;
+      dual.schedule = PipelineKind::kDualPipe;
+      std::vector<PlanFrame> frames = all_frames(setup, 8);
+      for (const PlanFrame& frame : all_frames(setup, 8, dual)) {
+        if (frame.two_directions()) frames.push_back(frame);
+      }
+      for (const PlanFrame& frame : frames) {
         if (!random.chance(frame.two_directions() ? 0.5 : 0.04)) continue;
         const auto found = partition_stages(prices, frame);
         ASSERT_TRUE(found) << to_string(frame);
