@@ -70,8 +70,9 @@ verifier::SizeRange bounds_of(const std::string& name, const rules::OpenSizes& o
 }  // namespace
 
 Status check_explainable(const OptimizeOptions& options) {
-  if (options.kernels_from == "egraph")
-    return base::usage_error("--certificate excludes --kernels-from egraph and --error-budget");
+  if (options.error_budget > 0)
+    return base::usage_error(
+        "--certificate excludes --error-budget, whose result is another value");
   return base::ok();
 }
 

@@ -2,108 +2,15 @@
 #include "zoo/rank_transformer.h"
 
 #include <cmath>
-#include <initializer_list>
-#include <utility>
+#include <string>
+#include <vector>
 
-#include "ir/autodiff/gradient.h"
-#include "ir/graph/builder.h"
+#include "zoo/rank_segment.h"
 
 namespace egret::zoo {
 namespace {
 
-using ir::Integers;
 using ir::Value;
-
-constexpr double kDropped = 0.1;
-
-class SegmentBuilder {
- public:
-  explicit SegmentBuilder(const RankShape& shape) : shape_(shape) {}
-
-  Value input(std::string name, std::initializer_list<std::int64_t> sizes) {
-    return add_input(std::move(name), shape_.type, sizes);
-  }
-  Value weight(std::string name, std::initializer_list<std::int64_t> sizes) {
-    segment_.weights.push_back(name);
-    return add_input(std::move(name), shape_.type, sizes);
-  }
-
-  Value operator()(std::string_view op, std::initializer_list<Value> inputs, ir::Attrs attrs = {}) {
-    return b_.add(op, inputs, std::move(attrs));
-  }
-  Value number(double value) { return b_.scalar(shape_.type, value); }
-  Value reshape(Value x, Integers sizes) {
-    return (*this)("reshape", {x}, {{"shape", std::move(sizes)}});
-  }
-  Value transpose(Value x, Integers perm) {
-    return (*this)("transpose", {x}, {{"perm", std::move(perm)}});
-  }
-  Value slice_last(Value x, std::int64_t start, std::int64_t size) {
-    return (*this)("slice", {x},
-                   {{"axis", std::int64_t{b_.type(x).rank() - 1}},
-                    {"start", start},
-                    {"size", size},
-                    {"step", std::int64_t{1}}});
-  }
-  Value mean_of_rows(Value x) {
-    return (*this)("reduce_mean", {x},
-                   {{"axes", Integers{b_.type(x).rank() - 1}}, {"keepdims", std::int64_t{1}}});
-  }
-
-  // The mask is one byte an element, as it is stored for the backward pass.
-  Value dropped(Value x, std::string name) {
-    if (!shape_.dropout) return x;
-    const Value mask = b_.input(std::move(name), {ir::DType::kU8, b_.type(x).dims});
-    const Value kept = (*this)("cast", {mask}, {{"to", std::string(to_string(shape_.type))}});
-    return (*this)("mul", {(*this)("mul", {x, kept}), number(1 / (1 - kDropped))});
-  }
-
-  Value in_core(Value x, std::string name) {
-    segment_.core.push_back(name);
-    return stored(x, std::move(name));
-  }
-  Value stored(Value x, std::string name) {
-    b_.set_name(x, std::move(name));
-    stored_.push_back(x);
-    return x;
-  }
-
-  // Adds the gradients. RESULTS are stored values.
-  base::Result<RankSegment> finish(std::initializer_list<Value> results) {
-    EGRET_RETURN_IF_ERROR(b_.status());
-    segment_.forward_nodes = b_.graph().size();
-    std::vector<Value> seeds, wanted = differentiated_;
-    std::vector<std::string> names;
-    for (const Value value : differentiated_) names.push_back(b_.graph().node(value.id).name);
-    for (const Value result : results) {
-      const std::string& name = b_.graph().node(result.id).name;
-      b_.output(name, result);
-      seeds.push_back(b_.input(name + "' of later", b_.type(result)));
-    }
-    wanted.insert(wanted.end(), stored_.begin(), stored_.end());
-    EGRET_ASSIGN_OR_RETURN(const std::vector<Value> found,
-                           ir::gradients(b_, std::vector<Value>(results), seeds, wanted));
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const bool is_new = found[i].id.index() >= segment_.forward_nodes + seeds.size();
-      if (is_new) b_.set_name(found[i], b_.graph().node(wanted[i].id).name + "'");
-      if (i < names.size()) b_.output(names[i] + "'", found[i]);
-    }
-    EGRET_ASSIGN_OR_RETURN(segment_.graph, b_.finish());
-    return std::move(segment_);
-  }
-
- private:
-  Value add_input(std::string name, ir::DType type, std::initializer_list<std::int64_t> sizes) {
-    const Value value = b_.input(std::move(name), {type, ir::Dims(sizes.begin(), sizes.end())});
-    differentiated_.push_back(value);
-    return value;
-  }
-
-  const RankShape& shape_;
-  ir::GraphBuilder b_;
-  RankSegment segment_;
-  std::vector<Value> differentiated_, stored_;
-};
 
 base::Result<RankSegment> attention(const RankShape& s) {
   SegmentBuilder b(s);
@@ -125,12 +32,41 @@ base::Result<RankSegment> attention(const RankShape& s) {
   };
   const Value q = heads(0, groups, "queries"), k = heads(queries, 1, "keys"),
               v = heads(queries + keys, 1, "values");
-  const Value scores = b.in_core(b("matmul", {q, b.transpose(k, {0, 1, 2, 4, 3})}), "scores");
-  const Value scaled = b("mul", {scores, b.number(1 / std::sqrt(static_cast<double>(s.head)))});
-  Value mixed = b.in_core(b("softmax", {b("causal_mask", {scaled})}, {{"axis", std::int64_t{4}}}),
-                          "probabilities");
+  // A block of keys and values for each rank of the ring, its own first.
+  std::vector<Value> block_keys = {k}, block_values = {v};
+  for (std::int64_t i = 1; i < s.context; ++i) {
+    const auto received = [&](const char* name) {
+      return b.ring_input(name + (" of rank " + std::to_string(i)),
+                          {s.micro_batch, s.key_heads, 1, s.sequence, s.head});
+    };
+    block_keys.push_back(received("keys"));
+    block_values.push_back(received("values"));
+  }
+  const auto named = [&](const char* name, std::size_t block) {
+    return s.context == 1 ? name : name + (" of block " + std::to_string(block));
+  };
+  std::vector<Value> scores;
+  for (std::size_t i = 0; i < block_keys.size(); ++i)
+    scores.push_back(b.in_core(b("matmul", {q, b.transpose(block_keys[i], {0, 1, 2, 4, 3})}),
+                               named("scores", i)));
+  const Value all_scores = scores.size() == 1 ? scores[0] : b.joined(scores, 4);
+  const Value scaled = b("mul", {all_scores, b.number(1 / std::sqrt(static_cast<double>(s.head)))});
+  // The ranks of a ring hold an early and a late piece of the sequence, so that all have half of
+  // the pairs: their mask is no triangle.
+  const Value masked =
+      s.context == 1 ? b("causal_mask", {scaled})
+                     : b("add", {scaled, b.constant_input("mask of positions", s.type,
+                                                          {s.sequence, s.context * s.sequence})});
+  Value mixed = b.in_core(b("softmax", {masked}, {{"axis", std::int64_t{4}}}), "probabilities");
   if (s.dropout) mixed = b.in_core(b.dropped(mixed, "mask of probabilities"), "kept probabilities");
-  const Value context = b.in_core(b("matmul", {mixed, v}), "context");
+  Value context;
+  for (std::size_t i = 0; i < block_values.size(); ++i) {
+    const Value part =
+        s.context == 1 ? mixed
+                       : b.slice_last(mixed, static_cast<std::int64_t>(i) * s.sequence, s.sequence);
+    const Value product = b.in_core(b("matmul", {part, block_values[i]}), named("context", i));
+    context = context.valid() ? b("add", {context, product}) : product;
+  }
   const Value attended = b.stored(
       b.reshape(b.transpose(context, {0, 3, 1, 2, 4}), {s.micro_batch, s.sequence, queries}),
       "attended");
@@ -138,20 +74,13 @@ base::Result<RankSegment> attention(const RankShape& s) {
   return b.finish({b.stored(b("matmul", {attended, projection}), "z")});
 }
 
-// Layer normalization, or RMSNorm where the feed-forward layer has a gate, as in Llama.
 base::Result<RankSegment> join(const RankShape& s) {
   SegmentBuilder b(s);
   const Value x = b.input("x", {s.micro_batch, s.sequence_part, s.hidden});
   Value z = b.input("z", {s.micro_batch, s.sequence_part, s.hidden});
-  const Value scale = b.weight("scale", {s.hidden});
   if (!s.gated) z = b("add", {z, b.weight("bias", {s.hidden})});
   const Value sum = b.stored(b("add", {x, b.dropped(z, "mask")}), "sum");
-  const Value centered = s.gated ? sum : b("sub", {sum, b.mean_of_rows(sum)});
-  const Value variance = b.mean_of_rows(b("mul", {centered, centered}));
-  const Value deviation = b("sqrt", {b("add", {variance, b.number(1e-5)})});
-  Value normalized = b("mul", {b("div", {centered, deviation}), scale});
-  if (!s.gated) normalized = b("add", {normalized, b.weight("shift", {s.hidden})});
-  return b.finish({sum, b.stored(normalized, "y")});
+  return b.finish({sum, b.stored(b.normalized(sum), "y")});
 }
 
 base::Result<RankSegment> feed_forward(const RankShape& s) {
@@ -159,18 +88,8 @@ base::Result<RankSegment> feed_forward(const RankShape& s) {
   const Value y = b.input("y", {s.micro_batch, s.sequence, s.hidden});
   const std::int64_t columns = (s.gated ? 2 : 1) * s.inner;
   const Value in = b.stored(b("matmul", {y, b.weight("weights in", {s.hidden, columns})}), "inner");
-  Value active;
-  if (s.gated) {
-    const Value gate = b.slice_last(in, 0, s.inner);
-    const Value slope =
-        b("div", {b.number(1), b("add", {b("exp", {b("neg", {gate})}), b.number(1)})});
-    active = b("mul", {b("mul", {gate, slope}), b.slice_last(in, s.inner, s.inner)});
-  } else {
-    const Value biased = b("add", {in, b.weight("bias in", {columns})});
-    const Value odd = b("erf", {b("mul", {biased, b.number(std::sqrt(0.5))})});
-    active = b("mul", {b("mul", {biased, b("add", {odd, b.number(1)})}), b.number(0.5)});
-  }
-  active = b.stored(active, "active");
+  const Value biased = s.gated ? in : b("add", {in, b.weight("bias in", {columns})});
+  const Value active = b.stored(b.activated(biased, s.inner), "active");
   const Value out = b.weight("weights out", {s.inner, s.hidden});
   return b.finish({b.stored(b("matmul", {active, out}), "z")});
 }

@@ -290,6 +290,7 @@ class Chooser {
       if (node.valid()) nodes.node_of[tensors().egraph().class_of(node).index()] = node;
     }
     mark(candidate, chosen.program.origins, nodes);
+    candidate.extracted = std::move(chosen.program.extracted);
     candidate.graph = std::move(chosen.program.graph);
     candidate.division = std::move(chosen.program.division);
     candidate.layouts = std::move(chosen.program.layouts);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "driver/select/rule_marks.h"
@@ -371,6 +372,9 @@ DividedGraph carried_over(const DividedGraph& divided, ir::Graph folded) {
   std::vector<ir::NodeId> target(divided.graph.size());
   DividedGraph carried;
   carried.pieces = divided.pieces;
+  carried.extracted = divided.extracted != nullptr
+                          ? divided.extracted
+                          : std::make_shared<const ir::Graph>(divided.graph);
   carried.origins.resize(folded.size());
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (!sources[i].valid()) continue;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,6 +66,8 @@ struct DividedGraph {
   // in KernelGraph::copies.
   backends::DivisionLayouts layouts{};
   std::vector<std::uint32_t> copies{};
+  // As it was extracted from the e-graph, before constants were folded; null: `graph` is.
+  std::shared_ptr<const ir::Graph> extracted{};
 };
 
 // The program of a choice of nodes of the e-graph of kernels. Errors: internal_error for a choice

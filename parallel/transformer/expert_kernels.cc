@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "parallel/transformer/experts.h"
+#include "parallel/transformer/segment_lists.h"
 #include "parallel/transformer/transformer_kernels.h"
 
 namespace egret::parallel {
@@ -42,8 +43,7 @@ void exchange_tokens(KernelList& list, const System& system, const TrainingSetup
 
 // Rows of one expert together, where they come from several ranks.
 void sort_rows(KernelList& list, const TrainingSetup& setup, const ExpertSizes& z) {
-  if (z.here > 1 && (setup.expert_parallel > 1 || setup.expert_tensor_degree() > 1))
-    list.memory("sort by expert", 2 * z.computed_bytes);
+  if (sorts_expert_rows(setup)) list.memory("sort by expert", 2 * z.computed_bytes);
 }
 
 void between_tensor_ranks(KernelList& list, const TrainingSetup& setup, const ExpertSizes& z,
@@ -57,6 +57,16 @@ void between_tensor_ranks(KernelList& list, const TrainingSetup& setup, const Ex
 
 void experts_forward(KernelList& list, const System& system, const TrainingSetup& setup) {
   const ExpertSizes z(setup);
+  if (const auto& graphs = setup.layer_kernels) {
+    segment_forward(list, setup, graphs->route);
+    exchange_tokens(list, system, setup);
+    between_tensor_ranks(list, setup, z, true);
+    segment_forward(list, setup, graphs->experts);
+    between_tensor_ranks(list, setup, z, false);
+    exchange_tokens(list, system, setup);
+    segment_forward(list, setup, graphs->combine);
+    return;
+  }
   list.matmul("router", 1, z.tokens, z.experts, z.hidden);
   list.memory("softmax, best experts", 4 * z.tokens * z.experts * kReal);
   list.memory("permute", z.token_bytes + z.sent_bytes);
@@ -74,6 +84,16 @@ void experts_forward(KernelList& list, const System& system, const TrainingSetup
 
 void experts_backward(KernelList& list, const System& system, const TrainingSetup& setup) {
   const ExpertSizes z(setup);
+  if (const auto& graphs = setup.layer_kernels) {
+    segment_backward(list, setup, graphs->combine);
+    exchange_tokens(list, system, setup);
+    between_tensor_ranks(list, setup, z, true);
+    segment_backward(list, setup, graphs->experts);
+    between_tensor_ranks(list, setup, z, false);
+    exchange_tokens(list, system, setup);
+    segment_backward(list, setup, graphs->route);
+    return;
+  }
   // Gradients of rows and of their weights, which need the rows.
   list.memory("weighted sum'", z.token_bytes + 2 * z.sent_bytes);
   exchange_tokens(list, system, setup);

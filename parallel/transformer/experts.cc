@@ -80,6 +80,11 @@ ExpertRows expert_rows(const TrainingSetup& setup) {
   return rows;
 }
 
+bool sorts_expert_rows(const TrainingSetup& setup) {
+  return setup.experts > setup.expert_parallel &&
+         (setup.expert_parallel > 1 || setup.expert_tensor_degree() > 1);
+}
+
 double expert_exchange_bytes(const TrainingSetup& setup) {
   if (setup.expert_parallel == 1) return 0;
   return expert_rows(setup).received * static_cast<double>(setup.hidden) * kElement;

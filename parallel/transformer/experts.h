@@ -38,6 +38,8 @@ struct ExpertRows {
   double per_expert = 0;  // of these, of one expert
 };
 ExpertRows expert_rows(const TrainingSetup& setup);
+// Whether a device has several experts, whose rows come from several ranks.
+bool sorts_expert_rows(const TrainingSetup& setup);
 
 // Bytes that a device receives, of itself too, in one exchange of tokens with the group's experts,
 // as Fabric::collective() counts them for all-to-all. Without a capacity, the fullest rank's. 0 if

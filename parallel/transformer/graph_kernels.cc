@@ -2,6 +2,8 @@
 #include "parallel/transformer/graph_kernels.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -21,7 +23,8 @@ using ir::TermId;
 // What an operator is by its definition.
 struct Meaning {
   std::optional<GraphKernel> product;
-  bool is_layout = false;  // each element is one of the input's, and all occur once
+  bool is_layout = false;     // each element is another one of the input's
+  bool is_selection = false;  // each element is one of the first input's, wherever that is found
 };
 
 TermId without_casts(const TermGraph& terms, TermId id) {
@@ -34,8 +37,8 @@ void collect_variables(const TermGraph& terms, TermId id, std::set<std::int64_t>
   for (const TermId kid : terms[id].kids) collect_variables(terms, kid, variables);
 }
 
-// A sum of products of two reads. One row and one column make a sum of elementwise products, which
-// is limited by memory.
+// A sum of products of two reads. With one row or one column, each element of the other factor is
+// used once: the memory limits it, and it is a kernel like others.
 std::optional<GraphKernel> product_of(const TermGraph& terms, const ir::Shape& shape) {
   std::vector<std::pair<std::int64_t, double>> outputs, summed;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
@@ -62,7 +65,7 @@ std::optional<GraphKernel> product_of(const TermGraph& terms, const ir::Shape& s
     (left && right ? product.batch : left ? product.m : product.n) *= extent;
   }
   for (const auto& [variable, extent] : summed) product.k *= extent;
-  if (product.m == 1 && product.n == 1) return std::nullopt;
+  if (product.m == 1 || product.n == 1) return std::nullopt;
   return product;
 }
 
@@ -79,8 +82,10 @@ base::Result<Meaning> meaning_of(const ir::Graph& graph, const ir::Node& node) {
                          ir::denote_concrete(*node.op, node.attrs, types));
   EGRET_ASSIGN_OR_RETURN(const TermGraph terms, ir::term_graph(denotation, dtypes));
   meaning.product = product_of(terms, denotation.type.shape());
-  meaning.is_layout = terms[terms.root].op == ExprOp::kRead &&
-                      denotation.type.elements() == types.front().elements();
+  meaning.is_selection = terms[terms.root].op == ExprOp::kRead && !types.empty();
+  // Parts of a value, as slices are, too.
+  meaning.is_layout = meaning.is_selection && types.size() == 1 &&
+                      denotation.type.elements() <= types.front().elements();
   return meaning;
 }
 
@@ -93,7 +98,8 @@ class KernelFinder {
         parameters_(parameters.begin(), parameters.end()),
         meanings_(graph.size()),
         stored_(graph.size(), false),
-        group_(graph.size()) {}
+        group_(graph.size()),
+        name_behind_(graph.size()) {}
 
   base::Result<GraphKernels> run() {
     EGRET_RETURN_IF_ERROR(find_stored());
@@ -139,9 +145,27 @@ class KernelFinder {
       stored_[i] = meanings_[i].product || !node(i).name.empty();
     }
     for (const auto& output : graph_.outputs()) stored_[output.node.index()] = true;
+    EGRET_RETURN_IF_ERROR(find_names_behind());
     for (const NodeId id : live_) {
       if (!meanings_[id.index()].product) continue;
       for (const NodeId input : graph_.node(id).inputs) stored_[source(input.index())] = true;
+    }
+    return base::ok();
+  }
+
+  // A gradient may be read in another layout than the one that has its name.
+  base::Status find_names_behind() {
+    std::vector<bool> is_live(graph_.size(), false);
+    for (const NodeId id : live_) is_live[id.index()] = true;
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      if (is_live[i] || node(i).name.empty()) continue;
+      std::size_t at = i;
+      while ((at == i || node(at).name.empty()) && node(at).kind == NodeKind::kOperator) {
+        EGRET_ASSIGN_OR_RETURN(const Meaning meaning, meaning_of(graph_, node(at)));
+        if (!meaning.is_layout) break;
+        at = node(at).inputs.front().index();
+      }
+      if (is_live[at] && node(at).name.empty()) name_behind_[at] = node(i).name;
     }
     return base::ok();
   }
@@ -166,18 +190,36 @@ class KernelFinder {
     group_[std::min(a, b)] = std::max(a, b);
   }
 
-  // Stored values behind VALUE, which a kernel reads. Scalars cost nothing.
-  void read(std::size_t value, std::set<std::size_t>& reads) const {
-    if (stored_[value]) {
-      if (node(value).kind != NodeKind::kConstant || node(value).type.rank() > 0)
-        reads.insert(value);
+  // What a kernel reads: bytes by stored value, and the other values on the way.
+  struct Reads {
+    std::map<std::size_t, double> bytes;
+    std::set<std::size_t> seen;
+  };
+
+  // Stored values behind VALUE, of which at most so many elements are read. Scalars cost nothing.
+  void read(std::size_t value, double most, Reads& reads) const {
+    if (!stored_[value]) {
+      if (reads.seen.insert(value).second) read_inputs(value, reads);
       return;
     }
-    for (const NodeId input : node(value).inputs) read(input.index(), reads);
+    if (node(value).kind == NodeKind::kConstant && node(value).type.rank() == 0) return;
+    double& sum = reads.bytes[value];
+    const auto elements = static_cast<double>(node(value).type.elements());
+    sum = elements > 0 ? std::min(bytes(value), sum + most * bytes(value) / elements) : 0;
+  }
+  void read_inputs(std::size_t at, Reads& reads) const {
+    for (std::size_t k = 0; k < node(at).inputs.size(); ++k) read_input(at, k, reads);
+  }
+  // A gather reads as many elements as it makes.
+  void read_input(std::size_t at, std::size_t k, Reads& reads) const {
+    const bool selects = k == 0 && meanings_[at].is_selection;
+    const double most = selects ? static_cast<double>(node(at).type.elements())
+                                : std::numeric_limits<double>::infinity();
+    read(node(at).inputs[k].index(), most, reads);
   }
 
-  void finish(GraphKernel& kernel, std::size_t at, const std::set<std::size_t>& reads) {
-    for (const std::size_t i : reads) {
+  void finish(GraphKernel& kernel, std::size_t at, const Reads& reads) {
+    for (const auto& [i, bytes] : reads.bytes) {
       const bool is_parameter =
           node(i).kind == NodeKind::kInput && parameters_.contains(node(i).name);
       kernel.reads_parameters = kernel.reads_parameters || is_parameter;
@@ -187,15 +229,16 @@ class KernelFinder {
   }
 
   void add_name(GraphKernel& kernel, std::size_t i) const {
-    if (!node(i).name.empty()) kernel.makes.push_back(node(i).name);
+    const std::string& name = node(i).name.empty() ? name_behind_[i] : node(i).name;
+    if (!name.empty()) kernel.makes.push_back(name);
   }
 
   // nullopt for changes of layout that cost nothing. Names behind them are the product's.
   std::optional<GraphKernel> kernel_of(std::size_t at) {
-    std::set<std::size_t> reads;
+    Reads reads;
     if (meanings_[at].product) {
       GraphKernel kernel = *meanings_[at].product;
-      for (const NodeId input : node(at).inputs) read(input.index(), reads);
+      read_inputs(at, reads);
       finish(kernel, at, reads);
       add_name(kernel, at);
       for (const NodeId id : live_) {
@@ -210,19 +253,20 @@ class KernelFinder {
       const std::size_t i = id.index();
       if (!is_operator(id) || meanings_[i].product || root(i) != at) continue;
       only_layout = only_layout && meanings_[i].is_layout;
-      for (const NodeId input : node(i).inputs) {
-        if (root(input.index()) != at || stored_[input.index()]) read(input.index(), reads);
+      for (std::size_t k = 0; k < node(i).inputs.size(); ++k) {
+        const std::size_t input = node(i).inputs[k].index();
+        if (root(input) != at || stored_[input]) read_input(i, k, reads);
       }
       if (!stored_[i]) continue;
       kernel.bytes += bytes(i);
       add_name(kernel, i);
     }
-    const auto is_unnamed_product = [&](std::size_t i) {
-      return meanings_[i].product && node(i).name.empty();
+    const auto is_unnamed_product = [&](const auto& read) {
+      return meanings_[read.first].product && node(read.first).name.empty();
     };
-    if (only_layout && (kernel.bytes == 0 || std::ranges::all_of(reads, is_unnamed_product)))
+    if (only_layout && (kernel.bytes == 0 || std::ranges::all_of(reads.bytes, is_unnamed_product)))
       return std::nullopt;
-    for (const std::size_t i : reads) kernel.bytes += bytes(i);
+    for (const auto& [i, bytes] : reads.bytes) kernel.bytes += bytes;
     finish(kernel, at, reads);
     return kernel;
   }
@@ -238,9 +282,10 @@ class KernelFinder {
   const std::size_t forward_;
   const std::set<std::string> parameters_;
   std::vector<NodeId> live_;
-  std::vector<Meaning> meanings_;   // by node
-  std::vector<bool> stored_;        // by node
-  std::vector<std::size_t> group_;  // by node: another of its group, or itself
+  std::vector<Meaning> meanings_;         // by node
+  std::vector<bool> stored_;              // by node
+  std::vector<std::size_t> group_;        // by node: another of its group, or itself
+  std::vector<std::string> name_behind_;  // by node: of a layout of it that nothing reads
   std::set<std::size_t> kept_;
 };
 

@@ -7,7 +7,8 @@
 // or behind a product without a name, costs nothing: products read and write any layout.
 //
 // Products are found by their definitions: a sum of products of two elements. Variables of the
-// output that occur in both factors are the batch, those of one factor are rows or columns.
+// output that occur in both factors are the batch, those of one factor are rows or columns. Of a
+// gather's first input, as many elements are read as the gather makes.
 #pragma once
 
 #include <span>

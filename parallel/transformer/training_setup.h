@@ -86,8 +86,8 @@ struct TrainingSetup {
   std::int64_t gradient_bytes = 4;    // of an element
   std::int64_t optimizer_bytes = 12;  // of a parameter: master weight and two moments in f32
   std::int64_t logit_bytes = 6;       // of a logit, kept for the backward pass: f16 and f32
-  // Of a dense layer at these sizes and degrees, from its graphs (layer_graphs.h), in the place of
-  // the lists. nullptr: the lists.
+  // Kernels at these sizes and degrees from graphs (layer_graphs.h), in the place of the lists.
+  // nullptr: the lists.
   std::shared_ptr<const LayerKernels> layer_kernels = nullptr;
 
   static const base::OptionTable<TrainingSetup>& table();

@@ -5,7 +5,7 @@
 
 #include "parallel/transformer/expert_kernels.h"
 #include "parallel/transformer/experts.h"
-#include "parallel/transformer/layer_graphs.h"
+#include "parallel/transformer/segment_lists.h"
 
 namespace egret::parallel {
 namespace {
@@ -54,6 +54,10 @@ struct Sizes {
   double vocabulary;
 
   double inner_bytes() const { return tokens * ffn * kElement; }
+  // Of the keys and values of the other ranks of a ring.
+  double ring_bytes(const TrainingSetup& setup) const {
+    return (static_cast<double>(setup.context) - 1) * tokens * (qkv - attended) * kElement;
+  }
   // Of a mask of dropout over a split activation.
   double masked(const TrainingSetup& setup) const { return dropout(setup, split_bytes / kElement); }
 
@@ -101,13 +105,13 @@ void leave_tensor_region(KernelList& list, const System& system, const TrainingS
            scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce, product);
 }
 
-// Keys and values circulate between the context-parallel ranks behind the computation of blocks.
-void exposed_ring(KernelList& list, const System& system, const TrainingSetup& setup,
-                  const Sizes& z, double attention_s, double passes) {
+// Keys and values of other ranks, of so many bytes together, circulate between the context-parallel
+// ranks behind the computation of blocks.
+void exposed_ring(KernelList& list, const System& system, const TrainingSetup& setup, double bytes,
+                  double attention_s, double passes) {
   if (setup.context == 1) return;
   const double steps = static_cast<double>(setup.context) - 1;
-  const double block = z.tokens * (z.qkv - z.attended) * kElement;
-  const double sending = system.fabric.transfer(block, setup.tensor).seconds() * passes;
+  const double sending = system.fabric.transfer(bytes / steps, setup.tensor).seconds() * passes;
   const double computing = attention_s / static_cast<double>(setup.context);
   if (sending > computing) {
     list.add({"exposed ring exchange", KernelKind::kCollective, steps * (sending - computing),
@@ -118,41 +122,41 @@ void exposed_ring(KernelList& list, const System& system, const TrainingSetup& s
 void attention_forward(KernelList& list, const System& system, const TrainingSetup& setup,
                        const Sizes& z) {
   const double groups = z.batch * z.heads;
+  KernelList alone(system, setup.precision);
   if (setup.flash_attention) {
-    KernelList alone(system, setup.precision);
     // The mask leaves half of the products.
     alone.attention_matmul("attention", groups, z.queries, z.sequence, z.head_size, 0.5);
     alone.attention_matmul("attention", groups, z.queries, z.head_size, z.sequence, 0.5);
-    list.append(alone);
-    exposed_ring(list, system, setup, z, alone.time().device_s, 1);
-    return;
+  } else {
+    alone.attention_matmul("scores", groups, z.queries, z.sequence, z.head_size);
+    alone.memory("scale, mask, softmax", 2 * z.score_bytes);
+    if (!setup.no_dropout)
+      alone.memory("dropout", 2 * z.score_bytes + dropout(setup, z.score_bytes / kElement));
+    alone.attention_matmul("context", groups, z.queries, z.head_size, z.sequence);
   }
-  list.attention_matmul("scores", groups, z.queries, z.sequence, z.head_size);
-  list.memory("scale, mask, softmax", 2 * z.score_bytes);
-  if (!setup.no_dropout)
-    list.memory("dropout", 2 * z.score_bytes + dropout(setup, z.score_bytes / kElement));
-  list.attention_matmul("context", groups, z.queries, z.head_size, z.sequence);
+  list.append(alone);
+  exposed_ring(list, system, setup, z.ring_bytes(setup), alone.time().device_s, 1);
 }
 
 void attention_backward(KernelList& list, const System& system, const TrainingSetup& setup,
                         const Sizes& z) {
   const double groups = z.batch * z.heads;
+  KernelList alone(system, setup.precision);
   if (setup.flash_attention) {
-    KernelList alone(system, setup.precision);
     // Five products of half of the positions: the scores are computed again.
     alone.attention_matmul("attention'", groups, z.queries, z.sequence, z.head_size, 1.0);
     alone.attention_matmul("attention'", groups, z.queries, z.head_size, z.sequence, 1.5);
-    list.append(alone);
-    exposed_ring(list, system, setup, z, alone.time().device_s, 2);
-    return;
+  } else {
+    alone.attention_matmul("context' probabilities", groups, z.queries, z.sequence, z.head_size);
+    alone.attention_matmul("context' values", groups, z.sequence, z.head_size, z.queries);
+    if (!setup.no_dropout)
+      alone.memory("dropout'", 2 * z.score_bytes + dropout(setup, z.score_bytes / kElement));
+    alone.memory("softmax'", 3 * z.score_bytes);
+    alone.attention_matmul("scores' queries", groups, z.queries, z.head_size, z.sequence);
+    alone.attention_matmul("scores' keys", groups, z.sequence, z.head_size, z.queries);
   }
-  list.attention_matmul("context' probabilities", groups, z.queries, z.sequence, z.head_size);
-  list.attention_matmul("context' values", groups, z.sequence, z.head_size, z.queries);
-  if (!setup.no_dropout)
-    list.memory("dropout'", 2 * z.score_bytes + dropout(setup, z.score_bytes / kElement));
-  list.memory("softmax'", 3 * z.score_bytes);
-  list.attention_matmul("scores' queries", groups, z.queries, z.head_size, z.sequence);
-  list.attention_matmul("scores' keys", groups, z.sequence, z.head_size, z.queries);
+  list.append(alone);
+  exposed_ring(list, system, setup, z.ring_bytes(setup), alone.time().device_s, 2);
 }
 
 }  // namespace
@@ -215,108 +219,59 @@ void feed_forward_backward(KernelList& list, const System& system, const Trainin
   leave_tensor_region(list, system, setup, z, z.inner(setup));
 }
 
-bool is_of_core(const GraphKernel& kernel, const std::vector<std::string>& core) {
-  return std::ranges::any_of(kernel.makes, [&](std::string name) {
-    if (name.ends_with('\'')) name.pop_back();
-    return std::ranges::find(core, name) != core.end();
-  });
+void attention_segment(KernelList& list, const System& system, const TrainingSetup& setup,
+                       decltype(segment_forward)& pass, SegmentPart part, double passes) {
+  const SegmentKernels& segment = setup.layer_kernels->attention;
+  pass(list, setup, segment, part);
+  KernelList alone(system, setup.precision);
+  pass(alone, setup, segment, SegmentPart::kCore);
+  exposed_ring(list, system, setup, segment.ring_bytes, alone.time().device_s, passes);
 }
 
-// Products without weights are those of attention.
-void append(KernelList& list, const GraphKernel& kernel, const char* name, bool has_weights,
-            double part) {
-  if (!kernel.is_product()) {
-    list.memory("pointwise kernel", kernel.bytes);
-  } else if (has_weights) {
-    list.matmul(name, kernel.batch, kernel.m, kernel.n, kernel.k);
-  } else {
-    list.attention_matmul(name, kernel.batch, kernel.m, kernel.n, kernel.k, part);
-  }
-}
-
-enum class CorePart : unsigned char { kAll, kAlone };
-
-// FlashAttention keeps what lies between its products on the chip, and the mask leaves half of
-// them.
-void segment_forward(KernelList& list, const TrainingSetup& setup, const SegmentKernels& segment,
-                     CorePart part = CorePart::kAll) {
-  for (const GraphKernel& kernel : segment.kernels.forward) {
-    const bool of_core = is_of_core(kernel, segment.core);
-    if (part == CorePart::kAlone && !of_core) continue;
-    const bool flash = setup.flash_attention && of_core;
-    if (flash && !kernel.is_product()) continue;
-    append(list, kernel, "product", kernel.reads_parameters, flash ? 0.5 : 1);
-  }
-}
-
-void segment_backward(KernelList& list, const TrainingSetup& setup, const SegmentKernels& segment) {
-  // The scores again.
-  if (setup.flash_attention) {
-    for (const GraphKernel& kernel : segment.kernels.forward) {
-      if (!is_of_core(kernel, segment.core)) continue;
-      append(list, kernel, "product", kernel.reads_parameters, 0.5);
-      break;
-    }
-  }
-  for (const GraphKernel& kernel : segment.kernels.backward) {
-    const bool makes_weights =
-        !kernel.makes.empty() && std::ranges::all_of(kernel.makes, [&](const std::string& name) {
-          return std::ranges::any_of(
-              segment.weights, [&](const std::string& weight) { return name == weight + "'"; });
-        });
-    if (makes_weights && setup.frozen) continue;
-    const bool has_weights = kernel.reads_parameters || makes_weights;
-    const bool of_core = is_of_core(kernel, segment.core) || (kernel.is_product() && !has_weights);
-    const bool flash = setup.flash_attention && of_core;
-    if (flash && !kernel.is_product()) continue;
-    append(list, kernel, makes_weights && kernel.is_product() ? "product' weight" : "product'",
-           has_weights, flash ? 0.5 : 1);
-  }
-  if (setup.frozen || segment.weight_elements == 0) return;
-  list.memory("sum of gradients",
-              segment.weight_elements * (kElement + 2 * static_cast<double>(setup.gradient_bytes)));
-}
-
-KernelList graph_layer_forward(const System& system, const TrainingSetup& setup) {
+KernelList graph_layer_forward(const System& system, const TrainingSetup& setup, LayerKind kind) {
   const Sizes z(setup);
   const LayerKernels& layer = *setup.layer_kernels;
   KernelList list(system, setup.precision);
   enter_tensor_region(list, system, setup, z, z.qkv_product());
-  segment_forward(list, setup, layer.attention);
+  attention_segment(list, system, setup, segment_forward, SegmentPart::kAll, 1);
   leave_tensor_region(list, system, setup, z, z.projection());
   segment_forward(list, setup, layer.join);
-  enter_tensor_region(list, system, setup, z, z.inner(setup));
-  segment_forward(list, setup, layer.feed_forward);
-  leave_tensor_region(list, system, setup, z, z.outer());
+  if (kind == LayerKind::kExperts) {
+    experts_forward(list, system, setup);
+  } else {
+    enter_tensor_region(list, system, setup, z, z.inner(setup));
+    segment_forward(list, setup, layer.feed_forward);
+    leave_tensor_region(list, system, setup, z, z.outer());
+  }
   segment_forward(list, setup, layer.join);
   return list;
 }
 
-KernelList graph_layer_backward(const System& system, const TrainingSetup& setup) {
+KernelList graph_layer_backward(const System& system, const TrainingSetup& setup, LayerKind kind) {
   const Sizes z(setup);
   const LayerKernels& layer = *setup.layer_kernels;
   KernelList list(system, setup.precision);
-  if (setup.recompute == Recompute::kFull) list.append(graph_layer_forward(system, setup));
+  if (setup.recompute == Recompute::kFull) list.append(graph_layer_forward(system, setup, kind));
   segment_backward(list, setup, layer.join);
-  enter_tensor_region(list, system, setup, z, z.outer());
-  segment_backward(list, setup, layer.feed_forward);
-  leave_tensor_region(list, system, setup, z, z.inner(setup));
+  if (kind == LayerKind::kExperts) {
+    experts_backward(list, system, setup);
+  } else {
+    enter_tensor_region(list, system, setup, z, z.outer());
+    segment_backward(list, setup, layer.feed_forward);
+    leave_tensor_region(list, system, setup, z, z.inner(setup));
+  }
   segment_backward(list, setup, layer.join);
   enter_tensor_region(list, system, setup, z, z.projection());
   if (setup.recompute == Recompute::kSelective && !setup.flash_attention)
-    segment_forward(list, setup, layer.attention, CorePart::kAlone);
-  segment_backward(list, setup, layer.attention);
+    attention_segment(list, system, setup, segment_forward, SegmentPart::kCore, 1);
+  attention_segment(list, system, setup, segment_backward, SegmentPart::kAll, 2);
   leave_tensor_region(list, system, setup, z, z.qkv_product());
   return list;
 }
 
-bool from_graphs(const TrainingSetup& setup, LayerKind kind) {
-  return setup.layer_kernels != nullptr && kind == LayerKind::kDense;
-}
-
 // Without what is seen of overlapped exchanges.
 KernelList bare_layer_forward(const System& system, const TrainingSetup& setup, LayerKind kind) {
-  if (from_graphs(setup, kind)) return graph_layer_forward(system, setup);
+  if (setup.layer_kernels != nullptr) return graph_layer_forward(system, setup, kind);
   const Sizes z(setup);
   KernelList list(system, setup.precision);
   attention_half_forward(list, system, setup, z);
@@ -330,20 +285,11 @@ KernelList bare_layer_forward(const System& system, const TrainingSetup& setup, 
   return list;
 }
 
-}  // namespace
-
-KernelList layer_forward(const System& system, const TrainingSetup& setup, LayerKind kind) {
-  KernelList list = bare_layer_forward(system, setup, kind);
-  if (kind == LayerKind::kExperts) hide_exchanges(list, system, setup, 2);
-  return list;
-}
-
-KernelList layer_backward(const System& system, const TrainingSetup& setup, LayerKind kind) {
-  if (from_graphs(setup, kind)) return graph_layer_backward(system, setup);
+KernelList bare_layer_backward(const System& system, const TrainingSetup& setup, LayerKind kind) {
+  if (setup.layer_kernels != nullptr) return graph_layer_backward(system, setup, kind);
   const Sizes z(setup);
-  const bool again = setup.recompute == Recompute::kFull;
   KernelList list(system, setup.precision);
-  if (again) list.append(bare_layer_forward(system, setup, kind));
+  if (setup.recompute == Recompute::kFull) list.append(bare_layer_forward(system, setup, kind));
   list.memory("bias, dropout, add'", 2 * z.split_bytes + z.masked(setup));
   if (kind == LayerKind::kExperts) {
     experts_backward(list, system, setup);
@@ -353,6 +299,25 @@ KernelList layer_backward(const System& system, const TrainingSetup& setup, Laye
   list.memory("normalization'", 4 * z.split_bytes);
   list.memory("add'", 3 * z.split_bytes);
   attention_half_backward(list, system, setup, z);
+  return list;
+}
+
+// Maximum, target and sum of each token.
+void exchange_of_loss(KernelList& list, const TrainingSetup& setup, const Sizes& z) {
+  for (const char* name : {"maximum of ranks", "target of ranks", "sum of ranks"})
+    list.collective(name, CollectiveKind::kAllReduce, 4 * z.tokens, tensor_group(setup));
+}
+
+}  // namespace
+
+KernelList layer_forward(const System& system, const TrainingSetup& setup, LayerKind kind) {
+  KernelList list = bare_layer_forward(system, setup, kind);
+  if (kind == LayerKind::kExperts) hide_exchanges(list, system, setup, 2);
+  return list;
+}
+
+KernelList layer_backward(const System& system, const TrainingSetup& setup, LayerKind kind) {
+  KernelList list = bare_layer_backward(system, setup, kind);
   if (kind == LayerKind::kExperts)
     hide_exchanges(list, system, setup, expert_exchanges(setup.recompute) - 2);
   return list;
@@ -361,6 +326,12 @@ KernelList layer_backward(const System& system, const TrainingSetup& setup, Laye
 KernelList embedding_forward(const System& system, const TrainingSetup& setup) {
   const Sizes z(setup);
   KernelList list(system, setup.precision);
+  if (const auto& graphs = setup.layer_kernels) {
+    segment_forward(list, setup, graphs->embedding);
+    leave_tensor_region(list, system, setup, z, kNoProduct);
+    segment_forward(list, setup, graphs->start);
+    return list;
+  }
   list.memory("embedding", 2 * z.hidden_bytes);
   leave_tensor_region(list, system, setup, z, kNoProduct);
   list.memory("positions, dropout", 3 * z.split_bytes);
@@ -370,6 +341,12 @@ KernelList embedding_forward(const System& system, const TrainingSetup& setup) {
 KernelList embedding_backward(const System& system, const TrainingSetup& setup) {
   const Sizes z(setup);
   KernelList list(system, setup.precision);
+  if (const auto& graphs = setup.layer_kernels) {
+    segment_backward(list, setup, graphs->start);
+    enter_tensor_region(list, system, setup, z, kNoProduct);
+    segment_backward(list, setup, graphs->embedding);
+    return list;
+  }
   list.memory("positions, dropout'", 3 * z.split_bytes);
   enter_tensor_region(list, system, setup, z, kNoProduct);
   if (setup.frozen) return list;
@@ -384,6 +361,12 @@ KernelList head_forward(const System& system, const TrainingSetup& setup) {
   const Sizes z(setup);
   const double logits = z.tokens * z.vocabulary;
   KernelList list(system, setup.precision);
+  if (const auto& graphs = setup.layer_kernels) {
+    enter_tensor_region(list, system, setup, z, z.logits());
+    segment_forward(list, setup, graphs->loss);
+    exchange_of_loss(list, setup, z);
+    return list;
+  }
   list.memory("normalization", 2 * z.split_bytes);
   enter_tensor_region(list, system, setup, z, z.logits());
   list.matmul("logits", 1, z.tokens, z.vocabulary, z.hidden);
@@ -395,8 +378,7 @@ KernelList head_forward(const System& system, const TrainingSetup& setup) {
                                     {"sum", 4.0},
                                     {"quotient", 8.0}})
     list.memory(name, logits * bytes);
-  for (const char* name : {"maximum of ranks", "target of ranks", "sum of ranks"})
-    list.collective(name, CollectiveKind::kAllReduce, 4 * z.tokens, tensor_group(setup));
+  exchange_of_loss(list, setup, z);
   return list;
 }
 
@@ -404,6 +386,11 @@ KernelList head_backward(const System& system, const TrainingSetup& setup) {
   const Sizes z(setup);
   const double logits = z.tokens * z.vocabulary;
   KernelList list(system, setup.precision);
+  if (const auto& graphs = setup.layer_kernels) {
+    segment_backward(list, setup, graphs->loss);
+    leave_tensor_region(list, system, setup, z, z.logits());
+    return list;
+  }
   list.memory("loss'", logits * 8);
   list.memory("logits in f32'", logits * (kElement + 4));
   product_backward(list, setup, 1, z.tokens, z.vocabulary, z.hidden);

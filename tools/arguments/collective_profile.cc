@@ -94,7 +94,7 @@ base::Result<runtime::LinkProfile> profile_of(const runtime::Ranks& ranks,
 }
 
 base::Result<parallel::Cluster> machine_of(const runtime::LinkProfile& profile,
-                                           const driver::Execution& execution) {
+                                           const cost::Rates& rates) {
   parallel::Cluster machine;
   machine.name = kMeasuredMachine;
   std::vector<parallel::MeshAxis> axes;
@@ -103,7 +103,7 @@ base::Result<parallel::Cluster> machine_of(const runtime::LinkProfile& profile,
     machine.links.push_back(fit.link);
   }
   EGRET_ASSIGN_OR_RETURN(machine.mesh, parallel::Mesh::of(std::move(axes)));
-  EGRET_ASSIGN_OR_RETURN(machine.rates, driver::measured_rates(execution));
+  machine.rates = rates;
   return machine;
 }
 
@@ -140,10 +140,16 @@ base::Result<ExitCode> profile_collectives(const CollectiveOptions& options,
                             }}));
   const auto profile = profile_of(ranks, options, execution, console);
   if (!profile.ok()) return rank_failed(ranks, profile.status(), console);
+  // As ranks run a plan: with one thread each, and all at the same time, since those of one machine
+  // share its cores.
+  driver::Execution of_rank = execution;
+  of_rank.threads = 1;
+  const auto rates = driver::measured_rates(of_rank);
+  if (!rates.ok()) return rank_failed(ranks, rates.status(), console);
   const bool reports = ranks.rank() == 0;
   ranks.leave();
   if (!reports) return ExitCode::kOk;
-  EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine, machine_of(*profile, execution));
+  EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine, machine_of(*profile, *rates));
   EGRET_ASSIGN_OR_RETURN(const auto kept, cost::open_database(database));
   EGRET_RETURN_IF_ERROR(keep_measured_machine(*kept, machine));
   if (!options.output.empty())

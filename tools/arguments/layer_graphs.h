@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of a transformer's dense layers, from the graphs of the zoo (zoo/rank_transformer.h).
+// The kernels of a transformer, from the graphs of the zoo (zoo/rank_transformer.h).
 #pragma once
 
 #include <memory>
@@ -10,8 +10,7 @@
 
 namespace egret::tools {
 
-// SETUP is checked. Errors: usage, for what the graphs do not cover: experts and context
-// parallelism.
+// SETUP is checked. Errors: those of building graphs. O(context^2) kernels' work.
 base::Result<std::shared_ptr<const parallel::LayerKernels>> layer_kernels_of(
     const parallel::TrainingSetup& setup);
 

@@ -33,8 +33,7 @@ struct SimulateArguments {
          {"trace", &S::trace, "Write a trace to this file, for chrome://tracing or Perfetto",
           base::output_file()},
          {"from-graphs", &S::from_graphs,
-          "Take the kernels of layers from graphs of their forward pass and its gradients, instead "
-          "of lists"}}};
+          "Take kernels from graphs of the forward pass and its gradients, instead of lists"}}};
     return rows;
   }
 };
