@@ -74,21 +74,27 @@ class Terms {
     const double f = rank.forward.device_s + forward_sends;
     const double b = rank.backward.device_s + backward_sends + waits;
     PartitionTerms terms;
+    // Of the bottleneck without arrivals, what the device computes, and what it waits at least.
+    double computed = 0, waited = 0;
     if (frame_.two_directions()) return both_directions(rank, first);
     if (price_ == PartitionPrice::kAlpa) {
       const double pass = (rank.forward + rank.backward).seconds();
       terms = {pass, (m_ - 1) * pass};
     } else if (frame_.virtual_stages > 1) {
-      terms = interleaved(rank, r, f, forward_sends, backward_sends, last);
+      const Interleaved passes = interleaved(rank, r, f, forward_sends, backward_sends, last);
+      terms = passes.terms;
       terms.bottleneck += (m_ - 1) * waits;
+      computed = passes.computed;
+      waited = passes.sent + (m_ - 1) * waits;
     } else if (frame_.schedule == PipelineKind::kZbH1) {
       const double inputs = rank.inputs.device_s + backward_sends;
       terms.sum = f + inputs;
       // The first rank's last pass.
       if (first) terms.sum += rank.weights.device_s + waits;
-      terms.bottleneck = (m_ - 1) * inputs +
-                         positive(m_ - 1 - r) * (rank.weights.device_s + waits) +
-                         positive(m_ - p_ + r) * f;
+      const double weights = positive(m_ - 1 - r), later = positive(m_ - p_ + r);
+      terms.bottleneck = (m_ - 1) * inputs + weights * (rank.weights.device_s + waits) + later * f;
+      waited = (m_ - 1) * backward_sends + weights * waits + later * forward_sends;
+      computed = terms.bottleneck - waited;
     } else {
       terms.sum = f + b;
       // The forward passes of GPipe all come before.
@@ -96,21 +102,28 @@ class Terms {
           frame_.schedule == PipelineKind::kGpipe && !last ? 0 : positive(m_ - p_ + r);
       // The rank before the last keeps its first and its last micro-batch.
       const double staying = index + 2 == frame_.pipeline ? std::min(2.0, later) : 0;
-      terms.bottleneck =
-          (m_ - 1) * b + staying * f + (later - staying) * std::max(f, arrivals_s(rank, index));
+      const double arrival = arrivals_s(rank, index);
+      terms.bottleneck = (m_ - 1) * b + staying * f + (later - staying) * std::max(f, arrival);
+      computed = (m_ - 1) * rank.backward.device_s + later * rank.forward.device_s;
+      // An arrival beside a forward pass slows it down first.
+      const double slowed = rank.forward.device_s / (1 - slowdown_) + forward_sends;
+      waited = (m_ - 1) * (backward_sends + waits) + later * forward_sends +
+               (later - staying) * positive(arrival - slowed);
       // The last rank's layers leave before the first of them returns.
       if (last && frame_.schedule == PipelineKind::k1F1B)
         terms.bottleneck = std::max(terms.bottleneck, 2 * (m_ - 1) * copies_s(rank, index));
     }
     if (price_ == PartitionPrice::kBound) {
-      // What the device must send beside its passes after the first backward pass, which slows them
-      // down: gradients and weights, or copies of activations.
+      // What the device must send beside its passes after the first backward pass, gradients and
+      // weights, or copies of activations, slows them down: a pass takes 1 + s of its time while
+      // the device sends. If it sends for S seconds and waits for W, at least S - W of them are
+      // beside passes, so s / (1 + s) (S - W) are added. This holds for a least W, too: each more
+      // second of waiting adds a second, and saves less.
       const double each =
           std::max(frame_.zero >= 2 ? exchange_s(rank, index) : 0, copies_s(rank, index));
-      terms.bottleneck +=
-          positive(m_ - 2) * slowdown_ *
-          std::max(frame_.zero >= 2 ? exchange_s(rank, index) - waits : 0, copies_s(rank, index));
-      terms.bottleneck = std::max(terms.bottleneck, positive(m_ - 2) * each);
+      const double sends = positive(m_ - 2) * each;
+      const double slowed = computed + waited + slowdown_ * positive(sends - waited);
+      terms.bottleneck = std::max({terms.bottleneck, slowed, sends});
       // Where sends block, the host is at most one pass ahead.
       if (blocking_ || frame_.pipeline == 1) {
         const double ahead = frame_.pipeline == 1 ? 1 : 2;
@@ -168,8 +181,12 @@ class Terms {
   // passed all chunks forward, and the last chunks of the ranks after r backward. After the last
   // one of its first chunk, the first chunks of the ranks before r are left. A chunk of rank r has
   // at least what is left when the others have the most layers.
-  PartitionTerms interleaved(const RankPrice& rank, double r, double f, double forward_sends,
-                             double backward_sends, bool last) const {
+  struct Interleaved {
+    PartitionTerms terms;
+    double computed, sent;  // of the bottleneck, without arrivals
+  };
+  Interleaved interleaved(const RankPrice& rank, double r, double f, double forward_sends,
+                          double backward_sends, bool last) const {
     const BlockPrices& block = prices_.blocks(frame_, static_cast<std::int64_t>(r));
     const double layers = static_cast<double>(rank.layers.all());
     const double others = v_ - 1;
@@ -181,14 +198,19 @@ class Terms {
     const double ahead = 2 * (p_ - 1 - r) + (v_ - 1) * p_ + 1;
     const double ends =
         (r == 0 ? block.embedding.forward.device_s : 0) + (last ? block.head.forward.device_s : 0);
-    const double chunk = most_forward_s(block, largest) + ends + (blocking_ ? send_s_ : 0);
+    const double chunk = most_forward_s(block, largest) + ends;
     // The ends belong to one chunk of the rank.
     const double skipped =
         std::min(ahead * chunk, ahead * (chunk - ends) + ends * std::ceil(ahead / v_));
+    const double skipped_sends = blocking_ ? ahead * send_s_ : 0;
     const double arrive = arrivals_s(rank, static_cast<std::int64_t>(r));
     const double arriving = m_ * arrive - (ahead + 1) * arrive * largest / layers;
-    const double later = std::max(m_ * (rank.forward.device_s + forward_sends) - skipped, arriving);
-    return {f + once, m_ * (rank.backward.device_s + backward_sends) - once + positive(later)};
+    const double later =
+        std::max(m_ * (rank.forward.device_s + forward_sends) - skipped - skipped_sends, arriving);
+    const double backward = m_ * rank.backward.device_s - once;
+    return {{f + once, backward + m_ * backward_sends + positive(later)},
+            backward + positive(m_ * rank.forward.device_s - skipped),
+            m_ * backward_sends + positive(m_ * forward_sends - skipped_sends)};
   }
 
   // Of the gradients and weights of one micro-batch, on the stream that takes longer.
