@@ -296,8 +296,13 @@ base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequentia
   if (found.size() != expected.size())
     return base::mismatch("the outputs of the plan differ from the model's");
   double all = 0;
-  for (const ir::Tensor& tensor : expected) all = std::max(all, largest_element(tensor));
+  const auto interrupted = [] { return base::limit_hit("stopped while outputs were compared"); };
+  for (const ir::Tensor& tensor : expected) {
+    if (should_stop()) return interrupted();
+    all = std::max(all, largest_element(tensor));
+  }
   for (std::size_t k = 0; k < found.size(); ++k) {
+    if (should_stop()) return interrupted();
     const std::string& name = sequential.outputs()[k].name;
     if (found[k].shape() != expected[k].shape())
       return base::mismatch("output '" + name + "' has a different shape");

@@ -464,7 +464,8 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
   const base::Stopwatch watch;
   const base::Progress progress(sink, "plan");
   EGRET_RETURN_IF_ERROR(check_names(task, options));
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph folded, rules::fold_constants(task.graph));
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph folded,
+                         rules::fold_constants(task.graph, {.should_stop = base::stop_requested}));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph program, rewritten(folded, machine, options, sink));
   const std::string rules = options.sequential ? std::string(kBodies) : options.rules;
   const std::vector<std::int64_t> blocks = block_counts(machine.mesh);
