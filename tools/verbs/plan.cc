@@ -114,6 +114,7 @@ class PlanVerb final : public Command {
     parallel::PlanOrigin origin{.model = model_path_in_plan(path_, arguments_.output),
                                 .bind = model_.bind,
                                 .machine = machine.name};
+    origin.model_hash = parallel::model_hash(model.graph);
     // The answer comes first: the check of a large plan takes longer than the search.
     const auto answer = [&](const parallel::ParallelPlan& found) {
       if (console.options().json || arguments_.output == "-") return;
@@ -127,7 +128,6 @@ class PlanVerb final : public Command {
                                : parallel::make_plan(parallel::PlanTask{model.graph}, machine,
                                                      options_, console.progress(), answer));
     warn_of_check(plan, console);
-    origin.model_hash = parallel::model_hash(model.graph);
     if (!arguments_.rank_models.empty())
       EGRET_RETURN_IF_ERROR(driver::check_rank_models(plan.program).at("--rank-models"));
     if (arguments_.train) origin.training = ir::to_json(training_);
