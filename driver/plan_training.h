@@ -2,6 +2,7 @@
 // A plan for one training step of a model.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/progress.h"
@@ -12,13 +13,14 @@
 
 namespace egret::driver {
 
+// Gets the plan before it is checked.
+using PlanFound = std::function<void(const parallel::ParallelPlan&)>;
+
 // Parameters and optimizer state are placed too, and inputs may arrive in blocks. `name` stands for
 // the model in messages. Errors: of ir::training_step() and parallel::make_plan().
-base::Result<parallel::ParallelPlan> plan_training(const ir::Graph& model,
-                                                   const ir::TrainingArguments& training,
-                                                   const parallel::Cluster& machine,
-                                                   parallel::ParallelPlanOptions options,
-                                                   const std::string& name,
-                                                   base::ProgressSink* progress = nullptr);
+base::Result<parallel::ParallelPlan> plan_training(
+    const ir::Graph& model, const ir::TrainingArguments& training, const parallel::Cluster& machine,
+    parallel::ParallelPlanOptions options, const std::string& name,
+    base::ProgressSink* progress = nullptr, const PlanFound& found = {});
 
 }  // namespace egret::driver

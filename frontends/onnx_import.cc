@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/stop.h"
 #include "frontends/nodes/constant_folder.h"
 #include "frontends/nodes/node_parts.h"
 #include "frontends/nodes/onnx_node.h"
@@ -294,6 +295,7 @@ class ModelImport {
   base::Status initializers() {
     const auto declared = declared_initializers();
     for (const OnnxProgram::Constant& constant : program_.constants) {
+      if (base::stop_requested()) return base::limit_hit("interrupted while the model was read");
       const std::string& name = constant.tensor->name();
       auto tensor = read_tensor(*constant.tensor, folder_, options_.max_value_bytes);
       if (may_be_foreign(tensor.status(), constant)) {

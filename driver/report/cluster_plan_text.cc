@@ -44,7 +44,9 @@ base::TextTable stages_table(const PlannedStep& step) {
   const std::size_t ranks = step.peak_bytes.size();
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     ChunkLayers layers;
-    for (std::size_t chunk = rank; chunk < step.chunks.size(); chunk += ranks) {
+    for (std::int64_t k = 0; k < step.frame.chunks_of_rank(); ++k) {
+      const auto chunk =
+          static_cast<std::size_t>(step.frame.chunk_of(static_cast<std::int64_t>(rank), k));
       layers.kept += step.chunks[chunk].kept;
       layers.selective += step.chunks[chunk].selective;
       layers.full += step.chunks[chunk].full;
@@ -101,7 +103,8 @@ base::TextTable runners_up_table(const parallel::ClusterPlan& plan) {
     table.row({one.choice, one.value, one.other,
                signed_seconds(one.step.seconds - plan.best.seconds),
                part(one.step, {TimeUse::kProducts, TimeUse::kMemoryBound}),
-               part(one.step, {TimeUse::kTensorExchange, TimeUse::kSlowdown, TimeUse::kExposed}),
+               part(one.step, {TimeUse::kTensorExchange, TimeUse::kExpertExchange,
+                               TimeUse::kSlowdown, TimeUse::kExposed}),
                part(one.step, {TimeUse::kHost, TimeUse::kBubble}),
                signed_bytes(one.step.most_bytes() - plan.best.most_bytes()),
                one.step.fits() ? "" : "does not fit", to_string(one.step.frame)});
@@ -121,11 +124,14 @@ std::string stop_text(const std::string& reason) {
 std::string cluster_plan_text(const parallel::ClusterPlan& plan, const std::string& machine,
                               std::int64_t devices) {
   const PlannedStep& best = plan.best;
-  std::string text = base::format_seconds(best.seconds) + " a step of " +
-                     base::format_short(plan.setup.model_parameters() / 1e9) +
-                     " billion parameters on " + base::counted(devices, "device") + " of " +
-                     machine + ", MFU " + base::format_percent(best.mfu) + ", " +
-                     base::format_bytes(best.most_bytes()) + " a device";
+  std::string text =
+      base::format_seconds(best.seconds) + " a step of " +
+      base::format_short(plan.setup.model_parameters() / 1e9) + " billion parameters" +
+      (plan.setup.experts > 0
+           ? " (" + base::format_short(plan.setup.active_parameters() / 1e9) + " of a token)"
+           : "") +
+      " on " + base::counted(devices, "device") + " of " + machine + ", MFU " +
+      base::format_percent(best.mfu) + ", " + base::format_bytes(best.most_bytes()) + " a device";
   const std::string gap =
       plan.bound_s > 0 ? "; at most " + base::format_percent(plan.gap()) + " above the bound\n"
                        : "; no bound was reached\n";

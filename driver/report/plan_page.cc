@@ -72,6 +72,11 @@ Markup times_content(const ParallelPlan& plan) {
   std::vector<std::pair<double, std::string>> baselines;
   for (const auto& [name, seconds] : plan.baselines) baselines.emplace_back(seconds, name);
   std::ranges::sort(baselines);
+  const auto fits = [&](const std::string& name) {
+    const auto facts = plan.baseline_facts.find(name);
+    return plan.limit_bytes <= 0 || facts == plan.baseline_facts.end() ||
+           facts->second.memory_bytes <= plan.limit_bytes;
+  };
   std::vector<ChartBar> bars{{.label = "this plan",
                               .value = base::format_seconds(plan.time_s),
                               .to = plan.time_s,
@@ -80,7 +85,8 @@ Markup times_content(const ParallelPlan& plan) {
   for (const auto& [seconds, name] : baselines) {
     bars.push_back({.label = name,
                     .value = base::format_seconds(seconds) +
-                             (plan.time_s > 0 ? ", " + times(seconds / plan.time_s) : ""),
+                             (plan.time_s > 0 ? ", " + times(seconds / plan.time_s) : "") +
+                             (fits(name) ? "" : ", does not fit"),
                     .to = seconds,
                     .tone = "total"});
   }
@@ -259,7 +265,10 @@ Markup run_content(const ParallelPlan& plan, const parallel::PlanOrigin& origin,
              base::format_count(static_cast<std::int64_t>(plan.placed_values))});
   facts.row({"their nodes", base::format_count(static_cast<std::int64_t>(plan.placed_nodes))});
   facts.row({"planning", base::format_seconds(plan.seconds)});
-  facts.row({"check against the model", "passed, " + base::format_seconds(plan.checking)});
+  facts.row({"check against the model", std::string(name_of(plan.check)) +
+                                            (plan.check == parallel::PlanCheck::kSkipped
+                                                 ? ""
+                                                 : ", " + base::format_seconds(plan.checking))});
   return table_block(facts);
 }
 

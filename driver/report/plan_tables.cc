@@ -20,10 +20,24 @@ std::string signed_seconds(double seconds) {
 }  // namespace
 
 base::TextTable plan_times_table(const parallel::ParallelPlan& plan) {
-  base::TextTable times({{"plan"}, {"time"}});
-  times.row({"this plan", base::format_seconds(plan.time_s)});
-  for (const auto& [name, seconds] : plan.baselines)
-    times.row({name, base::format_seconds(seconds)});
+  base::TextTable times({{"plan"}, {"time"}, {"memory", base::Align::kRight}, {""}});
+  const auto fits = [&](double bytes) {
+    return plan.limit_bytes <= 0 || bytes <= plan.limit_bytes ? "" : "does not fit";
+  };
+  times.row({"this plan", base::format_seconds(plan.time_s), base::format_bytes(plan.memory_bytes),
+             fits(plan.memory_bytes)});
+  for (const auto& [name, seconds] : plan.baselines) {
+    const auto facts = plan.baseline_facts.find(name);
+    if (facts == plan.baseline_facts.end()) {
+      times.row({name, base::format_seconds(seconds), "", ""});
+      continue;
+    }
+    const double bytes = facts->second.memory_bytes;
+    std::string mark = fits(bytes);
+    if (facts->second.divided_inputs)
+      mark += std::string(mark.empty() ? "" : ", ") + "inputs arrive in blocks";
+    times.row({name, base::format_seconds(seconds), base::format_bytes(bytes), mark});
+  }
   return times;
 }
 

@@ -2,6 +2,7 @@
 """Transformers, clusters, and the plans of experts for them, as their papers give them."""
 import csv
 import dataclasses
+import pathlib
 
 from lib import egret
 
@@ -119,5 +120,75 @@ def h100():
     yield Case("rail 405B 100000", "rail-100k", 100_000, llama("405B", 12288))
 
 
+# Zheng et al. (2022), table 5: mixtures of experts on p3.16xlarge, as Alpa's program has them: every second layer has
+# experts, feed-forward layers are 8 times as wide as the model, two experts a token with a place for each. Columns:
+# layers, hidden, experts, GPUs; then the plan that Alpa found (benchmark/alpa/suite_auto_moe.py): stages, ranks of a
+# stage, and micro-batches.
+ALPA_MOE = {"380M": (8, 768, 8, 1, 1, 1, 512), "1.3B": (16, 768, 16, 4, 2, 2, 32), "2.4B": (16, 1024, 16, 8, 2, 4, 32),
+            "10B": (16, 1536, 32, 16, 2, 8, 16), "27B": (16, 2048, 48, 32, 8, 4, 128), "70B": (32, 2048, 64, 64, 8, 8, 64)}
+
+
+def alpa_moe():
+    for size, (layers, hidden, experts, devices, pp, dp, micro_batches) in ALPA_MOE.items():
+        model = gpt(layers, hidden, 16, 1024, 1024, **{"vocabulary": 32000, "ffn": 8 * hidden, "experts": experts,
+                                                       "expert-interval": 2, "capacity-factor": 1})
+        expert = {"tp": 1, "pp": pp, "dp": dp, "ep": dp, "micro-batch": 1024 // micro_batches // dp, "recompute": "full",
+                  "zero": 1 if dp > 1 else 0}
+        yield Case(f"alpa moe {size}", "p3-16xlarge-8", devices, model, expert, "Alpa's found plan")
+
+
+MIXTRAL = {"8x7B": ({"model-layers": 32, "hidden": 4096, "heads": 32, "ffn": 14336}, 64, {"tp": 1, "pp": 4, "ep": 8}),
+           "8x22B": ({"model-layers": 56, "hidden": 6144, "heads": 48, "ffn": 16384}, 256,
+                     {"tp": 4, "pp": 4, "ep": 8, "sequence-parallel": True})}
+
+
+def mixtral():
+    """Mixtral with the degrees that Megatron-Core's guide recommends for it on H100. Micro-batches of one sequence, a
+    distributed optimizer and as much recomputation as memory needs are assumed."""
+    for size, (sizes, devices, degrees) in MIXTRAL.items():
+        model = {**sizes, **LLAMA_PROGRAM, "vocabulary": 32000, "sequence-length": 4096, "global-batch": 1024,
+                 "experts": 8, "top-k": 2, "expert-exchange": "fastest"}
+        expert = {**degrees, "dp": devices // (degrees["tp"] * degrees["pp"]), "expert-tp": 1, "zero": 1,
+                  "recompute": "full"}
+        yield Case(f"mixtral {size}", "dgx-h100", devices, model, expert, "Megatron-Core's guide")
+
+
+# Qwen3-235B-A22B as experiments/cluster-validation has it: the plans and steps that NVIDIA publishes.
+QWEN3 = {"model-layers": 94, "hidden": 4096, "heads": 64, "kv-heads": 4, "head-size": 128, "sequence-length": 4096,
+         "vocabulary": 151936, "gated": True, "untied": True, "no-dropout": True, "flash-attention": True,
+         "experts": 128, "top-k": 8, "expert-ffn": 1536, "expert-exchange": "once", "train-precision": "bf16",
+         "overlap-gradients": True}
+
+
+def qwen3():
+    path = pathlib.Path(__file__).resolve().parent.parent / "cluster-validation" / "experts_published.csv"
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            model = {**QWEN3, "global-batch": int(row["global_batch"]), "overlap-experts": row["overlap"] == "1"}
+            expert = {key.replace("_", "-"): int(row[key])
+                      for key in ("tp", "ep", "pp", "vpp", "dp", "micro_batch", "zero")}
+            expert.update({"expert-tp": 1, "sequence-parallel": row["tp"] != "1"})
+            if row["recompute"] != "none":
+                expert["recompute"] = row["recompute"]
+            if row["stage_layers"]:
+                expert["stage-layers"] = row["stage_layers"]
+            yield Case(f"qwen3 235B, {row['row']}", row["system"], 256, model, expert, "Megatron-MoE-ModelZoo",
+                       float(row["step_s"]))
+
+
+def deepseek():
+    """DeepSeek-V3 (DeepSeek-AI, 2024, section 3.2): 16 stages, experts among 64 ranks, ZeRO-1, DualPipe. Here all layers
+    have experts, none is shared, and attention is the usual one. Its H800 have slower NVLink than H100. The step follows
+    from 180 thousand GPU hours for 10^12 tokens (table 1)."""
+    model = {"model-layers": 61, "hidden": 7168, "heads": 128, "head-size": 128, "vocabulary": 129280, "untied": True,
+             "gated": True, "no-dropout": True, "flash-attention": True, "experts": 256, "top-k": 8, "expert-ffn": 2048,
+             "expert-exchange": "once", "overlap-experts": True, "overlap-gradients": True, "overlap-transfers": True,
+             "train-precision": "fp8", "optimizer-bytes": 8, "sequence-length": 4096, "global-batch": 15360}
+    expert = {"tp": 1, "pp": 16, "dp": 128, "ep": 64, "expert-tp": 1, "zero": 1, "schedule": "dualpipe"}
+    yield Case("deepseek-v3 like", "dgx-h100", 2048, model, expert, "DeepSeek-AI 2024",
+               180e3 * 3600 / 2048 * 15360 * 4096 / 1e12)
+
+
 def all_cases():
-    return [case for group in (alpa, megatron, korthikanti, herd, mlperf, h100) for case in group()]
+    groups = (alpa, megatron, korthikanti, herd, mlperf, h100, alpa_moe, mixtral, qwen3, deepseek)
+    return [case for group in groups for case in group()]

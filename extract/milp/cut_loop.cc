@@ -34,7 +34,9 @@ class CutLoop {
         should_stop_(should_stop),
         options_(options),
         flat_(core),
-        useless_(flat_.size(), false) {}
+        useless_(flat_.size(), false) {
+    relaxation_.stop_when(should_stop_);
+  }
 
   base::Result<Tightened> run() {
     constexpr int kMostRounds = 200;
@@ -76,7 +78,9 @@ class CutLoop {
     DualAscentOptions options;
     options.refresh = refresh;
     options.row_price = std::abs(known_) / 200;
-    options.should_stop = [this] { return deadline_.expired(); };
+    options.should_stop = [this] {
+      return deadline_.expired() || (should_stop_ && should_stop_());
+    };
     return options;
   }
 

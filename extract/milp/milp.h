@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -67,6 +69,14 @@ class Relaxation {
   // `solved` is false if time ran out or the solver does not offer relaxations. Values and duals
   // may be approximate: a difference of `gap` between primal and dual cost suffices.
   virtual base::Result<LpAnswer> relax(double seconds, double gap) = 0;
+  // Asked while relax() works: where it holds, this is as if time ran out.
+  void stop_when(std::function<bool()> should_stop) { should_stop_ = std::move(should_stop); }
+
+ protected:
+  bool is_stopped() const { return should_stop_ && should_stop_(); }
+
+ private:
+  std::function<bool()> should_stop_;
 };
 
 class MilpSolver : public Relaxation {

@@ -138,8 +138,8 @@ struct Point {
 class Descent {
  public:
   Descent(const Scaled& lp, Vector x, Vector y, double weight, double gap,
-          const base::Deadline& deadline)
-      : lp_(lp), gap_(gap), deadline_(deadline) {
+          std::function<bool()> is_over)
+      : lp_(lp), gap_(gap), is_over_(std::move(is_over)) {
     now_ = {std::move(x), std::move(y), Vector(lp.row_scale.size()),
             Vector(lp.column_scale.size())};
     lp_.a.multiply(now_.x, now_.ax);
@@ -155,7 +155,12 @@ class Descent {
     last_error_ = start_error_ = error(now_);
     for (int i = 1; i <= kMostIterations && !done_; ++i) {
       advance();
-      if (i % kIterationsACheck == 0) check();
+      // An iteration over a large program takes a tenth of a second.
+      if (i % kIterationsACheck == 0) {
+        check();
+      } else {
+        done_ = is_over_();
+      }
     }
     if (total_ > 0) finish_average();
   }
@@ -292,7 +297,7 @@ class Descent {
     const double least = std::min(here, there);
     const bool near = std::abs(primal_cost(better) - dual_cost(better)) <= gap_ &&
                       residual(better) <= kResidual * (1 + size_of_sides());
-    done_ = near || deadline_.expired();
+    done_ = near || is_over_();
     const bool restart = least <= 0.2 * start_error_ ||
                          (least <= 0.8 * start_error_ && least > last_error_) || since_ > 8;
     last_error_ = least;
@@ -311,7 +316,7 @@ class Descent {
 
   const Scaled& lp_;
   const double gap_;
-  const base::Deadline& deadline_;
+  const std::function<bool()> is_over_;
   Point now_, next_, average_, start_, sum_;
   double total_ = 0;  // of steps, in the average
   double weight_ = 1;
@@ -371,7 +376,8 @@ base::Result<LpAnswer> PrimalDualLp::relax(double seconds, double gap) {
   Vector x = x_, y(rows.size());
   for (std::size_t c = 0; c < x.size(); ++c) x[c] /= lp.column_scale[c];
   for (std::size_t r = 0; r < y.size(); ++r) y[r] = y_[rows[r]] / lp.row_scale[r];
-  Descent descent(lp, std::move(x), std::move(y), weight_, gap, deadline);
+  Descent descent(lp, std::move(x), std::move(y), weight_, gap,
+                  [&] { return deadline.expired() || is_stopped(); });
   descent.run();
   const Point& best = descent.best();
   for (std::size_t c = 0; c < x_.size(); ++c) x_[c] = best.x[c] * lp.column_scale[c];

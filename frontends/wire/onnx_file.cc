@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/stop.h"
 #include "base/system/file.h"
 #include "base/system/random_access_file.h"
 #include "frontends/onnx.pb.h"
@@ -34,6 +35,10 @@ class FileBytes : public google::protobuf::io::CopyingInputStream {
   const base::Status& status() const { return status_; }
 
   int Read(void* buffer, int size) override {
+    if (base::stop_requested()) {
+      status_ = base::limit_hit("interrupted while the model was read");
+      return -1;
+    }
     const auto got = file_.read_at(
         at_, {static_cast<std::byte*>(buffer), static_cast<std::size_t>(std::max(size, 0))});
     if (!got.ok()) {

@@ -35,6 +35,7 @@ std::string offload_name(const PlanFrame& frame) {
     case Offload::kNone: return "none";
     case Offload::kActivations: return "activations";
     case Offload::kOptimizer: return "optimizer";
+    case Offload::kDisk: return "optimizer-disk";
   }
   return "";
 }
@@ -51,7 +52,9 @@ const std::vector<Choice>& choices() {
       {"sequence-parallel",
        [](const PlanFrame& f) { return std::string(f.sequence_parallel ? "true" : "false"); }},
       {"zero", [](const PlanFrame& f) { return std::to_string(f.zero); }},
-      {"offload", offload_name}};
+      {"offload", offload_name},
+      {"ep", [](const PlanFrame& f) { return std::to_string(f.expert_parallel); }},
+      {"expert-tp", [](const PlanFrame& f) { return std::to_string(f.expert_tensor); }}};
   return rows;
 }
 

@@ -33,8 +33,7 @@ bool only_data(const PlanFrame& frame) {
   return frame.tensor == 1 && frame.context == 1 && frame.pipeline == 1;
 }
 
-// Without what came after 2021.
-bool classic(const PlanFrame& frame) { return frame.context == 1 && !frame.sequence_parallel; }
+bool whole_experts(const PlanFrame& frame) { return frame.expert_parallel == 1; }
 
 std::vector<std::pair<double, PlanFrame>> frames_of(const FrameSpace& space,
                                                     const PlanTrials& trials, const Rule& rule) {
@@ -94,8 +93,7 @@ class Baseline {
     const PlanFrame* least = nullptr;
     double bytes = std::numeric_limits<double>::infinity();
     for (const auto& [bound, frame] : frames) {
-      const std::int64_t layers = (space_.model.layers + frame.pipeline - 1) / frame.pipeline;
-      const double needed = prices.least_memory(frame, 0, layers);
+      const double needed = prices.least_memory(frame, 0, prices.equal_layers(frame));
       if (needed >= bytes) continue;
       bytes = needed;
       least = &frame;
@@ -140,6 +138,15 @@ std::vector<std::pair<double, PlanFrame>> least_model_parallelism(
   return frames;
 }
 
+// GShard's rule.
+std::vector<std::pair<double, PlanFrame>> most_expert_parallelism(
+    std::vector<std::pair<double, PlanFrame>> frames) {
+  std::int64_t most = 1;
+  for (const auto& [bound, frame] : frames) most = std::max(most, frame.expert_parallel);
+  std::erase_if(frames, [&](const auto& each) { return each.second.expert_parallel < most; });
+  return frames;
+}
+
 }  // namespace
 
 std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanTrials& trials,
@@ -159,14 +166,22 @@ std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanT
   const auto state = [](const PlanFrame& frame, std::int64_t zero) {
     return frame.zero == (frame.copies() > 1 ? zero : 0);
   };
-  const std::vector<Rule> rules = {
-      {"data", "data parallelism only", only_data, [&](const auto& f) { return state(f, 0); }},
-      {"zero-1", "data parallelism, optimizer state divided", only_data,
+  const bool has_experts = space.model.experts > 0;
+  // Without what came after 2021.
+  const auto classic = [has_experts](const PlanFrame& group) {
+    return group.context == 1 && group.sequence_parallel == (has_experts && group.tensor > 1);
+  };
+  const auto copied = [](const PlanFrame& group) {
+    return only_data(group) && whole_experts(group);
+  };
+  std::vector<Rule> rules = {
+      {"data", "data parallelism only", copied, [&](const auto& f) { return state(f, 0); }},
+      {"zero-1", "data parallelism, optimizer state divided", copied,
        [&](const auto& f) { return state(f, 1); }},
-      {"zero-3", "data parallelism, weights, gradients and state divided", only_data,
+      {"zero-3", "data parallelism, weights, gradients and state divided", copied,
        [&](const auto& f) { return state(f, 3); }},
       {"megatron", "tensor up to a node, then pipeline, full recomputation",
-       [&](const auto& f) { return megatron(f) && !f.sequence_parallel; },
+       [&](const auto& f) { return megatron(f) && classic(f); },
        [&](const auto& f) { return equal_chunks(f) && state(f, 0); }, Recompute::kFull},
       {"megatron-sp", "the same with sequence parallelism, distributed optimizer",
        [&](const auto& f) { return megatron(f) && f.sequence_parallel == (f.tensor > 1); },
@@ -174,8 +189,16 @@ std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanT
       {"alpa", "tensor, data, pipeline with uneven stages, free transfers, full recomputation",
        classic, [](const auto& f) { return f.virtual_stages == 1 && f.zero <= 1; },
        Recompute::kFull, PartitionPrice::kAlpa},
-      {"galvatron", "data, ZeRO-3, tensor, pipeline, recomputation by layer", classic,
+      {"galvatron", "data, ZeRO-3, tensor, pipeline, recomputation by layer",
+       [&](const auto& f) { return classic(f) && whole_experts(f); },
        [](const auto& f) { return f.virtual_stages == 1 && (f.zero == 0 || f.zero == 3); }}};
+  if (has_experts) {
+    rules.push_back({"gshard", "data parallelism, experts divided among all devices", only_data,
+                     [&](const auto& f) { return state(f, 0); }});
+    rules.push_back({"deepspeed-moe", "data, tensor, experts; gradients and state divided",
+                     [&](const auto& f) { return classic(f) && f.pipeline == 1; },
+                     [&](const auto& f) { return state(f, 2); }});
+  }
   std::vector<PlannedBaseline> result;
   for (const Rule& rule : rules) {
     if (trials.stopped()) break;
@@ -187,6 +210,7 @@ std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanT
     auto frames = frames_of({space.model, space.devices, fixed}, of_rule, rule);
     if (std::string(rule.name).starts_with("megatron"))
       frames = least_model_parallelism(std::move(frames), of_rule);
+    if (std::string(rule.name) == "gshard") frames = most_expert_parallelism(std::move(frames));
     result.push_back(Baseline(space, of_rule, rule).plan(std::move(frames)));
   }
   return result;

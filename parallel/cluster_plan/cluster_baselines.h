@@ -14,7 +14,17 @@
 //                free in its price, no sequence parallelism, all activations recomputed (Zheng et
 //                al., 2022)
 //   galvatron    data, ZeRO-3, tensor and pipeline degrees, recomputation by layer (Miao et al.,
-//   2022)
+//                2022)
+//
+// Where layers have experts, data, zero-1, zero-3 and galvatron keep all of them on each device,
+// the others divide them, tensor parallelism is with sequence parallelism, and there are two more.
+//
+//   gshard         data parallelism, the experts divided among as many devices as possible
+//   (Lepikhin
+//                  et al., 2020)
+//   deepspeed-moe  data, tensor and expert degrees, gradients and state divided (Rajbhandari et
+//   al.,
+//                  2022)
 #pragma once
 
 #include <vector>

@@ -21,6 +21,8 @@ struct PlannedStep {
   SecondsByUse uses{};
   std::vector<double> peak_bytes;    // by pipeline rank
   std::vector<double> excess_bytes;  // over the memory of its devices, with what these reserve
+  double host_bytes = 0;             // of the host, for the device with the most
+  double host_excess_bytes = 0;      // over the part of the host's memory; 0 where it fits
   bool fits() const;
   double most_bytes() const;  // of the fullest rank
 };

@@ -12,7 +12,8 @@ namespace egret::parallel {
 namespace {
 
 constexpr std::array<std::string_view, 4> kSchedules = {"1f1b", "gpipe", "zb-h1", "dualpipe"};
-constexpr std::array<std::string_view, 3> kOffloads = {"none", "activations", "optimizer"};
+constexpr std::array<std::string_view, 4> kOffloads = {"none", "activations", "optimizer",
+                                                       "optimizer-disk"};
 
 ChunkLayers sum_of(const PlannedStep& step) {
   ChunkLayers sum;
@@ -33,6 +34,8 @@ base::Json to_json(const PlannedStep& step) {
       .set("pp", frame.pipeline)
       .set("vpp", frame.virtual_stages)
       .set("dp", frame.data)
+      .set("ep", frame.expert_parallel)
+      .set("expert_tp", frame.expert_tensor)
       .set("micro_batch", frame.micro_batch)
       .set("schedule", kSchedules[static_cast<std::size_t>(frame.schedule)])
       .set("zero", frame.zero)
@@ -41,7 +44,8 @@ base::Json to_json(const PlannedStep& step) {
       .set("bound_seconds", step.bound_s)
       .set("mfu", step.mfu)
       .set("fits", step.fits())
-      .set("peak_bytes", step.most_bytes());
+      .set("peak_bytes", step.most_bytes())
+      .set("host_peak_bytes", step.host_bytes);
   base::Json uses = base::Json::object();
   for (std::size_t use = 0; use < step.uses.size(); ++use)
     uses.set(kTimeUseNames[use], step.uses[use]);

@@ -52,7 +52,7 @@ class Search {
         sink_(sink),
         prices_(task.system, task.model, task.step, task.fixed),
         trials_(prices_, options.devices, base::Deadline::after(options.limit_plan_time)),
-        space_{task.model, options.devices, task_.fixed} {}
+        space_{task.model, options.devices, task_.fixed, task.step.host_memory > 0} {}
 
   base::Result<ClusterPlan> run(bool explain) {
     if (!options_.without_baselines) {
@@ -79,13 +79,6 @@ class Search {
   }
 
  private:
-  // Whether the layers can be divided in one way only.
-  bool has_one_division(const PlanFrame& frame) const {
-    const std::int64_t chunks = frame.pipeline * frame.virtual_stages;
-    return frame.pipeline == 1 || chunks == task_.model.layers ||
-           (frame.virtual_stages > 1 && task_.model.layers % chunks == 0);
-  }
-
   // The time of the best plan that fits.
   double incumbent() const {
     return !pool_.empty() && pool_.front().fits() ? pool_.front().seconds : kNever;
@@ -153,15 +146,15 @@ class Search {
 
   // First plans, of frames that are good as a rule. If none fits, of those that save memory.
   void seed() {
-    for (const Offload offload : {Offload::kNone, Offload::kOptimizer, Offload::kActivations}) {
+    for (const Offload offload :
+         {Offload::kNone, Offload::kOptimizer, Offload::kActivations, Offload::kDisk}) {
       if (offload != Offload::kNone && incumbent() < kNever) break;
       const std::vector<Candidate> some = frames(kDivided, [&](const PlanFrame& frame) {
         return frame.offload == offload &&
                (frame.zero == 1 || (frame.zero == 3 && incumbent() == kNever) ||
                 frame.copies() == 1) &&
                frame.sequence_parallel == (frame.tensor > 1) &&
-               prices_.least_memory(frame, 0,
-                                    (task_.model.layers + frame.pipeline - 1) / frame.pipeline) <=
+               prices_.least_memory(frame, 0, prices_.equal_layers(frame)) <=
                    prices_.memory_of(frame, 0);
       });
       divide(some);
@@ -313,15 +306,15 @@ base::Status check(const ClusterTask& task, const ClusterPlanOptions& options) {
   }
   TrainingSetup model = task.model;
   model.tensor = model.pipeline = model.data = model.context = model.virtual_stages = 1;
-  model.micro_batch = 1;
+  model.micro_batch = model.expert_parallel = 1;
+  model.expert_tensor = 0;
   model.sequence_parallel = false;
   model.schedule = PipelineKind::k1F1B;
   if (!model.stage_layers.empty() || !model.full_layers.empty() || !model.selective_layers.empty())
     return base::usage_error("the plan chooses --stage-layers, --full-layers, --selective-layers");
-  if (task.fixed.schedule == PipelineKind::kDualPipe)
-    return base::usage_error("--schedule dualpipe is not planned; egret simulate knows it");
-  if (model.experts > 0)
-    return base::usage_error("--experts are not planned; egret simulate knows them");
+  if (model.experts == 0 &&
+      (task.fixed.expert_parallel.value_or(1) > 1 || task.fixed.expert_tensor.value_or(0) > 1))
+    return base::usage_error("--ep and --expert-tp need --experts");
   EGRET_RETURN_IF_ERROR(model.check());
   StepOptions step = task.step;
   step.zero = 0;

@@ -43,7 +43,7 @@ std::vector<std::pair<std::size_t, std::size_t>> moves_of(std::size_t stages, st
 PlannedStep with_moved_layers(const PlanTrials& trials, const PlannedStep& step) {
   PlannedStep best = step;
   const PlanFrame& frame = step.frame;
-  if (frame.pipeline == 1 || frame.virtual_stages > 1) return best;
+  if (frame.pipeline == 1 || frame.chunks_of_rank() > 1) return best;
   const StagePrices& prices = trials.prices();
   const auto affordable = static_cast<std::size_t>(kMostTasks / trials.tasks(frame));
   const auto moves = moves_of(static_cast<std::size_t>(frame.pipeline),
@@ -58,8 +58,10 @@ PlannedStep with_moved_layers(const PlanTrials& trials, const PlannedStep& step)
         bool possible = true;
         for (const auto& [stage, change] : {std::pair(from, -1), std::pair(to, 1)}) {
           const auto rank = static_cast<std::int64_t>(stage);
-          const auto price =
-              prices.rank(frame, rank, chunks[stage].all() + change, prices.memory_of(frame, rank));
+          std::int64_t before = 0;
+          for (std::size_t s = 0; s < stage; ++s) before += chunks[s].all();
+          const auto price = prices.rank(frame, rank, chunks[stage].all() + change,
+                                         prices.memory_of(frame, rank), before);
           possible = possible && price;
           if (price) chunks[stage] = price->layers;
         }

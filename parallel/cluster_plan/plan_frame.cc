@@ -42,6 +42,7 @@ class Visitor {
       : model_(space.model),
         devices_(space.devices),
         fixed_(space.fixed),
+        disks_(space.disks),
         wanted_(wanted),
         visit_(visit),
         batches_(divisors(space.model.global_batch, space.devices)) {}
@@ -58,21 +59,50 @@ class Visitor {
         for (const std::int64_t pipeline : choices(fixed_.pipeline, up_to(stages))) {
           if (base::stop_requested()) return;
           frame.pipeline = pipeline;
-          visit_replicas(frame);
+          visit_experts(frame);
         }
       }
     }
   }
 
  private:
+  void visit_experts(PlanFrame frame) {
+    if (model_.experts == 0) return visit_replicas(frame);
+    std::vector<std::int64_t> parts = {1};
+    if (fixed_.expert_tensor) {
+      parts = {*fixed_.expert_tensor > 0 ? *fixed_.expert_tensor : frame.tensor};
+    } else if (frame.tensor > 1) {
+      parts.push_back(frame.tensor);
+    }
+    const std::int64_t ranks = devices_ / frame.pipeline;  // of a stage
+    for (const std::int64_t part : parts) {
+      if (model_.expert_ffn_size() % part != 0) continue;
+      frame.expert_tensor = part;
+      for (const std::int64_t group :
+           choices(fixed_.expert_parallel, divisors(model_.experts, ranks / part))) {
+        frame.expert_parallel = group;
+        visit_replicas(frame);
+      }
+    }
+  }
+
+  // Whether the ranks of a stage are whole groups of experts.
+  bool suits_experts(const PlanFrame& frame, std::int64_t data) const {
+    return frame.tensor * frame.context * data % (frame.expert_parallel * frame.expert_tensor) == 0;
+  }
+
   void visit_replicas(PlanFrame frame) {
     const std::int64_t most = devices_ / (frame.tensor * frame.context * frame.pipeline);
     if (fixed_.data) {
       if (*fixed_.data > most || model_.global_batch % *fixed_.data != 0) return;
       frame.data = *fixed_.data;
     } else {
-      frame.data = *(std::upper_bound(batches_.begin(), batches_.end(), most) - 1);
+      auto next = std::upper_bound(batches_.begin(), batches_.end(), most);
+      while (next != batches_.begin() && !suits_experts(frame, *(next - 1))) --next;
+      if (next == batches_.begin()) return;
+      frame.data = *(next - 1);
     }
+    if (!suits_experts(frame, frame.data)) return;
     const std::int64_t of_replica = model_.global_batch / frame.data;
     for (const std::int64_t micro : choices(fixed_.micro_batch, divisors(of_replica, of_replica))) {
       frame.micro_batch = micro;
@@ -82,6 +112,8 @@ class Visitor {
         if (sequence &&
             (frame.tensor == 1 || model_.sequence % (frame.context * frame.tensor) != 0))
           continue;
+        // Each token is sent to its experts once.
+        if (!sequence && frame.tensor > 1 && model_.experts > 0) continue;
         frame.sequence_parallel = sequence;
         if (wanted_(frame)) visit_schedules(frame, of_replica / micro);
       }
@@ -90,7 +122,8 @@ class Visitor {
 
   void visit_schedules(PlanFrame frame, std::int64_t micro_batches) {
     const auto allowed = [&](PipelineKind kind) {
-      return fixed_.schedule ? *fixed_.schedule == kind : kind != PipelineKind::kGpipe;
+      if (fixed_.schedule) return *fixed_.schedule == kind;
+      return kind != PipelineKind::kGpipe && kind != PipelineKind::kDualPipe;
     };
     const std::int64_t pipeline = frame.pipeline;
     if (allowed(PipelineKind::k1F1B) || pipeline == 1) {
@@ -99,6 +132,7 @@ class Visitor {
         if (v > 1 && (pipeline == 1 || micro_batches % pipeline != 0)) break;
         const std::int64_t most = (model_.layers + pipeline * v - 1) / (pipeline * v);
         if (fixed_.virtual_stages ? *fixed_.virtual_stages != v : most == before) continue;
+        if (v > 1 && !suits_chunks(pipeline * v)) continue;
         before = most;
         frame.virtual_stages = v;
         visit_states(frame);
@@ -111,16 +145,30 @@ class Visitor {
       frame.schedule = kind;
       visit_states(frame);
     }
+    if (!allowed(PipelineKind::kDualPipe) || pipeline % 2 != 0 || micro_batches % 2 != 0 ||
+        micro_batches < 2 * pipeline || !suits_chunks(pipeline))
+      return;
+    frame.schedule = PipelineKind::kDualPipe;
+    visit_states(frame);
+  }
+
+  bool suits_chunks(std::int64_t chunks) const {
+    const bool equal_layers = model_.experts == 0 || model_.expert_interval == 1;
+    return equal_layers || model_.layers % chunks == 0;
   }
 
   void visit_states(PlanFrame frame) {
-    const std::int64_t most = frame.copies() > 1 && !model_.frozen ? 3 : 0;
+    std::int64_t most = frame.copies() > 1 && !model_.frozen ? 3 : 0;
+    if (frame.two_directions()) most = std::min<std::int64_t>(most, 1);
     for (std::int64_t zero = 0; zero <= most; ++zero) {
       if (fixed_.zero && *fixed_.zero != zero && most > 0) continue;
       frame.zero = zero;
-      for (const Offload offload : {Offload::kNone, Offload::kActivations, Offload::kOptimizer}) {
+      for (const Offload offload :
+           {Offload::kNone, Offload::kActivations, Offload::kOptimizer, Offload::kDisk}) {
         if (fixed_.offload && *fixed_.offload != offload) continue;
-        if (offload == Offload::kOptimizer && model_.frozen) continue;
+        if (offload == Offload::kDisk && !fixed_.offload && !disks_) continue;
+        if (offloads_optimizer(offload) && model_.frozen) continue;
+        if (offload == Offload::kActivations && frame.two_directions()) continue;
         frame.offload = offload;
         visit_(frame);
       }
@@ -130,6 +178,7 @@ class Visitor {
   const TrainingSetup& model_;
   const std::int64_t devices_;
   const FixedChoices& fixed_;
+  const bool disks_;
   const std::function<bool(const PlanFrame&)>& wanted_;
   const std::function<void(const PlanFrame&)>& visit_;
   const std::vector<std::int64_t> batches_;
@@ -147,10 +196,14 @@ std::string to_string(const PlanFrame& frame) {
   if (frame.schedule == PipelineKind::kGpipe) text += " (GPipe)";
   if (frame.schedule == PipelineKind::kDualPipe) text += " (DualPipe)";
   text += ", dp " + std::to_string(frame.data);
+  if (frame.expert_parallel > 1) text += ", ep " + std::to_string(frame.expert_parallel);
+  if (frame.expert_tensor > 1)
+    text += ", " + std::to_string(frame.expert_tensor) + " ranks an expert";
   if (frame.zero > 0) text += ", ZeRO-" + std::to_string(frame.zero);
   text += ", micro-batch " + std::to_string(frame.micro_batch);
   if (frame.offload == Offload::kActivations) text += ", activations on the host";
   if (frame.offload == Offload::kOptimizer) text += ", optimizer on the host";
+  if (frame.offload == Offload::kDisk) text += ", optimizer on disks";
   return text;
 }
 
@@ -163,6 +216,8 @@ void apply(const PlanFrame& frame, TrainingSetup& setup, StepOptions& options) {
   setup.micro_batch = frame.micro_batch;
   setup.schedule = frame.schedule;
   setup.sequence_parallel = frame.sequence_parallel;
+  setup.expert_parallel = frame.expert_parallel;
+  setup.expert_tensor = setup.experts > 0 ? frame.expert_tensor : 0;
   setup.distributed_optimizer = false;  // --zero says more
   options.zero = frame.zero;
   options.offload = frame.offload;
@@ -185,6 +240,8 @@ FixedChoices fixed_choices(const TrainingSetup& setup, const StepOptions& option
   take("sequence-parallel", fixed.sequence_parallel, setup.sequence_parallel);
   take("zero", fixed.zero, options.zero);
   take("offload", fixed.offload, options.offload);
+  take("ep", fixed.expert_parallel, setup.expert_parallel);
+  take("expert-tp", fixed.expert_tensor, setup.expert_tensor);
   return fixed;
 }
 

@@ -26,9 +26,19 @@ struct PlanFrame {
   bool sequence_parallel = false;
   std::int64_t zero = 0;
   Offload offload = Offload::kNone;
+  std::int64_t expert_parallel = 1;  // 1 without experts
+  std::int64_t expert_tensor = 1;
 
   std::int64_t devices() const { return tensor * context * pipeline * data; }
-  std::int64_t copies() const { return data * context; }  // of each weight
+  bool two_directions() const { return schedule == PipelineKind::kDualPipe; }
+  // Of each weight that is not of an expert. Both directions of DualPipe have one.
+  std::int64_t copies() const { return data * context * (two_directions() ? 2 : 1); }
+  // Chunks of layers that a pipeline rank computes, and which of all chunks they are.
+  std::int64_t chunks_of_rank() const { return two_directions() ? 2 : virtual_stages; }
+  std::int64_t chunk_of(std::int64_t rank, std::int64_t index) const {
+    if (two_directions()) return index == 0 ? rank : pipeline - 1 - rank;
+    return index * pipeline + rank;
+  }
   friend auto operator<=>(const PlanFrame&, const PlanFrame&) = default;
 };
 
@@ -40,7 +50,8 @@ void apply(const PlanFrame& frame, TrainingSetup& setup, StepOptions& options);
 
 // What the user has fixed; the rest is searched.
 struct FixedChoices {
-  std::optional<std::int64_t> tensor, context, pipeline, data, virtual_stages, micro_batch, zero;
+  std::optional<std::int64_t> tensor, context, pipeline, data, virtual_stages, micro_batch, zero,
+      expert_parallel, expert_tensor;
   std::optional<PipelineKind> schedule;
   std::optional<bool> sequence_parallel;
   std::optional<Recompute> recompute;  // of all layers
@@ -56,15 +67,20 @@ FixedChoices fixed_choices(const TrainingSetup& setup, const StepOptions& option
 //   tensor    divides the heads and the feed-forward layer
 //   context   divides the sequence (with the tensor degree, under sequence parallelism)
 //   pipeline  any number of stages up to the layers
-//   data      the largest that divides the batch and finds enough devices
+//   data      the largest that divides the batch, finds enough devices, and suits the experts
+//   experts   the ranks of a stage divide them; each is whole, or divided as --tp is
 //   chunks    numbers of virtual stages with different most layers of a chunk
-//   schedule  1F1B, interleaved 1F1B, ZB-H1 (GPipe takes as long as 1F1B and more memory)
+//   schedule  1F1B, interleaved 1F1B, ZB-H1 (GPipe takes as long as 1F1B and more memory); DualPipe
+//             where it is fixed, because its memory is only estimated
 //
-// Devices that no frame can use stay idle: 64 devices are 3 stages of 21 replicas, for example.
+// Where only some layers have experts, chunks of one rank (interleaved, DualPipe) have equal
+// numbers of layers. DualPipe is planned up to ZeRO-1, and without offloaded activations. Devices
+// that no frame can use stay idle: 64 devices are 3 stages of 21 replicas, for example.
 struct FrameSpace {
   const TrainingSetup& model;
   std::int64_t devices;
   const FixedChoices& fixed;
+  bool disks = false;  // state on disks is worth a look: the memory of the host is limited
 
   // Frames that differ in the schedule, ZeRO and offload only come as one group, whose schedule is
   // 1F1B without either. VISIT says whether its frames are wanted, and gets each then.

@@ -16,7 +16,8 @@ constexpr double kMostTasks = 6e5;  // of a step that is simulated for a plan
 }  // namespace
 
 bool PlannedStep::fits() const {
-  return std::ranges::all_of(excess_bytes, [](double bytes) { return bytes <= 0; });
+  return host_excess_bytes <= 0 &&
+         std::ranges::all_of(excess_bytes, [](double bytes) { return bytes <= 0; });
 }
 
 double PlannedStep::most_bytes() const {
@@ -25,7 +26,9 @@ double PlannedStep::most_bytes() const {
 
 bool better(const PlannedStep& a, const PlannedStep& b) {
   const auto key = [](const PlannedStep& step) {
-    const double excess = step.fits() ? 0 : *std::ranges::max_element(step.excess_bytes);
+    const double excess = step.fits() ? 0
+                                      : std::max(step.host_excess_bytes,
+                                                 *std::ranges::max_element(step.excess_bytes));
     return std::tuple(excess, step.seconds, step.frame);
   };
   return key(a) < key(b);
@@ -73,7 +76,10 @@ std::optional<PlannedStep> PlanTrials::simulate(const PlanFrame& frame,
     step.peak_bytes.push_back(report.devices[i].peak_total_bytes);
     step.excess_bytes.push_back(report.devices[i].peak_total_bytes -
                                 prices_.memory_of(frame, rank));
+    step.host_bytes = std::max(step.host_bytes, report.devices[i].host_peak_bytes);
   }
+  if (options.host_memory > 0)
+    step.host_excess_bytes = std::max(0.0, step.host_bytes - options.host_memory);
   return step;
 }
 
@@ -88,6 +94,7 @@ std::optional<PlannedStep> PlanTrials::fit(const PlanFrame& frame, PartitionPric
     if (!step) return std::nullopt;
     step->bound_s = bound;
     if (step->fits()) return step;
+    if (step->host_excess_bytes > 0) return std::nullopt;  // another division keeps as much
     for (std::size_t i = 0; i < margins.size(); ++i)
       margins[i] += std::max(0.0, step->excess_bytes[i] * 1.01);
   }

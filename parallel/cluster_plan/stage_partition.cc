@@ -37,17 +37,26 @@ class Terms {
     most_ = (prices.model().layers + chunks - 1) / chunks;
   }
 
-  // Layers of a rank.
+  // Ranks whose layers are chosen. Under DualPipe, ranks r and p - 1 - r hold the same two stages,
+  // and do the same work.
+  std::int64_t ranks() const { return frame_.pipeline / (frame_.two_directions() ? 2 : 1); }
+  // Layers of such a rank.
   std::int64_t least_layers() const {
-    return frame_.virtual_stages == 1 ? 1 : least_ * frame_.virtual_stages;
+    return has_equal_chunks() ? least_ * frame_.chunks_of_rank() : frame_.chunks_of_rank();
   }
   std::int64_t most_layers() const {
-    return frame_.virtual_stages == 1 ? prices_.model().layers - frame_.pipeline + 1
-                                      : most_ * frame_.virtual_stages;
+    if (has_equal_chunks()) return most_ * frame_.chunks_of_rank();
+    return prices_.model().layers - (ranks() - 1) * least_layers();
+  }
+  // Numbers of layers before a rank that matter to it: its layers' kinds repeat.
+  std::int64_t phases() const {
+    const TrainingSetup& model = prices_.model();
+    return model.experts > 0 && frame_.chunks_of_rank() == 1 ? model.expert_interval : 1;
   }
 
   // What is paid once, whatever the layers are.
   double constant_s() const {
+    if (frame_.two_directions()) return 0;
     double seconds = 0;
     if (!blocking_) seconds += 2 * (p_ * v_ - 1) * send_s_;
     if (frame_.virtual_stages > 1 && blocking_) seconds += (p_ - 1) * send_s_;
@@ -65,20 +74,27 @@ class Terms {
     const double f = rank.forward.device_s + forward_sends;
     const double b = rank.backward.device_s + backward_sends + waits;
     PartitionTerms terms;
+    // Of the bottleneck without arrivals, what the device computes, and what it waits at least.
+    double computed = 0, waited = 0;
+    if (frame_.two_directions()) return both_directions(rank, first);
     if (price_ == PartitionPrice::kAlpa) {
       const double pass = (rank.forward + rank.backward).seconds();
       terms = {pass, (m_ - 1) * pass};
     } else if (frame_.virtual_stages > 1) {
-      terms = interleaved(rank, r, f, forward_sends, backward_sends, last);
+      const Interleaved passes = interleaved(rank, r, f, forward_sends, backward_sends, last);
+      terms = passes.terms;
       terms.bottleneck += (m_ - 1) * waits;
+      computed = passes.computed;
+      waited = passes.sent + (m_ - 1) * waits;
     } else if (frame_.schedule == PipelineKind::kZbH1) {
       const double inputs = rank.inputs.device_s + backward_sends;
       terms.sum = f + inputs;
       // The first rank's last pass.
       if (first) terms.sum += rank.weights.device_s + waits;
-      terms.bottleneck = (m_ - 1) * inputs +
-                         positive(m_ - 1 - r) * (rank.weights.device_s + waits) +
-                         positive(m_ - p_ + r) * f;
+      const double weights = positive(m_ - 1 - r), later = positive(m_ - p_ + r);
+      terms.bottleneck = (m_ - 1) * inputs + weights * (rank.weights.device_s + waits) + later * f;
+      waited = (m_ - 1) * backward_sends + weights * waits + later * forward_sends;
+      computed = terms.bottleneck - waited;
     } else {
       terms.sum = f + b;
       // The forward passes of GPipe all come before.
@@ -86,21 +102,28 @@ class Terms {
           frame_.schedule == PipelineKind::kGpipe && !last ? 0 : positive(m_ - p_ + r);
       // The rank before the last keeps its first and its last micro-batch.
       const double staying = index + 2 == frame_.pipeline ? std::min(2.0, later) : 0;
-      terms.bottleneck =
-          (m_ - 1) * b + staying * f + (later - staying) * std::max(f, arrivals_s(rank, index));
+      const double arrival = arrivals_s(rank, index);
+      terms.bottleneck = (m_ - 1) * b + staying * f + (later - staying) * std::max(f, arrival);
+      computed = (m_ - 1) * rank.backward.device_s + later * rank.forward.device_s;
+      // An arrival beside a forward pass slows it down first.
+      const double slowed = rank.forward.device_s / (1 - slowdown_) + forward_sends;
+      waited = (m_ - 1) * (backward_sends + waits) + later * forward_sends +
+               (later - staying) * positive(arrival - slowed);
       // The last rank's layers leave before the first of them returns.
       if (last && frame_.schedule == PipelineKind::k1F1B)
         terms.bottleneck = std::max(terms.bottleneck, 2 * (m_ - 1) * copies_s(rank, index));
     }
     if (price_ == PartitionPrice::kBound) {
-      // What the device must send beside its passes after the first backward pass, which slows them
-      // down: gradients and weights, or copies of activations.
+      // What the device must send beside its passes after the first backward pass, gradients and
+      // weights, or copies of activations, slows them down: a pass takes 1 + s of its time while
+      // the device sends. If it sends for S seconds and waits for W, at least S - W of them are
+      // beside passes, so s / (1 + s) (S - W) are added. This holds for a least W, too: each more
+      // second of waiting adds a second, and saves less.
       const double each =
           std::max(frame_.zero >= 2 ? exchange_s(rank, index) : 0, copies_s(rank, index));
-      terms.bottleneck +=
-          positive(m_ - 2) * slowdown_ *
-          std::max(frame_.zero >= 2 ? exchange_s(rank, index) - waits : 0, copies_s(rank, index));
-      terms.bottleneck = std::max(terms.bottleneck, positive(m_ - 2) * each);
+      const double sends = positive(m_ - 2) * each;
+      const double slowed = computed + waited + slowdown_ * positive(sends - waited);
+      terms.bottleneck = std::max({terms.bottleneck, slowed, sends});
       // Where sends block, the host is at most one pass ahead.
       if (blocking_ || frame_.pipeline == 1) {
         const double ahead = frame_.pipeline == 1 ? 1 : 2;
@@ -111,19 +134,59 @@ class Terms {
       }
     }
     if (first) {
-      terms.sum += prices_.end_of_step_s(frame_, rank.parameters, rank.layers.all(),
-                                         rank.backward.seconds());
+      terms.sum += prices_.end_of_step_s(frame_, rank);
     }
     return terms;
   }
 
  private:
+  bool has_equal_chunks() const {
+    const TrainingSetup& model = prices_.model();
+    return frame_.virtual_stages > 1 ||
+           (frame_.two_directions() && model.experts > 0 && model.expert_interval > 1);
+  }
+
+  // DualPipe: half of the micro-batches go through each of a rank's two stages. The step ends when
+  // all of this rank's work is done, and its weights are updated.
+  PartitionTerms both_directions(const RankPrice& rank, bool first) const {
+    // Its passes wait for all of its sends but the last.
+    const double sends = blocking_ ? send_s_ * (m_ / 2 * (first ? 2 : 4) - 1) : 0;
+    return {0, m_ / 2 * (rank.forward.device_s + rank.backward.device_s) + sends +
+                   prices_.end_of_step_s(frame_, rank)};
+  }
+
+  // Of a chunk with so many layers: at most, forward; at least, backward.
+  double most_forward_s(const BlockPrices& block, double layers) const {
+    const auto& [dense, experts] = block.layer;
+    const double with_experts = layers_with_experts(
+        layers, /*at_most=*/dense[0].forward.device_s < experts[0].forward.device_s);
+    return (layers - with_experts) * dense[0].forward.device_s +
+           with_experts * experts[0].forward.device_s;
+  }
+  double least_backward_s(const BlockPrices& block, double layers) const {
+    const auto& [dense, experts] = block.layer;
+    const double with_experts = layers_with_experts(
+        layers, /*at_most=*/dense[0].backward.device_s > experts[0].backward.device_s);
+    return (layers - with_experts) * dense[0].backward.device_s +
+           with_experts * experts[0].backward.device_s;
+  }
+  double layers_with_experts(double layers, bool at_most) const {
+    const TrainingSetup& model = prices_.model();
+    if (model.experts == 0) return 0;
+    const double periods = layers / static_cast<double>(model.expert_interval);
+    return at_most ? std::ceil(periods) : std::floor(periods);
+  }
+
   // The first backward pass of rank r, of its last chunk, begins when the first micro-batch has
   // passed all chunks forward, and the last chunks of the ranks after r backward. After the last
   // one of its first chunk, the first chunks of the ranks before r are left. A chunk of rank r has
   // at least what is left when the others have the most layers.
-  PartitionTerms interleaved(const RankPrice& rank, double r, double f, double forward_sends,
-                             double backward_sends, bool last) const {
+  struct Interleaved {
+    PartitionTerms terms;
+    double computed, sent;  // of the bottleneck, without arrivals
+  };
+  Interleaved interleaved(const RankPrice& rank, double r, double f, double forward_sends,
+                          double backward_sends, bool last) const {
     const BlockPrices& block = prices_.blocks(frame_, static_cast<std::int64_t>(r));
     const double layers = static_cast<double>(rank.layers.all());
     const double others = v_ - 1;
@@ -131,30 +194,34 @@ class Terms {
         std::max(static_cast<double>(least_), layers - others * static_cast<double>(most_));
     const double largest =
         std::min(static_cast<double>(most_), layers - others * static_cast<double>(least_));
-    const double once = smallest * block.layer[0].backward.device_s;
+    const double once = least_backward_s(block, smallest);
     const double ahead = 2 * (p_ - 1 - r) + (v_ - 1) * p_ + 1;
     const double ends =
         (r == 0 ? block.embedding.forward.device_s : 0) + (last ? block.head.forward.device_s : 0);
-    const double chunk =
-        largest * block.layer[0].forward.device_s + ends + (blocking_ ? send_s_ : 0);
+    const double chunk = most_forward_s(block, largest) + ends;
     // The ends belong to one chunk of the rank.
     const double skipped =
         std::min(ahead * chunk, ahead * (chunk - ends) + ends * std::ceil(ahead / v_));
+    const double skipped_sends = blocking_ ? ahead * send_s_ : 0;
     const double arrive = arrivals_s(rank, static_cast<std::int64_t>(r));
     const double arriving = m_ * arrive - (ahead + 1) * arrive * largest / layers;
-    const double later = std::max(m_ * (rank.forward.device_s + forward_sends) - skipped, arriving);
-    return {f + once, m_ * (rank.backward.device_s + backward_sends) - once + positive(later)};
+    const double later =
+        std::max(m_ * (rank.forward.device_s + forward_sends) - skipped - skipped_sends, arriving);
+    const double backward = m_ * rank.backward.device_s - once;
+    return {{f + once, backward + m_ * backward_sends + positive(later)},
+            backward + positive(m_ * rank.forward.device_s - skipped),
+            m_ * backward_sends + positive(m_ * forward_sends - skipped_sends)};
   }
 
   // Of the gradients and weights of one micro-batch, on the stream that takes longer.
   double exchange_s(const RankPrice& rank, std::int64_t index) const {
-    const auto layers = static_cast<double>(rank.layers.all());
     const double ends = index == 0 ? 1 : 0;
-    const double gradients =
-        layers * exchanges_.layer_gradients_s + ends * exchanges_.embedding_gradients_s;
-    const double weights =
-        2 * (layers * exchanges_.layer_weights_s + ends * exchanges_.embedding_weights_s);
-    const double both = layers * exchanges_.layer_wire_s + ends * exchanges_.embedding_wire_s;
+    const auto all = [&](const ByKind<double>& layer, double embedding) {
+      return ExchangePrices::of(layer, rank.layers_by_kind) + ends * embedding;
+    };
+    const double gradients = all(exchanges_.layer_gradients_s, exchanges_.embedding_gradients_s);
+    const double weights = 2 * all(exchanges_.layer_weights_s, exchanges_.embedding_weights_s);
+    const double both = all(exchanges_.layer_wire_s, exchanges_.embedding_wire_s);
     return std::max({gradients, weights, both});
   }
 
@@ -163,7 +230,7 @@ class Terms {
   double arrivals_s(const RankPrice& rank, std::int64_t index) const {
     const bool gathers = frame_.zero == 3 && prices_.options().prefetch <= 1;
     const double weights =
-        static_cast<double>(rank.layers.all()) * (gathers ? exchanges_.layer_weights_s : 0);
+        gathers ? ExchangePrices::of(exchanges_.layer_weights_s, rank.layers_by_kind) : 0;
     const bool layers_travel =
         index + 1 == frame_.pipeline && v_ == 1 && frame_.schedule != PipelineKind::kGpipe;
     return std::max(weights, layers_travel ? 0 : copies_s(rank, index));
@@ -171,7 +238,10 @@ class Terms {
 
   double blocking_exchanges_s(const RankPrice& rank) const {
     if (!prices_.exchanges_block(frame_)) return 0;
-    return static_cast<double>(rank.layers.all() - 1) * exchanges_.layer_gradients_s;
+    const auto& [dense, experts] = exchanges_.layer_gradients_s;
+    const double last = std::max(rank.layers_by_kind.dense > 0 ? dense : 0,
+                                 rank.layers_by_kind.experts > 0 ? experts : 0);
+    return ExchangePrices::of(exchanges_.layer_gradients_s, rank.layers_by_kind) - last;
   }
 
   // Of the activations of one micro-batch, to the host or from it. Of the last stage, whose
@@ -183,16 +253,8 @@ class Terms {
     const bool stays = index + 1 == frame_.pipeline && !gpipe;
     const auto layers = static_cast<double>(rank.layers.all());
     const double leaving = stays && v_ > 1 ? positive(1 - static_cast<double>(most_) / layers) : 1;
-    const BlockPrices& block = prices_.blocks(frame_, index);
-    const double bytes = static_cast<double>(rank.layers.kept) * block.layer[0].kept_bytes +
-                         static_cast<double>(rank.layers.selective) * block.layer[1].kept_bytes +
-                         static_cast<double>(rank.layers.full) * block.layer[2].kept_bytes;
-    const double largest = block.layer[rank.layers.kept > 0        ? 0
-                                       : rank.layers.selective > 0 ? 1
-                                                                   : 2]
-                               .kept_bytes;
-    return leaving * positive(bytes - (stays && v_ == 1 ? 2 * largest : 0)) /
-           prices_.options().host_bandwidth;
+    const double last = stays && v_ == 1 ? 2 * rank.largest_kept_bytes : 0;
+    return leaving * positive(rank.layers_kept_bytes - last) / prices_.options().host_bandwidth;
   }
 
   const StagePrices& prices_;
@@ -211,18 +273,23 @@ struct Row {
   std::vector<RankPrice> prices;
   std::vector<PartitionTerms> terms;
 };
+// Of a rank, by the number of layers before it modulo their number.
+using Phases = std::vector<Row>;
 
 class Partition {
  public:
-  Partition(std::vector<Row> rows, std::int64_t least, std::int64_t layers)
+  Partition(std::vector<Phases> rows, std::int64_t least, std::int64_t layers)
       : rows_(std::move(rows)), least_(least), layers_(layers) {}
 
   // The numbers of layers by rank, and the value of the least sum of h + max of g.
   std::optional<std::pair<double, std::vector<std::int64_t>>> solve() {
     std::vector<double> candidates;
-    for (const Row& row : rows_) {
-      if (row.terms.empty()) return std::nullopt;
-      for (const PartitionTerms& terms : row.terms) candidates.push_back(terms.bottleneck);
+    for (const Phases& phases : rows_) {
+      const std::size_t before = candidates.size();
+      for (const Row& row : phases) {
+        for (const PartitionTerms& terms : row.terms) candidates.push_back(terms.bottleneck);
+      }
+      if (candidates.size() == before) return std::nullopt;
     }
     std::sort(candidates.begin(), candidates.end());
     candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
@@ -258,13 +325,19 @@ class Partition {
     return std::pair(std::min(best, bound), layers_of_ranks());
   }
 
-  const Row& row(std::size_t rank) const { return rows_[rank]; }
+  // Of a rank with so many layers before it.
+  const Row& row(std::size_t rank, std::int64_t before) const {
+    const Phases& phases = rows_[rank];
+    return phases[static_cast<std::size_t>(before) % phases.size()];
+  }
 
  private:
-  // Rows ascend, so the most layers under the bottleneck suffice.
-  bool reaches(double bottleneck) const {
+  // Rows ascend, so the most layers under the bottleneck suffice where there is one phase.
+  bool reaches(double bottleneck) {
+    if (rows_.front().size() > 1) return least_sum(bottleneck, 0) < kNever;
     std::int64_t sum = 0;
-    for (const Row& row : rows_) {
+    for (const Phases& phases : rows_) {
+      const Row& row = phases.front();
       std::int64_t most = -1;
       for (std::size_t i = 0; i < row.terms.size() && row.terms[i].bottleneck <= bottleneck; ++i)
         most = least_ + static_cast<std::int64_t>(i);
@@ -283,16 +356,22 @@ class Partition {
     choice_.assign(ranks * width, -1);
     for (std::size_t rank = ranks; rank-- > 0;) {
       std::fill(now.begin(), now.end(), kNever);
-      const Row& row = rows_[rank];
-      for (std::size_t i = 0; i < row.terms.size(); ++i) {
-        const PartitionTerms& terms = row.terms[i];
-        if (terms.bottleneck > bottleneck) break;
-        const double cost = terms.sum + even * terms.bottleneck * terms.bottleneck;
-        const std::size_t layers = static_cast<std::size_t>(least_) + i;
-        for (std::size_t left = layers; left < width; ++left) {
-          if (after[left - layers] + cost < now[left]) {
-            now[left] = after[left - layers] + cost;
-            choice_[rank * width + left] = static_cast<std::int32_t>(layers);
+      const std::size_t phases = rows_[rank].size();
+      for (std::size_t phase = 0; phase < phases; ++phase) {
+        const Row& row = rows_[rank][phase];
+        for (std::size_t i = 0; i < row.terms.size(); ++i) {
+          const PartitionTerms& terms = row.terms[i];
+          if (terms.bottleneck > bottleneck) break;
+          const double cost = terms.sum + even * terms.bottleneck * terms.bottleneck;
+          const std::size_t layers = static_cast<std::size_t>(least_) + i;
+          // The layers before are all but those left.
+          const std::size_t skew = (width - 1 + phases - phase) % phases;
+          const std::size_t begin = layers + (skew + phases - layers % phases) % phases;
+          for (std::size_t left = begin; left < width; left += phases) {
+            if (after[left - layers] + cost < now[left]) {
+              now[left] = after[left - layers] + cost;
+              choice_[rank * width + left] = static_cast<std::int32_t>(layers);
+            }
           }
         }
       }
@@ -313,67 +392,10 @@ class Partition {
     return result;
   }
 
-  std::vector<Row> rows_;
+  std::vector<Phases> rows_;
   const std::int64_t least_, layers_;
   std::vector<std::int32_t> choice_;
 };
-
-// Divides a rank's layers among its chunks. The first rank's first chunk has the embedding and the
-// last rank's last chunk the output layer, so these get the fewer layers.
-void divide(const ChunkLayers& rank, std::int64_t index, const PlanFrame& frame,
-            std::vector<ChunkLayers>& chunks) {
-  const std::int64_t v = frame.virtual_stages;
-  ChunkLayers left = rank;
-  std::int64_t layers = rank.all();
-  for (std::int64_t k = 0; k < v; ++k) {
-    // The larger chunks come last on the first rank, and first elsewhere.
-    const std::int64_t rest = v - k;
-    const std::int64_t size = index == 0 ? layers / rest : (layers + rest - 1) / rest;
-    layers -= size;
-    ChunkLayers chunk;
-    chunk.full = std::min(size, (left.full + rest - 1) / rest);
-    chunk.selective = std::min(size - chunk.full, (left.selective + rest - 1) / rest);
-    chunk.kept = size - chunk.full - chunk.selective;
-    if (chunk.kept > left.kept) {
-      chunk.selective += chunk.kept - left.kept;
-      chunk.kept = left.kept;
-    }
-    if (chunk.selective > left.selective) {
-      chunk.full += chunk.selective - left.selective;
-      chunk.selective = left.selective;
-    }
-    left.full -= chunk.full;
-    left.selective -= chunk.selective;
-    left.kept -= chunk.kept;
-    chunks[static_cast<std::size_t>(k * frame.pipeline + index)] = chunk;
-  }
-}
-
-// The parameters of a rank that has the average of them.
-double average_parameters(const StagePrices& prices, const PlanFrame& frame) {
-  const BlockPrices& block = prices.fastest_blocks(frame);
-  const bool own = prices.model().untied || frame.pipeline > 1;
-  return (static_cast<double>(prices.model().layers) * block.layer[0].parameters +
-          block.embedding.parameters + (own ? block.head.parameters : 0)) /
-         static_cast<double>(frame.pipeline);
-}
-
-// All of the model on one rank, with the least recomputation.
-BlockPrice whole_model(const StagePrices& prices, const PlanFrame& frame) {
-  const BlockPrices& block = prices.fastest_blocks(frame);
-  const Recompute least = prices.allows(Recompute::kNone)        ? Recompute::kNone
-                          : prices.allows(Recompute::kSelective) ? Recompute::kSelective
-                                                                 : Recompute::kFull;
-  const BlockPrice& layer = block.layer[static_cast<std::size_t>(least)];
-  const auto layers = static_cast<double>(prices.model().layers);
-  const auto all = [&](PassPrice BlockPrice::*pass) {
-    return layer.*pass * layers + block.embedding.*pass + block.head.*pass;
-  };
-  return {.forward = all(&BlockPrice::forward),
-          .backward = all(&BlockPrice::backward),
-          .inputs = all(&BlockPrice::inputs),
-          .weights = all(&BlockPrice::weights)};
-}
 
 }  // namespace
 
@@ -384,21 +406,34 @@ std::optional<StagePartition> partition_stages(const StagePrices& prices, const 
   const double constant_s = terms.constant_s();
   const std::int64_t layers = prices.model().layers;
   const std::int64_t least = terms.least_layers(), most = terms.most_layers();
-  std::vector<Row> rows(static_cast<std::size_t>(frame.pipeline));
+  std::vector<Phases> rows(static_cast<std::size_t>(terms.ranks()));
+  const auto margin = [&](std::int64_t rank) {
+    return margins.empty() ? 0 : margins[static_cast<std::size_t>(rank)];
+  };
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto rank = static_cast<std::int64_t>(r);
-    const double budget = prices.memory_of(frame, rank) - (margins.empty() ? 0 : margins[r]);
-    for (std::int64_t n = least; n <= most; ++n) {
-      const std::optional<RankPrice> one = prices.rank(frame, rank, n, budget);
-      if (!one) break;
-      const PartitionTerms next = terms.of(*one, rank);
-      if (next.bottleneck + next.sum + constant_s >= limit_s) break;
-      rows[r].prices.push_back(*one);
-      rows[r].terms.push_back(next);
-      // Bottlenecks ascend; rounding and host-bound passes shall not break this.
-      if (rows[r].terms.size() > 1) {
-        double& bottleneck = rows[r].terms.back().bottleneck;
-        bottleneck = std::max(bottleneck, rows[r].terms[rows[r].terms.size() - 2].bottleneck);
+    double budget = prices.memory_of(frame, rank) - margin(rank);
+    if (frame.two_directions()) {
+      const std::int64_t twin = frame.pipeline - 1 - rank;
+      budget = std::min(budget, prices.memory_of(frame, twin) - margin(twin));
+    }
+    // No layers come before the first rank.
+    rows[r].resize(static_cast<std::size_t>(terms.phases()));
+    for (std::size_t phase = 0; phase < (r == 0 ? 1 : rows[r].size()); ++phase) {
+      Row& row = rows[r][phase];
+      for (std::int64_t n = least; n <= most; ++n) {
+        const std::optional<RankPrice> one =
+            prices.rank(frame, rank, n, budget, static_cast<std::int64_t>(phase));
+        if (!one) break;
+        const PartitionTerms next = terms.of(*one, rank);
+        if (next.bottleneck + next.sum + constant_s >= limit_s) break;
+        row.prices.push_back(*one);
+        row.terms.push_back(next);
+        // Bottlenecks ascend; rounding and host-bound passes shall not break this.
+        if (row.terms.size() > 1) {
+          double& bottleneck = row.terms.back().bottleneck;
+          bottleneck = std::max(bottleneck, row.terms[row.terms.size() - 2].bottleneck);
+        }
       }
     }
   }
@@ -410,16 +445,23 @@ std::optional<StagePartition> partition_stages(const StagePrices& prices, const 
   if (price == PartitionPrice::kBound)
     result.bound_s = std::max(result.bound_s, group_bound_s(prices, frame));
   result.chunks.resize(static_cast<std::size_t>(frame.pipeline * frame.virtual_stages));
+  std::int64_t before = 0;
   for (std::size_t r = 0; r < solved->second.size(); ++r) {
+    const auto rank = static_cast<std::int64_t>(r);
     const auto index = static_cast<std::size_t>(solved->second[r] - least);
-    divide(partition.row(r).prices[index].layers, static_cast<std::int64_t>(r), frame,
-           result.chunks);
+    const std::vector<ChunkLayers> chunks =
+        chunks_of(frame, rank, partition.row(r, before).prices[index].layers);
+    for (std::size_t k = 0; k < chunks.size(); ++k) {
+      const std::int64_t chunk = frame.chunk_of(rank, static_cast<std::int64_t>(k));
+      result.chunks[static_cast<std::size_t>(chunk)] = chunks[k];
+    }
+    before += solved->second[r];
   }
   return result;
 }
 
 double group_bound_s(const StagePrices& prices, const PlanFrame& group) {
-  const BlockPrice model = whole_model(prices, group);
+  const RankPrice model = prices.average_rank(group);
   const auto m = static_cast<double>(micro_batches_of(prices, group));
   const auto p = static_cast<double>(group.pipeline);
   // Each rank computes all micro-batches, and the first one passes all ranks.
@@ -427,19 +469,24 @@ double group_bound_s(const StagePrices& prices, const PlanFrame& group) {
 }
 
 double frame_bound_s(const StagePrices& prices, const PlanFrame& frame) {
-  const BlockPrice model = whole_model(prices, frame);
+  const RankPrice model = prices.average_rank(frame);
   const auto m = static_cast<double>(micro_batches_of(prices, frame));
   const auto p = static_cast<double>(frame.pipeline);
   const auto v = static_cast<double>(frame.virtual_stages);
   const double f = model.forward.device_s, b = model.backward.device_s;
   double seconds = 0;
-  if (v > 1) {
+  if (frame.two_directions()) {
+    seconds = m * (f + b) / p;
+  } else if (v > 1) {
     const double ahead = (2 * (p - 1) + (v - 1) * p + 1) / v;
     const double largest =
         static_cast<double>((prices.model().layers + frame.pipeline * frame.virtual_stages - 1) /
                             (frame.pipeline * frame.virtual_stages)) *
         p * v / static_cast<double>(prices.model().layers);
-    seconds = f + m * b / p + positive(m - ahead * largest) * f / p;
+    // Where chunks have different kinds of layers, a rank may be further ahead.
+    const TrainingSetup& setup = prices.model();
+    const bool mixed = setup.experts > 0 && setup.expert_interval > 1;
+    seconds = f + m * b / p + (mixed ? 0 : positive(m - ahead * largest) * f / p);
     seconds = std::max(seconds, f + m * b / p);
   } else if (frame.schedule == PipelineKind::kZbH1) {
     const double inputs = model.inputs.device_s;
@@ -448,25 +495,25 @@ double frame_bound_s(const StagePrices& prices, const PlanFrame& frame) {
     seconds = f + b + ((m - 1) * b + positive(m - p) * f) / p;
   }
   if (frame.pipeline == 1) {
-    const double parameters = average_parameters(prices, frame);
-    seconds +=
-        prices.end_of_step_s(frame, parameters, prices.model().layers, model.backward.seconds());
+    seconds += prices.end_of_step_s(frame, model);
   }
   return std::max(seconds, group_bound_s(prices, frame));
 }
 
 bool exceeds_memory(const StagePrices& prices, const PlanFrame& frame) {
-  const double parameters = average_parameters(prices, frame);
+  const RankPrice average = prices.average_rank(frame);
   const TrainingSetup& model = prices.model();
-  const auto copies = static_cast<double>(frame.copies());
-  double bytes = 2 * parameters / (frame.zero >= 3 ? copies : 1);
+  const double divided = divided_parameters(frame, average);
+  const auto held = [&](std::int64_t from) {
+    return frame.zero >= from ? divided : average.parameters;
+  };
+  double bytes = 2 * held(3);
   if (!model.frozen) {
-    bytes +=
-        static_cast<double>(model.gradient_bytes) * parameters / (frame.zero >= 2 ? copies : 1);
-    if (frame.offload != Offload::kOptimizer) {
-      bytes +=
-          static_cast<double>(model.optimizer_bytes) * parameters / (frame.zero >= 1 ? copies : 1);
-    }
+    bytes += static_cast<double>(model.gradient_bytes) * held(2);
+    const double state = static_cast<double>(model.optimizer_bytes) * held(1);
+    if (!offloads_optimizer(frame.offload)) bytes += state;
+    const double host = prices.options().host_memory;
+    if (frame.offload == Offload::kOptimizer && host > 0 && state > host) return true;
   }
   double most = 0;
   for (std::int64_t rank = 0; rank < frame.pipeline; ++rank) {

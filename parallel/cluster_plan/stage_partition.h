@@ -50,7 +50,7 @@ std::optional<StagePartition> partition_stages(
 // of all its frames (plan_frame.h).
 double group_bound_s(const StagePrices& prices, const PlanFrame& group);
 double frame_bound_s(const StagePrices& prices, const PlanFrame& frame);
-// Whether the average rank's weights and state exceed the largest memory.
+// Whether the average rank's weights and state exceed the largest memory, or the host's.
 bool exceeds_memory(const StagePrices& prices, const PlanFrame& frame);
 
 }  // namespace egret::parallel

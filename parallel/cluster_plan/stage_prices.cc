@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "parallel/transformer/experts.h"
 #include "parallel/transformer/stage_work.h"
 #include "parallel/transformer/training_memory.h"
 #include "parallel/transformer/transformer_kernels.h"
@@ -21,8 +23,13 @@ BlockPrice price_of(const ModelBlock& block, bool launches_cost) {
   const auto pass = [&](const KernelTime& time) {
     return PassPrice{time.device_s, launches_cost ? time.host_s : 0};
   };
-  return {pass(block.forward), pass(block.backward), pass(block.inputs),
-          pass(block.weights), block.parameters,     block.kept_bytes};
+  return {.forward = pass(block.forward),
+          .backward = pass(block.backward),
+          .inputs = pass(block.inputs),
+          .weights = pass(block.weights),
+          .parameters = block.parameters,
+          .expert_parameters = block.expert_parameters,
+          .kept_bytes = block.kept_bytes};
 }
 
 double slowness(const Accelerator& device) {
@@ -31,8 +38,51 @@ double slowness(const Accelerator& device) {
 
 }  // namespace
 
+// What a device keeps of a rank's parameters that all copies divide; as the function of
+// training_memory.h, whose setup is too large to copy for each price.
+double divided_parameters(const PlanFrame& frame, const RankPrice& rank) {
+  const auto copies = static_cast<double>(frame.copies());
+  const double expert_copies = copies * static_cast<double>(frame.tensor) /
+                               static_cast<double>(frame.expert_parallel * frame.expert_tensor);
+  const double others = (rank.parameters - rank.expert_parameters) / copies;
+  return rank.expert_parameters > 0 ? others + rank.expert_parameters / expert_copies : others;
+}
+
+std::vector<ChunkLayers> chunks_of(const PlanFrame& frame, std::int64_t rank,
+                                   const ChunkLayers& layers) {
+  const std::int64_t v = frame.chunks_of_rank();
+  std::vector<ChunkLayers> chunks;
+  ChunkLayers left = layers;
+  std::int64_t count = layers.all();
+  for (std::int64_t k = 0; k < v; ++k) {
+    // The larger chunks come last on the first rank, and first elsewhere.
+    const std::int64_t rest = v - k;
+    const std::int64_t size = rank == 0 ? count / rest : (count + rest - 1) / rest;
+    count -= size;
+    ChunkLayers chunk;
+    chunk.full = std::min(size, (left.full + rest - 1) / rest);
+    chunk.selective = std::min(size - chunk.full, (left.selective + rest - 1) / rest);
+    chunk.kept = size - chunk.full - chunk.selective;
+    if (chunk.kept > left.kept) {
+      chunk.selective += chunk.kept - left.kept;
+      chunk.kept = left.kept;
+    }
+    if (chunk.selective > left.selective) {
+      chunk.full += chunk.selective - left.selective;
+      chunk.selective = left.selective;
+    }
+    left.full -= chunk.full;
+    left.selective -= chunk.selective;
+    left.kept -= chunk.kept;
+    chunks.push_back(chunk);
+  }
+  return chunks;
+}
+
 double micro_batches_in_flight(const PlanFrame& frame, std::int64_t rank, std::int64_t m) {
   const std::int64_t p = frame.pipeline, v = frame.virtual_stages;
+  // One more than ranks, each in one of a rank's two stages (DeepSeek-AI, 2024, table 2).
+  if (frame.two_directions()) return static_cast<double>(p + 1) / 2;
   if (frame.schedule == PipelineKind::kGpipe) return static_cast<double>(m);
   if (frame.schedule == PipelineKind::kZbH1) return static_cast<double>(std::min(m, p));
   if (v == 1) return static_cast<double>(std::min(m, p - rank));
@@ -52,7 +102,13 @@ TrainingSetup StagePrices::setup_of(const PlanFrame& frame) const {
 }
 
 const BlockPrices& StagePrices::priced(std::size_t pool, const PlanFrame& frame) const {
-  const Key key{pool, frame.tensor, frame.context, frame.micro_batch, frame.sequence_parallel};
+  const Key key{pool,
+                frame.tensor,
+                frame.context,
+                frame.micro_batch,
+                frame.sequence_parallel,
+                frame.expert_parallel,
+                frame.expert_tensor};
   const std::lock_guard lock(mutex_);
   std::unique_ptr<const BlockPrices>& place = blocks_[key];
   if (place == nullptr) {
@@ -63,11 +119,13 @@ const BlockPrices& StagePrices::priced(std::size_t pool, const PlanFrame& frame)
     const ModelBlocks blocks = model_blocks(system, setup);
     const bool launches = !options_.recorded_launches;
     auto prices = std::make_unique<BlockPrices>();
-    for (std::size_t i = 0; i < blocks.layer.size(); ++i)
-      prices->layer[i] = price_of(blocks.layer[i], launches);
+    for (std::size_t i = 0; i < blocks.layer.size(); ++i) {
+      prices->layer.dense[i] = price_of(blocks.layer[i], launches);
+      prices->layer.experts[i] = price_of(blocks.expert_layer[i], launches);
+    }
     prices->embedding = price_of(blocks.embedding, launches);
     prices->head = price_of(blocks.head, launches);
-    prices->workspace_bytes = blocks.workspace_bytes;
+    prices->workspace_bytes = {blocks.workspace_bytes, blocks.expert_workspace_bytes};
     place = std::move(prices);
   }
   return *place;
@@ -115,6 +173,8 @@ double StagePrices::memory_of(const PlanFrame& frame, std::int64_t rank) const {
 }
 
 const BlockPrices& StagePrices::blocks(const PlanFrame& frame, std::int64_t rank) const {
+  // A rank's two stages may be those of different accelerators.
+  if (frame.two_directions() && system_.pools.size() > 1) return fastest_blocks(frame);
   return priced(pool_of(frame, rank), frame);
 }
 
@@ -132,87 +192,176 @@ double StagePrices::transfer_s(const PlanFrame& frame) const {
   return boundary_s(system_, setup_of(frame));
 }
 
+// One or two collectives: of experts, and of all other weights.
+StagePrices::Exchange StagePrices::exchange(const PlanFrame& frame, CollectiveKind kind,
+                                            double element, double parameters,
+                                            double expert_parameters) const {
+  Exchange all;
+  const TrainingSetup setup = setup_of(frame);
+  const std::pair<double, RankGroup> parts[] = {
+      {parameters - expert_parameters, {frame.copies(), frame.tensor}},
+      {expert_parameters, expert_data_group(setup, frame.copies())}};
+  for (const auto& [count, group] : parts) {
+    if (count <= 0 || group.size == 1) continue;
+    const CollectiveTime time = system_.fabric.collective(kind, element * count, group);
+    all.seconds += time.seconds();
+    all.wire_bytes += time.wire_bytes;
+    all.bytes_per_second = std::max(all.bytes_per_second, time.bytes_per_second);
+    all.tiers.insert(time.tier);
+  }
+  return all;
+}
+
 ExchangePrices StagePrices::exchanges(const PlanFrame& frame) const {
   ExchangePrices prices;
-  if (model_.frozen || frame.copies() == 1) return prices;
-  const RankGroup group{frame.copies(), frame.tensor};
+  if (model_.frozen || !shares_weights(frame)) return prices;
   const BlockPrices& one = blocks(frame, 0);
-  const double layer = one.layer[0].parameters, embedding = one.embedding.parameters;
+  const double embedding = one.embedding.parameters;
   const auto gradient = static_cast<double>(model_.gradient_bytes);
   const CollectiveKind reduces =
       frame.zero >= 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
-  const Fabric& fabric = system_.fabric;
   const auto gathers = CollectiveKind::kAllGather;
-  const CollectiveTime sum = fabric.collective(reduces, gradient * layer, group);
-  const CollectiveTime first_sum =
-      fabric.collective(reduces, gradient * (layer + embedding), group);
-  prices.layer_gradients_s = sum.seconds();
-  prices.embedding_gradients_s = first_sum.seconds() - sum.seconds();
-  if (frame.zero < 3) return prices;
-  const CollectiveTime all = fabric.collective(gathers, 2 * layer, group);
-  const CollectiveTime first_all = fabric.collective(gathers, 2 * (layer + embedding), group);
-  prices.layer_weights_s = all.seconds();
-  prices.embedding_weights_s = first_all.seconds() - all.seconds();
-  double rate = 0;
-  for (const CollectiveTime& each : {sum, first_sum, all, first_all})
-    rate = std::max(rate, each.bytes_per_second);
-  prices.layer_wire_s = (sum.wire_bytes + 2 * all.wire_bytes) / rate;
-  prices.embedding_wire_s =
-      (first_sum.wire_bytes + 2 * first_all.wire_bytes) / rate - prices.layer_wire_s;
+  for (const LayerKind kind : {LayerKind::kDense, LayerKind::kExperts}) {
+    if (kind == LayerKind::kExperts && model_.experts == 0) continue;
+    const bool experts = kind == LayerKind::kExperts;
+    const BlockPrice& layer = one.layer.of(kind)[0];
+    const auto of = [&](CollectiveKind collective, double element, double more) {
+      return exchange(frame, collective, element, layer.parameters + more, layer.expert_parameters);
+    };
+    const Exchange sum = of(reduces, gradient, 0), first_sum = of(reduces, gradient, embedding);
+    (experts ? prices.layer_gradients_s.experts : prices.layer_gradients_s.dense) = sum.seconds;
+    const bool has_embedding = model_.kind_of(0) == kind;
+    if (has_embedding) prices.embedding_gradients_s = first_sum.seconds - sum.seconds;
+    if (frame.zero < 3) continue;
+    const Exchange all = of(gathers, 2, 0), first_all = of(gathers, 2, embedding);
+    (experts ? prices.layer_weights_s.experts : prices.layer_weights_s.dense) = all.seconds;
+    if (has_embedding) prices.embedding_weights_s = first_all.seconds - all.seconds;
+    double rate = 0;
+    std::set<std::size_t> tiers;
+    for (const Exchange& each : {sum, first_sum, all, first_all}) {
+      rate = std::max(rate, each.bytes_per_second);
+      tiers.insert(each.tiers.begin(), each.tiers.end());
+    }
+    if (rate == 0 || tiers.size() > 1) continue;
+    const double wire = (sum.wire_bytes + 2 * all.wire_bytes) / rate;
+    (experts ? prices.layer_wire_s.experts : prices.layer_wire_s.dense) = wire;
+    if (has_embedding) {
+      prices.embedding_wire_s =
+          std::max(0.0, (first_sum.wire_bytes + 2 * first_all.wire_bytes) / rate - wire);
+    }
+  }
   return prices;
 }
 
-double StagePrices::end_of_step_s(const PlanFrame& frame, double parameters, std::int64_t layers,
-                                  double backward_s) const {
+double StagePrices::end_of_step_s(const PlanFrame& frame, const RankPrice& rank) const {
   const Accelerator& device = system_.accelerator;
   double seconds = device.host_seconds_per_step;
   if (model_.frozen) return seconds;
   const Fabric& fabric = system_.fabric;
   const auto gradient = static_cast<double>(model_.gradient_bytes);
   const auto copies = static_cast<double>(frame.copies());
-  if (copies > 1) {
-    if (exchanges_block(frame)) {
-      // The backward passes include all other layers' exchanges.
+  if (shares_weights(frame)) {
+    if (exchanges_block(frame) || model_.overlap_gradients || frame.zero >= 2) {
       const ExchangePrices each = exchanges(frame);
-      seconds += each.layer_gradients_s + each.embedding_gradients_s;
-    } else if (model_.overlap_gradients || frame.zero >= 2) {
-      const ExchangePrices each = exchanges(frame);
-      const double first = each.layer_gradients_s + each.embedding_gradients_s;
-      const double all = first + each.layer_gradients_s * static_cast<double>(layers - 1);
-      seconds += std::max(first, all - backward_s);
+      const double all = each.embedding_gradients_s +
+                         ExchangePrices::of(each.layer_gradients_s, rank.layers_by_kind);
+      const double first =
+          each.layer_gradients_s.of(model_.kind_of(0)) + each.embedding_gradients_s;
+      // Where they block, the backward passes include all other layers' exchanges.
+      seconds += exchanges_block(frame) ? first : std::max(first, all - rank.backward.seconds());
     } else {
-      seconds += fabric
-                     .collective(frame.zero >= 1 ? CollectiveKind::kReduceScatter
-                                                 : CollectiveKind::kAllReduce,
-                                 gradient * parameters, {frame.copies(), frame.tensor})
-                     .seconds();
+      seconds +=
+          exchange(frame,
+                   frame.zero >= 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                   gradient, rank.parameters, rank.expert_parameters)
+              .seconds;
     }
   }
-  if (frame.pipeline > 1 && !model_.untied) {
+  if (frame.pipeline > 1 && !model_.untied && !frame.two_directions()) {
     const double bytes = gradient * blocks(frame, 0).embedding.parameters;
     seconds +=
         fabric.transfer(bytes, (frame.pipeline - 1) * frame.tensor * frame.copies()).seconds();
   }
   if (frame.devices() > 1)
     seconds += fabric.collective(CollectiveKind::kAllReduce, 4, {frame.devices(), 1}).seconds();
-  const double part = parameters / (frame.zero >= 1 ? copies : 1);
-  if (frame.offload == Offload::kOptimizer) {
-    seconds += part * ((gradient + 2) / options_.host_bandwidth +
-                       (gradient + 26) / options_.host_memory_bandwidth);
+  const double part = frame.zero >= 1 ? divided_parameters(frame, rank) : rank.parameters;
+  if (offloads_optimizer(frame.offload)) {
+    seconds += part * (gradient + 2) / options_.host_bandwidth +
+               host_update_s(model_, options_, frame.offload, part);
   } else {
     seconds += part * (2 * gradient + 26) / (device.bytes_per_second * device.memory_efficiency);
   }
   if (frame.zero >= 1 && frame.zero < 3 && copies > 1) {
     seconds +=
-        fabric
-            .collective(CollectiveKind::kAllGather, 2 * parameters, {frame.copies(), frame.tensor})
-            .seconds();
+        exchange(frame, CollectiveKind::kAllGather, 2, rank.parameters, rank.expert_parameters)
+            .seconds;
   }
   return seconds;
 }
 
+RankPrice StagePrices::average_rank(const PlanFrame& frame) const {
+  const BlockPrices& block = fastest_blocks(frame);
+  const bool own = model_.untied || frame.pipeline > 1;
+  RankPrice rank;
+  rank.layers.kept = model_.layers;
+  rank.layers_by_kind = {model_.layers - model_.expert_layers(), model_.expert_layers()};
+  const auto dense = static_cast<double>(rank.layers_by_kind.dense);
+  const auto experts = static_cast<double>(rank.layers_by_kind.experts);
+  const auto p = static_cast<double>(frame.pipeline);
+  const auto copies = frame.two_directions() ? 2.0 : 1.0;
+  rank.parameters =
+      (dense * block.layer.dense[0].parameters + experts * block.layer.experts[0].parameters +
+       block.embedding.parameters + (own ? block.head.parameters : 0)) *
+      copies / p;
+  rank.expert_parameters = experts * block.layer.experts[0].expert_parameters * copies / p;
+  const auto least =
+      static_cast<std::size_t>(allows(Recompute::kNone)        ? Recompute::kNone
+                               : allows(Recompute::kSelective) ? Recompute::kSelective
+                                                               : Recompute::kFull);
+  const auto all = [&](PassPrice BlockPrice::*pass) {
+    return block.layer.dense[least].*pass * dense + block.layer.experts[least].*pass * experts +
+           block.embedding.*pass + block.head.*pass;
+  };
+  rank.forward = all(&BlockPrice::forward);
+  rank.backward = all(&BlockPrice::backward);
+  rank.inputs = all(&BlockPrice::inputs);
+  rank.weights = all(&BlockPrice::weights);
+  return rank;
+}
+
+ByKind<std::array<std::int64_t, 3>> StagePrices::kinds(const PlanFrame& frame, std::int64_t rank,
+                                                       const ChunkLayers& layers,
+                                                       std::int64_t first) const {
+  const auto by_recomputation = [](const ChunkLayers& chunk) {
+    return std::array<std::int64_t, 3>{chunk.kept, chunk.selective, chunk.full};
+  };
+  if (model_.experts == 0) return {by_recomputation(layers), {}};
+  if (model_.expert_interval == 1) return {{}, by_recomputation(layers)};
+  ByKind<std::array<std::int64_t, 3>> kinds;
+  const auto experts_before = [&](std::int64_t layer) { return layer / model_.expert_interval; };
+  // As in stage_costs(): layers that are recomputed in full come first.
+  const auto add = [&](const ChunkLayers& chunk, std::int64_t begin) {
+    const std::array<std::int64_t, 3> counts = by_recomputation(chunk);
+    for (std::size_t i = counts.size(); i-- > 0;) {
+      const std::int64_t experts = experts_before(begin + counts[i]) - experts_before(begin);
+      kinds.experts[i] += experts;
+      kinds.dense[i] += counts[i] - experts;
+      begin += counts[i];
+    }
+  };
+  if (frame.chunks_of_rank() == 1) {
+    add(layers, first);
+    return kinds;
+  }
+  const std::int64_t size = layers.all() / frame.chunks_of_rank();  // equal chunks
+  const std::vector<ChunkLayers> chunks = chunks_of(frame, rank, layers);
+  for (std::size_t k = 0; k < chunks.size(); ++k)
+    add(chunks[k], size * frame.chunk_of(rank, static_cast<std::int64_t>(k)));
+  return kinds;
+}
+
 RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, std::int64_t rank,
-                             const ChunkLayers& layers) const {
+                             const ChunkLayers& layers, std::int64_t first) const {
   RankPrice result;
   result.layers = layers;
   double kept = 0, workspace = 0, gathered = 0;
@@ -222,22 +371,38 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
     result.inputs = result.inputs + one.inputs * count;
     result.weights = result.weights + one.weights * count;
     result.parameters += parameters * count;
+    result.expert_parameters += one.expert_parameters * count;
     kept += one.kept_bytes * count;
   };
-  const std::array<std::int64_t, 3> counts = {layers.kept, layers.selective, layers.full};
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == 0) continue;
-    add(block.layer[i], static_cast<double>(counts[i]), block.layer[i].parameters);
-    workspace = std::max(workspace, block.workspace_bytes[i]);
+  const ByKind<std::array<std::int64_t, 3>> by_kind = kinds(frame, rank, layers, first);
+  // Experts that no other rank has are not gathered.
+  const bool gathers_experts =
+      frame.copies() * frame.tensor > frame.expert_parallel * frame.expert_tensor;
+  double largest_layer = 0;  // in parameters that are gathered
+  for (const LayerKind kind : {LayerKind::kDense, LayerKind::kExperts}) {
+    const std::array<std::int64_t, 3>& counts = by_kind.of(kind);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] == 0) continue;
+      const BlockPrice& layer = block.layer.of(kind)[i];
+      add(layer, static_cast<double>(counts[i]), layer.parameters);
+      workspace = std::max(workspace, block.workspace_bytes.of(kind)[i]);
+      result.largest_kept_bytes = std::max(result.largest_kept_bytes, layer.kept_bytes);
+      largest_layer = std::max(largest_layer,
+                               layer.parameters - (gathers_experts ? 0 : layer.expert_parameters));
+      (kind == LayerKind::kExperts ? result.layers_by_kind.experts : result.layers_by_kind.dense) +=
+          counts[i];
+    }
   }
-  const double layer = block.layer[0].parameters;
-  gathered =
-      layer * static_cast<double>(std::min<std::int64_t>(layers.all(), 1 + options_.prefetch));
-  if (rank == 0) {
+  result.layers_kept_bytes = kept;
+  gathered = largest_layer *
+             static_cast<double>(std::min<std::int64_t>(layers.all(), 1 + options_.prefetch));
+  const bool has_embedding = rank == 0;
+  const bool has_head = frame.two_directions() ? rank == 0 : rank + 1 == frame.pipeline;
+  if (has_embedding) {
     add(block.embedding, 1, block.embedding.parameters);
     gathered += block.embedding.parameters;
   }
-  if (rank + 1 == frame.pipeline) {
+  if (has_head) {
     const bool own = model_.untied || frame.pipeline > 1;
     add(block.head, 1, own ? block.head.parameters : 0);
     if (rank > 0) gathered += block.head.parameters;
@@ -248,9 +413,13 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
   state_setup.optimizer_bytes = model_.optimizer_bytes;
   const StateBytes state = state_bytes(state_setup, result.parameters);
   const auto copies = static_cast<double>(frame.copies());
-  const auto share = [&](std::int64_t from) { return frame.zero >= from ? copies : 1; };
+  double divided = copies;
+  if (result.expert_parameters > 0) {
+    divided = result.parameters / divided_parameters(frame, result);
+  }
+  const auto share = [&](std::int64_t from) { return frame.zero >= from ? divided : 1; };
   result.memory_bytes = state.weights / share(3) + state.gradients / share(2);
-  if (frame.offload != Offload::kOptimizer) result.memory_bytes += state.optimizer / share(1);
+  if (!offloads_optimizer(frame.offload)) result.memory_bytes += state.optimizer / share(1);
   if (frame.zero == 3 && copies > 1) result.memory_bytes += 2 * gathered;
   const std::int64_t micro_batches = model_.global_batch / frame.data / frame.micro_batch;
   double in_flight = micro_batches_in_flight(frame, rank, micro_batches);
@@ -260,47 +429,61 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
   // computed, all but the last two.
   const bool layers_leave = frame.offload == Offload::kActivations && rank + 1 == frame.pipeline &&
                             frame.virtual_stages == 1 && frame.schedule != PipelineKind::kGpipe;
-  if (layers_leave) {
-    const auto all = static_cast<double>(layers.all());
-    // Until the last layer begins. Layers that are recomputed in full come first.
-    double left_s = block.layer[0].forward.seconds() * std::max(0.0, all - 2) *
-                    (1 + system_.accelerator.overlap_slowdown);
-    double leaving = std::max(0.0, all - 2);
-    for (std::size_t i = counts.size(); i-- > 0;) {
-      const double bytes = block.layer[i].kept_bytes;
-      const double each_s = bytes / options_.host_bandwidth;
-      const double gone = std::min({leaving, static_cast<double>(counts[i]),
-                                    each_s > 0 ? std::floor(left_s / each_s) : leaving});
-      kept -= gone * bytes;
-      leaving -= gone;
-      left_s -= gone * each_s;
-      if (gone < static_cast<double>(counts[i])) break;
-    }
-  }
+  if (layers_leave) kept -= bytes_that_leave(block, by_kind, layers.all());
   result.memory_bytes += (1 + options_.fragmentation) * (kept * in_flight + workspace);
   return result;
 }
 
+// Of activations, until the last layer begins. Layers that are recomputed in full come first.
+double StagePrices::bytes_that_leave(const BlockPrices& block,
+                                     const ByKind<std::array<std::int64_t, 3>>& layers,
+                                     std::int64_t count) const {
+  const double others = std::max(0.0, static_cast<double>(count) - 2);
+  const PassPrice& forward = layers.experts == std::array<std::int64_t, 3>{}
+                                 ? block.layer.dense[0].forward
+                                 : block.layer.experts[0].forward;
+  double left_s = forward.seconds() * others * (1 + system_.accelerator.overlap_slowdown);
+  double leaving = others, bytes_left = 0;
+  for (std::size_t i = layers.dense.size(); i-- > 0;) {
+    for (const LayerKind kind : {LayerKind::kDense, LayerKind::kExperts}) {
+      const auto layers_here = static_cast<double>(layers.of(kind)[i]);
+      const double bytes = block.layer.of(kind)[i].kept_bytes;
+      const double each_s = bytes / options_.host_bandwidth;
+      const double gone =
+          std::min({leaving, layers_here, each_s > 0 ? std::floor(left_s / each_s) : leaving});
+      bytes_left += gone * bytes;
+      leaving -= gone;
+      left_s -= gone * each_s;
+      if (gone < layers_here) return bytes_left;
+    }
+  }
+  return bytes_left;
+}
+
 std::optional<RankPrice> StagePrices::rank(const PlanFrame& frame, std::int64_t rank,
-                                           std::int64_t layers, double budget) const {
+                                           std::int64_t layers, double budget,
+                                           std::int64_t first) const {
   const BlockPrices& block = blocks(frame, rank);
   if (fixed_.recompute) {
     ChunkLayers all;
     (*fixed_.recompute == Recompute::kNone        ? all.kept
      : *fixed_.recompute == Recompute::kSelective ? all.selective
                                                   : all.full) = layers;
-    const RankPrice only = price(block, frame, rank, all);
+    const RankPrice only = price(block, frame, rank, all, first);
     return only.memory_bytes <= budget ? std::optional(only) : std::nullopt;
   }
-  const RankPrice whole = price(block, frame, rank, {.kept = layers});
+  const RankPrice whole = price(block, frame, rank, {.kept = layers}, first);
   if (whole.memory_bytes <= budget) return whole;
   // Selective recomputation is worth a look only where it keeps less.
-  const bool selects = block.layer[1].kept_bytes < block.layer[0].kept_bytes;
+  const auto saves = [](const std::array<BlockPrice, 3>& layer) {
+    return layer[1].kept_bytes < layer[0].kept_bytes;
+  };
+  const bool selects = saves(block.layer.dense) || saves(block.layer.experts);
   std::optional<RankPrice> best;
   for (std::int64_t full = 0; full <= layers; ++full) {
     const auto fits = [&](std::int64_t selective) {
-      return price(block, frame, rank, {layers - full - selective, selective, full}).memory_bytes <=
-             budget;
+      return price(block, frame, rank, {layers - full - selective, selective, full}, first)
+                 .memory_bytes <= budget;
     };
     const std::int64_t most = selects ? layers - full : 0;
     std::int64_t selective = 0;
@@ -313,7 +496,8 @@ std::optional<RankPrice> StagePrices::rank(const PlanFrame& frame, std::int64_t 
       }
       selective = high;
     }
-    const RankPrice one = price(block, frame, rank, {layers - full - selective, selective, full});
+    const RankPrice one =
+        price(block, frame, rank, {layers - full - selective, selective, full}, first);
     const auto seconds = [](const RankPrice& price) {
       return (price.forward + price.backward).seconds();
     };
@@ -331,8 +515,8 @@ double StagePrices::least_memory(const PlanFrame& frame, std::int64_t rank,
     if (!allows(recompute)) continue;
     std::array<std::int64_t, 3> counts{};
     counts[index_of(recompute)] = layers;
-    least =
-        std::min(least, price(block, frame, rank, {counts[0], counts[1], counts[2]}).memory_bytes);
+    least = std::min(least,
+                     price(block, frame, rank, {counts[0], counts[1], counts[2]}, 0).memory_bytes);
   }
   return least;
 }

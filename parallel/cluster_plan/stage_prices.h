@@ -3,12 +3,14 @@
 // recomputation that fits into its device's memory at the least time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -33,27 +35,47 @@ struct PassPrice {
 struct BlockPrice {
   PassPrice forward, backward, inputs, weights;
   double parameters = 0;
+  double expert_parameters = 0;  // of these, of experts
   double kept_bytes = 0;
 };
 
+// What there is of layers without and with experts.
+template <typename T>
+struct ByKind {
+  T dense{}, experts{};
+  const T& of(LayerKind kind) const { return kind == LayerKind::kExperts ? experts : dense; }
+};
+
 struct BlockPrices {
-  std::array<BlockPrice, 3> layer;  // by Recompute
+  ByKind<std::array<BlockPrice, 3>> layer;  // by Recompute
   BlockPrice embedding, head;
-  std::array<double, 3> workspace_bytes{};
+  ByKind<std::array<double, 3>> workspace_bytes;
 };
 
 // Seconds of the exchanges of one micro-batch under ZeRO-2 and 3, and at the end of the step.
 struct ExchangePrices {
-  double layer_gradients_s = 0, embedding_gradients_s = 0;  // a reduction of one piece
-  double layer_weights_s = 0, embedding_weights_s = 0;      // a gathering of one piece
-  // Both use the same links; their bytes at the faster rate of the two.
-  double layer_wire_s = 0, embedding_wire_s = 0;
+  ByKind<double> layer_gradients_s, layer_weights_s;  // a reduction, a gathering of one piece
+  double embedding_gradients_s = 0, embedding_weights_s = 0;
+  // Both use the same links; their bytes at the faster rate of the two. 0 where experts are
+  // exchanged over other links.
+  ByKind<double> layer_wire_s;
+  double embedding_wire_s = 0;
+
+  // Of the layers of a rank.
+  static double of(const ByKind<double>& each, const ByKind<std::int64_t>& layers) {
+    return each.dense * static_cast<double>(layers.dense) +
+           each.experts * static_cast<double>(layers.experts);
+  }
 };
 
 struct RankPrice {
   ChunkLayers layers;
+  ByKind<std::int64_t> layers_by_kind;
   PassPrice forward, backward, inputs, weights;  // of one micro-batch, all chunks
   double parameters = 0;
+  double expert_parameters = 0;   // of these, of experts
+  double layers_kept_bytes = 0;   // from the forward to the backward pass of one micro-batch
+  double largest_kept_bytes = 0;  // of these, of the layer with the most
   double memory_bytes = 0;
 };
 
@@ -74,6 +96,11 @@ class StagePrices {
   // Of the fastest accelerator of the machine.
   const BlockPrices& fastest_blocks(const PlanFrame& frame) const;
   ExchangePrices exchanges(const PlanFrame& frame) const;
+  // Whether several ranks hold the same weights: all of them, or those of experts only.
+  bool shares_weights(const PlanFrame& frame) const {
+    return frame.copies() > 1 ||
+           (model_.experts > 0 && frame.tensor > frame.expert_parallel * frame.expert_tensor);
+  }
   // Whether backward passes wait for the exchange of gradients of each micro-batch.
   bool exchanges_block(const PlanFrame& frame) const {
     return frame.zero >= 2 && frame.copies() > 1 && !model_.overlap_gradients && !model_.frozen;
@@ -82,34 +109,57 @@ class StagePrices {
   double memory_of(const PlanFrame& frame, std::int64_t rank) const;
   // A message between neighbouring stages, seen by the sender.
   double transfer_s(const PlanFrame& frame) const;
-  // Between the last backward pass of the first stage and the end of the step, with so many
-  // parameters on that stage. What overlaps with that pass (of BACKWARD_S) is left out.
-  double end_of_step_s(const PlanFrame& frame, double parameters, std::int64_t layers,
-                       double backward_s) const;
+  // Between the last backward pass of the rank of the first stage and the end of the step. What
+  // overlaps with that pass is left out.
+  double end_of_step_s(const PlanFrame& frame, const RankPrice& first) const;
+  // A rank that has the average of all parameters, and passes of all layers.
+  RankPrice average_rank(const PlanFrame& frame) const;
 
-  // A rank with LAYERS layers, the embedding if it is the first, and the output layer if it is the
-  // last. Of the numbers of layers that are recomputed, those of the least time whose memory is at
-  // most BUDGET bytes; none where nothing fits. O(layers). Memory is that of the simulator's
-  // schedule, except for interleaved chunks, which are taken to be equal, and for offloaded
-  // activations and gathered weights, whose peak depends on time.
+  // A rank with LAYERS layers, from the model's layer number FIRST on if it has one chunk. It has
+  // the embedding if it is the first, and the output layer if it is the last; under DualPipe, both
+  // belong to the first pair of ranks. Of the numbers of layers that are recomputed, those of the
+  // least time whose memory is at most BUDGET bytes; none where nothing fits. O(layers). Memory is
+  // that of the simulator's schedule, except for interleaved chunks, which are taken to be equal,
+  // and for offloaded activations and gathered weights, whose peak depends on time.
   std::optional<RankPrice> rank(const PlanFrame& frame, std::int64_t rank, std::int64_t layers,
-                                double budget) const;
-  RankPrice rank_with(const PlanFrame& frame, std::int64_t rank, const ChunkLayers& layers) const {
-    return price(blocks(frame, rank), frame, rank, layers);
+                                double budget, std::int64_t first = 0) const;
+  RankPrice rank_with(const PlanFrame& frame, std::int64_t rank, const ChunkLayers& layers,
+                      std::int64_t first = 0) const {
+    return price(blocks(frame, rank), frame, rank, layers, first);
   }
   // The least memory of it, whatever time it takes.
   double least_memory(const PlanFrame& frame, std::int64_t rank, std::int64_t layers) const;
+  // Layers of the rank with the most, where all have about as many.
+  std::int64_t equal_layers(const PlanFrame& frame) const {
+    const std::int64_t chunks = frame.pipeline * frame.virtual_stages;
+    return std::min(model_.layers, (model_.layers + chunks - 1) / chunks * frame.chunks_of_rank());
+  }
   bool allows(Recompute recompute) const {
     return !fixed_.recompute || *fixed_.recompute == recompute;
   }
 
  private:
-  using Key = std::tuple<std::size_t, std::int64_t, std::int64_t, std::int64_t, bool>;
+  // Of gradients or weights of experts and of others, one after the other.
+  struct Exchange {
+    double seconds = 0, wire_bytes = 0;
+    double bytes_per_second = 0;  // of the faster
+    std::set<std::size_t> tiers;
+  };
+  using Key = std::tuple<std::size_t, std::int64_t, std::int64_t, std::int64_t, bool, std::int64_t,
+                         std::int64_t>;
 
   const BlockPrices& priced(std::size_t pool, const PlanFrame& frame) const;
   std::size_t pool_of(const PlanFrame& frame, std::int64_t rank) const;
   RankPrice price(const BlockPrices& block, const PlanFrame& frame, std::int64_t rank,
-                  const ChunkLayers& layers) const;
+                  const ChunkLayers& layers, std::int64_t first) const;
+  // The rank's layers of each kind, by recomputation.
+  ByKind<std::array<std::int64_t, 3>> kinds(const PlanFrame& frame, std::int64_t rank,
+                                            const ChunkLayers& layers, std::int64_t first) const;
+  double bytes_that_leave(const BlockPrices& block,
+                          const ByKind<std::array<std::int64_t, 3>>& layers,
+                          std::int64_t count) const;
+  Exchange exchange(const PlanFrame& frame, CollectiveKind kind, double element, double parameters,
+                    double expert_parameters) const;
 
   const System& system_;
   const TrainingSetup& model_;
@@ -118,6 +168,14 @@ class StagePrices {
   mutable std::mutex mutex_;
   mutable std::map<Key, std::unique_ptr<const BlockPrices>> blocks_;
 };
+
+// Of a rank's parameters, what one of its devices keeps where all copies divide them.
+double divided_parameters(const PlanFrame& frame, const RankPrice& rank);
+
+// A rank's layers in its chunks, whose sizes differ by at most one. The first rank's first chunk
+// has the embedding and the last rank's last chunk the output layer, so these get the fewer layers.
+std::vector<ChunkLayers> chunks_of(const PlanFrame& frame, std::int64_t rank,
+                                   const ChunkLayers& layers);
 
 // Micro-batches whose activations a rank holds at a time, in its chunks together: a fraction with
 // virtual stages.

@@ -136,6 +136,11 @@ base::Result<Cluster> parse_cluster(std::string_view toml, std::string_view orig
       {"device.bytes_per_second", real_into(machine.rates.bytes_per_second, 1, kMostRate)},
       {"device.seconds_per_kernel", real_into(machine.rates.seconds_per_kernel, 0, kMostSeconds)},
       {"device.memory_bytes", memory_into(machine.memory_bytes)},
+      {"device.fuses",
+       [&](const base::Json& value) {
+         EGRET_ASSIGN_OR_RETURN(machine.fuses, value.as_bool());
+         return base::ok();
+       }},
       {"axis", [&](const base::Json& value) {
          if (!value.is_array())
            return base::bad_input("'axis' must be an array of tables: [[axis]]");
@@ -169,6 +174,7 @@ std::string to_toml(const Cluster& cluster) {
   text += line("bytes_per_second", cluster.rates.bytes_per_second);
   text += line("seconds_per_kernel", cluster.rates.seconds_per_kernel);
   if (cluster.memory_bytes > 0) text += line("memory_bytes", cluster.memory_bytes);
+  if (cluster.fuses) text += "fuses = true\n";
   for (int axis = 0; axis < cluster.mesh.axis_count(); ++axis) {
     const Link& link = cluster.links[static_cast<std::size_t>(axis)];
     text += "[[axis]]\nname = " + base::Json(cluster.mesh.axis(axis).name).dump() +

@@ -7,6 +7,7 @@
 //   bytes_per_second = 2.6e12      # of its memory
 //   seconds_per_kernel = 4e-6
 //   memory_bytes = 85899345920
+//   fuses = true                   # elementwise operators run in the kernels of their operands
 //   [[axis]]
 //   name = "gpus"
 //   size = 8
@@ -42,6 +43,7 @@ struct Cluster {
   std::string name;
   cost::Rates rates;
   double memory_bytes = 0;  // of one device; 0: not known
+  bool fuses = false;       // elementwise operators run in the kernels of their operands
   Mesh mesh;
   std::vector<Link> links;  // by axis
 

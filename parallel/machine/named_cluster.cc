@@ -38,6 +38,7 @@ base::Result<Cluster> cluster_of(const System& system, const std::string& mesh) 
   cluster.rates.bytes_per_second = device.bytes_per_second * device.memory_efficiency;
   cluster.rates.seconds_per_kernel = device.seconds_per_kernel;
   cluster.memory_bytes = device.memory_bytes;
+  cluster.fuses = true;
   const std::int64_t domain = std::max<std::int64_t>(system.fabric.tiers.front().devices, 2);
   EGRET_ASSIGN_OR_RETURN(cluster.mesh,
                          Mesh::parse(mesh.empty() ? "gpus=" + std::to_string(domain) : mesh));

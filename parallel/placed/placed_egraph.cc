@@ -126,8 +126,10 @@ Status PlacedEGraph::fill(const Key& key, ClassId id) {
     if (!placement.has_partial() && !is_carried(leaf)) return base::ok();
     EGRET_RETURN_IF_ERROR(add_first_reading(key, id, leaf));
   } else {
-    for (const NodeId node : tensors_.egraph().nodes(value))
+    for (const NodeId node : tensors_.egraph().nodes(value)) {
+      if (base::stop_requested()) return base::limit_hit("interrupted; no plan was made");
       EGRET_RETURN_IF_ERROR(add_operator(key, id, node));
+    }
   }
   const int rank = tensors_.type(value).rank();
   for (int axis = 0; axis < mesh_.axis_count(); ++axis) {

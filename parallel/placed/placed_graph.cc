@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/formats/units.h"
@@ -52,6 +53,13 @@ base::Result<RingProgram> ring_program(const PlacedGraph& graph, const PlacedNod
   return ring_program(node.ring, held, graph.mesh);
 }
 
+RingProgram known_ring_program(const PlacedGraph& graph, const PlacedNode& node) {
+  if (node.planned_ring != nullptr) return *node.planned_ring;
+  base::Result<RingProgram> program = ring_program(graph, node);
+  EGRET_CHECK(program.ok(), "a graph that was not checked");
+  return *std::move(program);
+}
+
 base::Status check(const PlacedGraph& graph) {
   LawCache laws;
   return check(graph, laws);
@@ -59,17 +67,17 @@ base::Status check(const PlacedGraph& graph) {
 
 namespace {
 
-// Reports limit_hit on base::stop_requested().
-ir::InterpretOptions until_stopped() { return {.should_stop = base::stop_requested}; }
+using ShouldStop = std::function<bool()>;
 
 // `held` are the inputs' parts, by input and rank.
 // Runs a ring for each rank in turn, by the same program and driver that the ranks use.
 base::Result<std::vector<ir::Tensor>> interpret_ring(
     const PlacedGraph& graph, const PlacedNode& node,
-    std::span<const std::vector<ir::Tensor>* const> held) {
+    std::span<const std::vector<ir::Tensor>* const> held, const ShouldStop& should_stop) {
   EGRET_ASSIGN_OR_RETURN(const RingProgram program, ring_program(graph, node));
   const auto run = [&](bool finish, std::span<const ir::Tensor> inputs) {
-    return ir::interpret(finish ? program.finish : program.step, inputs, until_stopped());
+    return ir::interpret(finish ? program.finish : program.step, inputs,
+                         {.should_stop = should_stop});
   };
   std::vector<ir::Tensor> results;
   for (std::int64_t rank = 0; rank < graph.mesh.ranks(); ++rank) {
@@ -96,11 +104,26 @@ base::Result<std::vector<ir::Tensor>> interpret_ring(
   return results;
 }
 
+// The lowest rank before RANK that computes from the same memory: its result is this one's too.
+std::optional<std::size_t> rank_with_equal_inputs(
+    std::span<const std::vector<ir::Tensor>* const> held, std::size_t rank) {
+  for (std::size_t other = 0; other < rank; ++other) {
+    const bool equal = std::ranges::all_of(held, [&](const std::vector<ir::Tensor>* one) {
+      return (*one)[other].data().data() == (*one)[rank].data().data() &&
+             (*one)[other].type() == (*one)[rank].type();
+    });
+    if (equal) return other;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 // Runs all ranks in one process, node by node; a value's parts are freed after their last reader.
+// Ranks with the same operands share one result.
 base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
-                                                std::span<const ir::Tensor> inputs) {
+                                                std::span<const ir::Tensor> inputs,
+                                                const ShouldStop& should_stop) {
   EGRET_RETURN_IF_ERROR(check(graph));
   const auto ranks = static_cast<std::size_t>(graph.mesh.ranks());
   std::vector<std::vector<ir::Tensor>> held(graph.nodes.size());  // by node, by rank
@@ -111,8 +134,10 @@ base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
   for (const auto& output : graph.outputs) last_use[output.node] = graph.nodes.size();
   std::size_t next_input = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (base::stop_requested()) return base::limit_hit("stopped");
+    if (should_stop()) return base::limit_hit("stopped");
     const PlacedNode& node = graph.nodes[i];
+    std::vector<const std::vector<ir::Tensor>*> operands;
+    for (const std::size_t input : node.inputs) operands.push_back(&held[input]);
     switch (node.kind) {
       case Kind::kInput:
       case Kind::kConstant: {
@@ -124,6 +149,7 @@ base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
                                  ", not " + ir::to_string(node.whole));
         }
         for (std::size_t rank = 0; rank < ranks; ++rank) {
+          if (should_stop()) return base::limit_hit("stopped");
           held[i].push_back(
               block_of(whole, node.placement, graph.mesh, static_cast<std::int64_t>(rank)));
         }
@@ -131,17 +157,19 @@ base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
       }
       case Kind::kOperator:
         for (std::size_t rank = 0; rank < ranks; ++rank) {
+          if (const auto other = rank_with_equal_inputs(operands, rank)) {
+            held[i].push_back(held[i][*other]);
+            continue;
+          }
           std::vector<ir::Tensor> own;
-          for (const std::size_t input : node.inputs) own.push_back(held[input][rank]);
-          EGRET_ASSIGN_OR_RETURN(ir::Tensor result,
-                                 ir::evaluate(*node.op, node.part_attrs, own, until_stopped()));
+          for (const auto* operand : operands) own.push_back((*operand)[rank]);
+          EGRET_ASSIGN_OR_RETURN(ir::Tensor result, ir::evaluate(*node.op, node.part_attrs, own,
+                                                                 {.should_stop = should_stop}));
           held[i].push_back(std::move(result));
         }
         break;
       case Kind::kRing: {
-        std::vector<const std::vector<ir::Tensor>*> own;
-        for (const std::size_t input : node.inputs) own.push_back(&held[input]);
-        EGRET_ASSIGN_OR_RETURN(held[i], interpret_ring(graph, node, own));
+        EGRET_ASSIGN_OR_RETURN(held[i], interpret_ring(graph, node, operands, should_stop));
         break;
       }
       case Kind::kCollective: {
@@ -167,7 +195,7 @@ base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
 // The numerical check of a plan: its interpretation against that of the sequential graph. Errors
 // are relative to the largest element of an output, because single elements may cancel.
 base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequential,
-                           std::span<const ir::Tensor> inputs) {
+                           std::span<const ir::Tensor> inputs, const ShouldStop& should_stop) {
   std::map<std::string, ir::Tensor> by_name;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     by_name[sequential.node(sequential.inputs()[i]).name] = inputs[i];
@@ -175,13 +203,19 @@ base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequentia
   for (const PlacedNode& node : placed.nodes) {
     if (node.kind == Kind::kInput) own.push_back(by_name[node.name]);
   }
-  EGRET_ASSIGN_OR_RETURN(const auto expected, ir::interpret(sequential, inputs, until_stopped()));
-  EGRET_ASSIGN_OR_RETURN(const auto found, interpret(placed, own));
+  EGRET_ASSIGN_OR_RETURN(const auto expected,
+                         ir::interpret(sequential, inputs, {.should_stop = should_stop}));
+  EGRET_ASSIGN_OR_RETURN(const auto found, interpret(placed, own, should_stop));
   if (found.size() != expected.size())
     return base::mismatch("the outputs of the plan differ from the model's");
   double all = 0;
-  for (const ir::Tensor& tensor : expected) all = std::max(all, largest_element(tensor));
+  const auto interrupted = [] { return base::limit_hit("stopped while outputs were compared"); };
+  for (const ir::Tensor& tensor : expected) {
+    if (should_stop()) return interrupted();
+    all = std::max(all, largest_element(tensor));
+  }
   for (std::size_t k = 0; k < found.size(); ++k) {
+    if (should_stop()) return interrupted();
     const std::string& name = sequential.outputs()[k].name;
     if (found[k].shape() != expected[k].shape())
       return base::mismatch("output '" + name + "' has a different shape");
@@ -270,9 +304,8 @@ HeldBytes held_bytes(const PlacedGraph& graph) {
     live += own[i];
     double scratch = 0;
     if (graph.nodes[i].kind == Kind::kRing) {
-      const auto program = ring_program(graph, graph.nodes[i]);
-      EGRET_CHECK(program.ok(), "a graph that was not checked");
-      scratch = program->scratch_bytes();
+      const RingProgram program = known_ring_program(graph, graph.nodes[i]);
+      scratch = program.scratch_bytes();
     }
     bytes.live.push_back(live + scratch);
     // A set, because a node that reads a value twice frees it once.

@@ -10,11 +10,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "base/stop.h"
 #include "ir/graph/graph.h"
 #include "parallel/machine/collective.h"
 #include "parallel/ring/ring.h"
@@ -30,6 +32,8 @@ struct PlacedNode {
   ir::Attrs part_attrs{};            // and on what a rank holds
   Collective collective{};           // collectives only
   Ring ring{};                       // rings only
+  // Of a ring that was planned: its program, which the laws gave.
+  std::shared_ptr<const RingProgram> planned_ring{};
   std::vector<std::size_t> inputs{};
   ir::TensorType whole{};
   ir::TensorType type{};  // of what each rank holds
@@ -58,18 +62,24 @@ base::Status check(const PlacedGraph& graph);
 // By node: whether it is a constant or depends on constants only.
 std::vector<bool> follow_from_constants(const PlacedGraph& graph);
 
-// The program of a ring node. Errors: as ring_program().
+// The program of a ring node, derived anew. Errors: as ring_program().
 base::Result<RingProgram> ring_program(const PlacedGraph& graph, const PlacedNode& node);
+// The same where the graph was planned or checked; it does not fail while a stop is requested if
+// the graph was planned.
+RingProgram known_ring_program(const PlacedGraph& graph, const PlacedNode& node);
 
 // Runs the program on all ranks in this process, in f64, and assembles the outputs, which should
-// equal the sequential program's. `inputs` are whole, in the order of the input nodes.
-base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
-                                                std::span<const ir::Tensor> inputs);
+// equal the sequential program's. `inputs` are whole, in the order of the input nodes. Errors:
+// limit when should_stop() holds, which is asked every few milliseconds.
+base::Result<std::vector<ir::Tensor>> interpret(
+    const PlacedGraph& graph, std::span<const ir::Tensor> inputs,
+    const std::function<bool()>& should_stop = base::stop_requested);
 
 // Compares interpret() with the interpretation of the sequential graph on these inputs of it.
-// Errors: mismatch that says what differs; what the interpreter reports.
+// Errors: mismatch that says what differs; what the interpreter reports; limit as interpret().
 base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequential,
-                           std::span<const ir::Tensor> inputs);
+                           std::span<const ir::Tensor> inputs,
+                           const std::function<bool()>& should_stop = base::stop_requested);
 
 // What a rank holds over the order of execution.
 struct HeldBytes {

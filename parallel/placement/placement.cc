@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -300,20 +301,46 @@ std::vector<std::int64_t> elements_held(const ir::TensorType& whole, const Place
                                         const Mesh& mesh, std::int64_t rank) {
   const std::vector<HeldRows> rows = rows_held(whole, placement, mesh, rank);
   const ir::Shape strides = ir::row_major_strides(whole.shape());
-  std::int64_t count = 1;
-  for (const HeldRows& dim : rows) count *= dim.count;
-  std::vector<std::int64_t> elements(static_cast<std::size_t>(count), 0);
-  std::int64_t inner = 1;
-  for (std::size_t dim = rows.size(); dim-- > 0; inner *= rows[dim].count) {
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      const std::int64_t row =
-          rows[dim].first + static_cast<std::int64_t>(i) / inner % rows[dim].count;
-      const bool beyond = row < 0 || row >= rows[dim].size || elements[i] == kBeyond;
-      elements[i] = beyond ? kBeyond : elements[i] + row * strides[dim];
+  // Row by row, from the outermost dimension: of each prefix of coordinates, the offset.
+  std::vector<std::int64_t> elements{0}, next;
+  for (std::size_t dim = 0; dim < rows.size(); ++dim) {
+    next.clear();
+    next.reserve(elements.size() * static_cast<std::size_t>(rows[dim].count));
+    for (const std::int64_t before : elements) {
+      for (std::int64_t i = 0; i < rows[dim].count; ++i) {
+        const std::int64_t row = rows[dim].first + i;
+        const bool beyond = row < 0 || row >= rows[dim].size || before == kBeyond;
+        next.push_back(beyond ? kBeyond : before + row * strides[dim]);
+      }
     }
+    std::swap(elements, next);
   }
   return elements;
 }
+
+namespace {
+
+// Calls COPY(held offset, offset in the part, elements) for each run of neighbouring elements; what
+// lies beyond the tensor is left out.
+template <typename Copy>
+void for_runs(std::span<const std::int64_t> held, const Copy& copy) {
+  for (std::size_t begin = 0; begin < held.size();) {
+    if (held[begin] == kBeyond) {
+      ++begin;
+      continue;
+    }
+    std::size_t end = begin + 1;
+    while (end < held.size() && held[end] == held[end - 1] + 1) ++end;
+    copy(static_cast<std::size_t>(held[begin]), begin, end - begin);
+    begin = end;
+  }
+}
+
+bool holds_equal_data(const ir::Tensor& a, const ir::Tensor& b) {
+  return a.data().data() == b.data().data() || std::ranges::equal(a.data(), b.data());
+}
+
+}  // namespace
 
 // A partial sum is the whole on the first rank and zeros elsewhere. A partial maximum is the whole
 // on every rank.
@@ -331,13 +358,11 @@ ir::Tensor block_of(const ir::Tensor& whole, const Placement& placement, const M
   double beyond = 0;
   for (int axis = 0; axis < placement.axis_count(); ++axis)
     beyond = std::min(beyond, placement.along(axis).halo.value_beyond());
-  for (std::size_t i = 0; i < held.size(); ++i) {
-    if (held[i] == kBeyond) {
-      if (beyond != 0) block.set_f64(static_cast<std::int64_t>(i), beyond);
-      continue;
-    }
-    const auto element = from.subspan(static_cast<std::size_t>(held[i]) * size, size);
-    std::ranges::copy(element, to.subspan(i * size, size).begin());
+  for_runs(held, [&](std::size_t whole_at, std::size_t at, std::size_t count) {
+    std::memcpy(to.data() + at * size, from.data() + whole_at * size, count * size);
+  });
+  for (std::size_t i = 0; beyond != 0 && i < held.size(); ++i) {
+    if (held[i] == kBeyond) block.set_f64(static_cast<std::int64_t>(i), beyond);
   }
   return block;
 }
@@ -349,8 +374,11 @@ ir::Tensor block_of(const ir::Tensor& whole, const Placement& placement, const M
 base::Result<ir::Tensor> whole_of(std::span<const ir::Tensor> locals, const ir::TensorType& type,
                                   const Placement& placement, const Mesh& mesh) {
   EGRET_CHECK(static_cast<std::int64_t>(locals.size()) == mesh.ranks(), "a tensor for each rank");
-  ir::Tensor whole(ir::TensorType(locals.front().dtype(), type.shape()));
-  std::vector<char> seen(static_cast<std::size_t>(whole.elements()), 0);
+  const bool is_copy = placement.is_copy();
+  ir::Tensor whole;
+  if (!is_copy) whole = ir::Tensor(ir::TensorType(locals.front().dtype(), type.shape()));
+  const bool adds = placement.has_partial();
+  std::vector<char> seen(adds ? static_cast<std::size_t>(whole.elements()) : 0, 0);
   bool largest = false;
   for (int axis = 0; axis < mesh.axis_count(); ++axis)
     largest = largest || placement.along(axis).kind == Kind::kMax;
@@ -359,20 +387,33 @@ base::Result<ir::Tensor> whole_of(std::span<const ir::Tensor> locals, const ir::
     std::int64_t first = 0;  // of the copies of this rank's part
     while (!are_copies(placement, mesh, first, rank)) ++first;
     if (first != rank) {
-      if (!std::ranges::equal(local.data(), locals[static_cast<std::size_t>(first)].data())) {
+      if (!holds_equal_data(local, locals[static_cast<std::size_t>(first)])) {
         return base::mismatch("ranks " + std::to_string(first) + " and " + std::to_string(rank) +
                               " hold different values of one block");
       }
       continue;
     }
+    if (is_copy) {
+      whole = local;
+      continue;
+    }
     const std::vector<std::int64_t> held = elements_held(type, placement, mesh, rank);
     EGRET_CHECK(static_cast<std::int64_t>(held.size()) == local.elements(), "a local's size");
+    if (!adds && !placement.has_halo()) {
+      const std::size_t size = ir::byte_size(whole.dtype());
+      const auto from = local.data();
+      const auto to = whole.mutable_data();
+      for_runs(held, [&](std::size_t whole_at, std::size_t at, std::size_t count) {
+        std::memcpy(to.data() + whole_at * size, from.data() + at * size, count * size);
+      });
+      continue;
+    }
     const std::vector<char> halo = is_of_halo(rows_held(type, placement, mesh, rank), held.size());
     for (std::size_t i = 0; i < held.size(); ++i) {
       if (halo[i] != 0) continue;
       const auto at = static_cast<std::size_t>(held[i]);
       const auto here = static_cast<std::int64_t>(i);
-      if (seen[at] == 0) {
+      if (!adds || seen[at] == 0) {
         ir::is_float(whole.dtype()) ? whole.set_f64(held[i], local.f64_at(here))
                                     : whole.set_i64(held[i], local.i64_at(here));
       } else if (ir::is_float(whole.dtype())) {
@@ -385,7 +426,7 @@ base::Result<ir::Tensor> whole_of(std::span<const ir::Tensor> locals, const ir::
         const std::int64_t larger = ir::integer_less(whole.dtype(), a, b) ? b : a;
         whole.set_i64(held[i], largest ? larger : ir::wrapping_add(a, b));
       }
-      seen[at] = 1;
+      if (adds) seen[at] = 1;
     }
   }
   for (std::int64_t rank = 0; placement.has_halo() && rank < mesh.ranks(); ++rank) {

@@ -117,6 +117,14 @@ Json to_json(const ParallelPlan& plan, const PlanOrigin& origin) {
   Json baselines = Json::object();
   for (const auto& [name, seconds] : plan.baselines) baselines.set(name, seconds);
   json.set("baselines", std::move(baselines));
+  Json facts = Json::object();
+  for (const auto& [name, one] : plan.baseline_facts) {
+    facts.set(name, Json::object()
+                        .set("memory_bytes", one.memory_bytes)
+                        .set("fits", plan.limit_bytes <= 0 || one.memory_bytes <= plan.limit_bytes)
+                        .set("sharded_inputs", one.divided_inputs));
+  }
+  json.set("baseline_facts", std::move(facts));
   Json searches = Json::array();
   for (const FoundPlan& one : plan.searches) {
     searches.push(Json::object()
@@ -164,6 +172,7 @@ Json to_json(const ParallelPlan& plan, const PlanOrigin& origin) {
   json.set("program", std::move(program)).set("outputs", std::move(outputs));
   json.set("placed_values", static_cast<std::int64_t>(plan.placed_values))
       .set("placed_nodes", static_cast<std::int64_t>(plan.placed_nodes));
+  json.set("check", name_of(plan.check));
   return json.set("seconds", plan.seconds).set("checking", plan.checking);
 }
 

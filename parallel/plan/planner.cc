@@ -111,7 +111,13 @@ class PlanSearch {
     plan.placed_nodes = pricing_.view().node_count();
     find_baselines(plan);
     const base::Stopwatch watch;
-    const auto found = cheapest();
+    auto found = cheapest();
+    if (found.status().code() == base::StatusCode::kLimit && known_ &&
+        search_.strategy->name == "any") {
+      // No plan was found in time, but a baseline was.
+      found = *known_;
+      found->bound = 0;
+    }
     if (!found.ok()) return found.status();
     const double seconds = watch.seconds();
     take(*found, plan);
@@ -274,8 +280,12 @@ class PlanSearch {
       if (strategy.name == "any" || (strategy.training && carried_.empty())) continue;
       search.strategy = &strategy;
       auto found = cheapest(search);
+      if (base::stop_requested()) return;
       if (!found.ok()) continue;
-      plan.baselines.try_emplace(std::string(strategy.name), found->dag_cost);
+      const std::string name(strategy.name);
+      plan.baselines.try_emplace(name, found->dag_cost);
+      const bool divided = search_.copied_inputs && pricing_.divides_inputs(*found);
+      plan.baseline_facts.try_emplace(name, BaselineFacts{peak_bytes(program_of(*found)), divided});
       const bool better = !known_ || found->dag_cost < known_->dag_cost;
       if (better && !search_.copied_inputs) known_ = *std::move(found);
     }
@@ -335,6 +345,24 @@ std::vector<ir::Tensor> random_inputs(const ir::Graph& graph) {
   return ir::random_inputs(graph, random);
 }
 
+// Runs the plan once on all ranks.
+Status check_plan(ParallelPlan& plan, const ir::Graph& program, const PlanTask& task,
+                  double limit_s) {
+  if (limit_s <= 0) return base::ok();
+  const base::Stopwatch watch;
+  const auto deadline = base::Deadline::after(limit_s);
+  const Status status = check_against(plan.program, program,
+                                      task.inputs.empty() ? random_inputs(program) : task.inputs,
+                                      [&] { return base::stop_requested() || deadline.expired(); });
+  plan.checking = watch.seconds();
+  if (status.code() == base::StatusCode::kLimit) {
+    plan.check = base::stop_requested() ? PlanCheck::kInterrupted : PlanCheck::kOutOfTime;
+    return base::ok();
+  }
+  if (status.ok()) plan.check = PlanCheck::kPassed;
+  return status;
+}
+
 }  // namespace
 
 const base::OptionTable<ParallelPlanOptions>& ParallelPlanOptions::table() {
@@ -367,9 +395,23 @@ const base::OptionTable<ParallelPlanOptions>& ParallelPlanOptions::table() {
        {"explain", &P::explain,
         "For the largest inputs and weights, print the time of the best plan with another "
         "placement"},
+       {"limit-check", &P::limit_check,
+        "Time for comparing the plan with the model on all ranks; 0: no comparison. `egret "
+        "verify-plan` proves a plan of any size",
+        base::seconds()},
        {"sharded-inputs", &P::sharded_inputs,
         "Allow inputs to arrive in blocks; otherwise every rank receives whole inputs"}}};
   return rows;
+}
+
+std::string_view name_of(PlanCheck check) {
+  switch (check) {
+    case PlanCheck::kPassed: return "passed";
+    case PlanCheck::kSkipped: return "skipped";
+    case PlanCheck::kOutOfTime: return "out of time";
+    case PlanCheck::kInterrupted: return "interrupted";
+  }
+  return "";
 }
 
 // The exchanges of one run, by collective and mesh axis. Values that follow from constants are
@@ -394,9 +436,8 @@ std::vector<Communication> communication_of(const PlacedGraph& graph, const Clus
     const PlacedNode& node = graph.nodes[i];
     const auto after = static_cast<double>(node.type.bytes());
     if (node.kind == PlacedNode::Kind::kRing) {
-      const auto program = ring_program(graph, node);
-      EGRET_CHECK(program.ok(), "a graph that was not checked");
-      add("ring", program->axis, program->bytes_sent(), seconds_to_pass(*program, machine));
+      const RingProgram program = known_ring_program(graph, node);
+      add("ring", program.axis, program.bytes_sent(), seconds_to_pass(program, machine));
     }
     if (node.kind != PlacedNode::Kind::kCollective || node.collective.from.is_copy()) continue;
     const auto before = static_cast<double>(graph.nodes[node.inputs.front()].type.bytes());
@@ -409,11 +450,13 @@ std::vector<Communication> communication_of(const PlacedGraph& graph, const Clus
 }
 
 Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
-                               const ParallelPlanOptions& options, base::ProgressSink* sink) {
+                               const ParallelPlanOptions& options, base::ProgressSink* sink,
+                               const std::function<void(const ParallelPlan&)>& on_found) {
   const base::Stopwatch watch;
   const base::Progress progress(sink, "plan");
   EGRET_RETURN_IF_ERROR(check_names(task, options));
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph folded, rules::fold_constants(task.graph));
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph folded,
+                         rules::fold_constants(task.graph, {.should_stop = base::stop_requested}));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph program, rewritten(folded, machine, options, sink));
   const std::string rules = options.sequential ? std::string(kBodies) : options.rules;
   const std::vector<std::int64_t> blocks = block_counts(machine.mesh);
@@ -442,31 +485,34 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
     if (!status.ok() && status.code() != base::StatusCode::kBadInput) return status;
     if (status.ok()) plan.layers = fewer->layers;
   }
+  if (plan.layers == 0 && base::stop_requested())
+    return base::limit_hit("interrupted; no plan was made");
   if (plan.layers == 0)
     EGRET_RETURN_IF_ERROR(search({program, task.carried}, &PlanSearch::run, false, nullptr, plan));
-  if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
+  if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes && !base::stop_requested()) {
     std::vector<Carried> carried = task.carried;
     // The fastest plan does not fit. The searches under the limit plan all layers, may gather
     // parameters twice, and may use rings.
     const ir::Graph twice = with_regathers(program, carried);
     plan.layers = 0;
     ParallelPlan ringed = plan;
-    EGRET_RETURN_IF_ERROR(search({twice, carried}, &PlanSearch::run_within, false, nullptr, plan));
+    const Status within = search({twice, carried}, &PlanSearch::run_within, false, nullptr, plan);
+    // Interrupted, it leaves the plan that does not fit.
+    if (!within.ok() && !base::stop_requested()) return within;
     // A ring sends what a gather does, in more steps: it is never better where there is room.
     const bool fits = plan.memory_bytes <= plan.limit_bytes;
-    if (!fits || plan.time_s > plan.bound_s * (1 + kTolerance)) {
+    if (!base::stop_requested() && (!fits || plan.time_s > plan.bound_s * (1 + kTolerance))) {
       const Status status =
           search({twice, carried}, &PlanSearch::run_within, true, nullptr, ringed);
       if (!status.ok() && status.code() != base::StatusCode::kLimit) return status;
       if (status.ok() && is_better(ringed, plan)) plan = std::move(ringed);
     }
   }
+  plan.interrupted = base::stop_requested();
   plan.communication = communication_of(plan.program, machine);
-  const base::Stopwatch checking;
-  // Each plan is run once on all ranks before it is returned.
-  EGRET_RETURN_IF_ERROR(check_against(plan.program, folded,
-                                      task.inputs.empty() ? random_inputs(folded) : task.inputs));
-  plan.checking = checking.seconds();
+  plan.seconds = watch.seconds();
+  if (on_found) on_found(plan);
+  EGRET_RETURN_IF_ERROR(check_plan(plan, folded, task, options.limit_check));
   plan.seconds = watch.seconds();
   return plan;
 }

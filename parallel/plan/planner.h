@@ -16,8 +16,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/options/option_table.h"
@@ -44,6 +46,7 @@ struct ParallelPlanOptions {
   bool sequential = false;            // rewrite for one device first, then distribute
   bool searches = false;              // plan all layers, and run the other searches too
   bool explain = false;               // find the runner-up of each choice
+  double limit_check = 60;            // seconds of the comparison with the program; 0: none
 
   static const base::OptionTable<ParallelPlanOptions>& table();
 };
@@ -74,6 +77,16 @@ struct RunnerUp {
   double sending_s = 0;
 };
 
+// What a baseline needs that its time does not tell.
+struct BaselineFacts {
+  double memory_bytes = 0;      // of a device
+  bool divided_inputs = false;  // it reads inputs in blocks, where the plan gets whole ones
+};
+
+// Whether a plan was compared with its program.
+enum class PlanCheck : unsigned char { kPassed, kSkipped, kOutOfTime, kInterrupted };
+std::string_view name_of(PlanCheck check);
+
 struct ParallelPlan {
   PlacedGraph program;
   double time_s = 0;
@@ -87,6 +100,7 @@ struct ParallelPlan {
   // The times of plans of known kinds for the same program (parallel/plan/strategies.h); those that
   // do not exist are left out.
   std::map<std::string, double> baselines;
+  std::map<std::string, BaselineFacts> baseline_facts;
   // The results of the other searches at the same costs, the planner's own first, if requested; not
   // for training steps.
   std::vector<FoundPlan> searches;
@@ -95,14 +109,19 @@ struct ParallelPlan {
   std::size_t placed_nodes = 0;
   double seconds = 0;   // spent planning, and
   double checking = 0;  // of them, comparing the plan with the program
+  PlanCheck check = PlanCheck::kSkipped;
+  bool interrupted = false;  // the search ended early, on base::stop_requested()
 };
 
-// The plan, checked on all ranks against the sequential program (parallel/placed/placed_graph.h).
-// Errors: usage_error for a name that does not exist; bad_input where no plan is of the strategy;
-// mismatch where the check fails; those of extraction.
+// The plan, checked on all ranks against the sequential program (parallel/placed/placed_graph.h)
+// for as long as the options allow. FOUND gets it before the check. On base::stop_requested() the
+// best plan so far is returned. Errors: usage_error for a name that does not exist; bad_input where
+// no plan is of the strategy; mismatch where the check fails; limit, where there is no plan yet;
+// those of extraction.
 base::Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
                                      const ParallelPlanOptions& options,
-                                     base::ProgressSink* progress = nullptr);
+                                     base::ProgressSink* progress = nullptr,
+                                     const std::function<void(const ParallelPlan&)>& found = {});
 
 // The bytes that each rank sends in a run, by collective and axis, and the time over the machine's
 // links.

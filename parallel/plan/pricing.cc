@@ -40,7 +40,8 @@ Pricing::Pricing(const PlacedEGraph& placed, const Cluster& machine,
       carried_(carried),
       model_(cost::make_model("roofline", machine.rates)),
       view_(egraph::make_view(placed.egraph(), placed.roots())),
-      schedule_(placed.tensors()) {
+      schedule_(placed.tensors()),
+      fusion_(placed, view_, machine) {
   for (Index node = 0; node < view_.node_count(); ++node) costs_.push_back(price(node));
   find_keeps(outputs);
 }
@@ -111,7 +112,8 @@ double Pricing::price(Index node) const {
       const double once =
           machine_.seconds(meaning.collective, static_cast<double>(from.type.bytes()),
                            static_cast<double>(to.type.bytes()));
-      return placed_.tensors().is_constant(to.value) ? once / kRuns : once;
+      if (placed_.tensors().is_constant(to.value)) return once / kRuns;
+      return once + fusion_.seconds_of_interruption(node);
     }
   }
   return kForbidden;
@@ -156,6 +158,7 @@ double Pricing::price_of_ring(const RingProgram& ring) const {
 // on constants run once, before the first run.
 double Pricing::price_of_operator(Index node, const PlacedEGraph::Meaning& meaning) const {
   if (placed_.tensors().is_constant(value_of(node).value)) return 0;
+  if (const auto fused = fusion_.seconds_if_fused(node)) return *fused;
   const auto children = view_.children_of(node);
   std::vector<ir::TensorType> types;
   const auto constant = std::make_unique<bool[]>(children.size());
@@ -331,7 +334,7 @@ base::Result<extract::Solution> Pricing::with_fixed_keeps(const Search& search,
     if (kept == ways.end())
       kept = std::ranges::find_if(ways, [&](const Keep& one) { return is_chosen(one.keep); });
     for (const Keep& one : ways) {
-      if (&one == &*kept) continue;
+      if (kept != ways.end() && &one == &*kept) continue;
       costs[one.keep] = kForbidden;
       for (const Index leaf : one.leaves) costs[leaf] = kForbidden;
     }
@@ -399,6 +402,13 @@ double Pricing::seconds_sending(const extract::Solution& solution) const {
     if (meaning.kind == Kind::kRing) seconds += seconds_to_pass(*meaning.program, machine_);
   }
   return seconds;
+}
+
+bool Pricing::divides_inputs(const extract::Solution& solution) const {
+  return std::ranges::any_of(solution.choice, [&](const extract::NodeIndex node) {
+    return node != extract::kNoNode && is_leaf(node) && role_of(node) == LeafRole::kInput &&
+           !value_of(node).placement.is_copy();
+  });
 }
 
 std::vector<Pricing::NamedLeaf> Pricing::named_leaves(const extract::Solution& solution) const {

@@ -2,10 +2,11 @@
 // The cost of every computation of a placed value on a machine, and the cheapest program.
 //
 // Time is the sum of the operators' roofline times on one device and of the collectives' alpha-beta
-// times. A ring costs the sum of all its steps and transfers, without overlap. Computation that
-// depends on constants only happens before the first run and is free. Communication of such values
-// happens once (runtime/ranks/constant_part.h); each of a thousand runs pays a share of it, so that
-// nothing is exchanged that could be computed instead.
+// times. A ring costs the sum of all its steps and transfers, without overlap. Where the machine
+// fuses, an elementwise operator joins the kernel of an operand (parallel/plan/fusion.h).
+// Computation that depends on constants only happens before the first run and is free.
+// Communication of such values happens once (runtime/ranks/constant_part.h); each of a thousand
+// runs pays a share of it, so that nothing is exchanged that could be computed instead.
 //
 // A memory limit is a row for each level of the schedule: stored weights and carried values,
 // inputs, and the values that wait at that level. The next value of a carried one takes its place.
@@ -23,6 +24,7 @@
 #include "parallel/machine/cluster.h"
 #include "parallel/placed/placed_egraph.h"
 #include "parallel/placed/schedule.h"
+#include "parallel/plan/fusion.h"
 #include "parallel/plan/strategies.h"
 
 namespace egret::parallel {
@@ -84,6 +86,8 @@ class Pricing {
     double bytes = 0;  // of the whole
   };
   std::vector<NamedLeaf> named_leaves(const extract::Solution& solution) const;
+  // Whether it reads an input in blocks.
+  bool divides_inputs(const extract::Solution& solution) const;
 
  private:
   const PlacedEGraph::Placed& value_of(Index node) const {
@@ -112,6 +116,7 @@ class Pricing {
   const std::unique_ptr<cost::Model> model_;
   const egraph::EGraphView view_;
   const Schedule schedule_;
+  const Fusion fusion_;
   std::vector<double> costs_;  // by node
 
   // A placement of a carried value's next value, and the leaves that read it under that placement.

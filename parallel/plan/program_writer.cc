@@ -156,6 +156,7 @@ class ProgramWriter {
       } else if (meaning.kind == Kind::kRing) {
         result.kind = PlacedNode::Kind::kRing;
         result.ring = *meaning.ring;
+        result.planned_ring = meaning.program;
       } else {
         result.op = &tensors.language().op(meaning.sequential);
         result.attrs = tensors.language().attrs(meaning.sequential);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/simulator/plan_simulation.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cost/model.h"
+#include "ir/analysis/elementwise.h"
+#include "ir/nest/work.h"
 
 namespace egret::parallel {
 namespace {
@@ -18,7 +22,12 @@ class PlanProgram {
         machine_(machine),
         model_(cost::make_model("roofline", machine.rates)),
         constant_(follow_from_constants(plan)),
+        readers_(plan.nodes.size(), 0),
         ends_(plan.nodes.size()) {
+    for (const PlacedNode& node : plan.nodes) {
+      for (const std::size_t input : node.inputs) ++readers_[input];
+    }
+    for (const auto& output : plan.outputs) ++readers_[output.node];
     for (const Link& link : machine.links) graph.add_link(link.bytes_per_second);
   }
 
@@ -95,12 +104,35 @@ class PlanProgram {
     return cost.seconds;
   }
 
+  // The operand whose kernel an elementwise operator joins, as parallel/plan/fusion.h prices it.
+  std::optional<std::size_t> joined_operand(const PlacedNode& node) const {
+    if (!machine_.fuses) return std::nullopt;
+    std::vector<ir::DType> dtypes;
+    for (const std::size_t input : node.inputs) dtypes.push_back(plan_.nodes[input].type.dtype);
+    if (!ir::is_elementwise(*node.op, node.attrs, dtypes)) return std::nullopt;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const PlacedNode& operand = plan_.nodes[node.inputs[i]];
+      if (operand.kind == PlacedNode::Kind::kOperator && !constant_[node.inputs[i]] &&
+          operand.type.shape() == node.type.shape())
+        return i;
+    }
+    return std::nullopt;
+  }
+
   base::Result<double> seconds_of(const PlacedNode& node) const {
     std::vector<ir::TensorType> types;
     const auto constant = std::make_unique<bool[]>(node.inputs.size());
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       types.push_back(plan_.nodes[node.inputs[i]].type);
       constant[i] = constant_[node.inputs[i]];
+    }
+    if (const auto joined = joined_operand(node)) {
+      EGRET_ASSIGN_OR_RETURN(ir::Work work, ir::work_of(*node.op, node.part_attrs, types));
+      const auto bytes = static_cast<double>(types[*joined].bytes());
+      work.bytes_read = std::max(0.0, work.bytes_read - bytes);
+      if (readers_[node.inputs[*joined]] == 1)
+        work.bytes_written = std::max(0.0, work.bytes_written - bytes);
+      return cost::roofline_seconds(work, machine_.rates);
     }
     return seconds_of(*node.op, node.part_attrs, types, constant, node.type);
   }
@@ -167,7 +199,8 @@ class PlanProgram {
   const Cluster& machine_;
   const std::unique_ptr<cost::Model> model_;
   const std::vector<bool> constant_;
-  std::vector<TaskId> ends_;  // by node
+  std::vector<std::size_t> readers_;  // by node, with outputs
+  std::vector<TaskId> ends_;          // by node
 };
 
 // Of the time that is not computed, what some collective takes.

@@ -97,6 +97,14 @@ void StepBuilder::change_memory(std::uint32_t device, TaskId task, bool at_start
   if (bytes != 0) program_.devices[device].memory.push_back({task, at_start, kind, bytes});
 }
 
+void StepBuilder::change_host_memory(std::uint32_t device, TaskId task, bool at_start,
+                                     double bytes) {
+  if (bytes != 0) {
+    program_.devices[device].host_memory.push_back(
+        {task, at_start, MemoryKind::kActivations, bytes});
+  }
+}
+
 // Weights, gradients and optimizer state.
 void StepBuilder::set_fixed_memory(std::uint32_t number_of_device) {
   StepDevice& device = program_.devices[number_of_device];
@@ -123,7 +131,9 @@ void StepBuilder::set_fixed_memory(std::uint32_t number_of_device) {
   if (options_.forward_only) return;
   at(MemoryKind::kGradients) = state.gradients * (zero_ >= 2 ? divided : 1);
   at(MemoryKind::kOptimizer) =
-      options_.offload == Offload::kOptimizer ? 0 : state.optimizer / (zero_ >= 1 ? directions : 1);
+      offloads_optimizer(options_.offload) ? 0 : state.optimizer / (zero_ >= 1 ? directions : 1);
+  if (options_.offload == Offload::kOptimizer)
+    device.fixed_host_bytes = state.optimizer / (zero_ >= 1 ? directions : 1);
 }
 
 base::Status StepBuilder::add_passes(std::uint32_t device) {
@@ -315,6 +325,7 @@ void StepBuilder::keep_activations(std::uint32_t device, const PipelinePass& pas
     const TaskId copy =
         add_copy(device, true, costs.kept_bytes, {last}, task_of(pass, StepPart::kOffload));
     progress_[device].offloaded[{pass.stage, pass.micro_batch}] = copy;
+    change_host_memory(device, copy, true, costs.kept_bytes);
     return change_memory(device, copy, false, MemoryKind::kActivations, -costs.kept_bytes);
   }
   if (pass.kind != PassKind::kWeights) {
@@ -335,6 +346,7 @@ void StepBuilder::keep_piece(std::uint32_t device, const PipelinePass& pass, std
     if (piece + kLast >= pieces.size()) return;
     const TaskId copy = add_copy(device, true, bytes, {last}, task_of(pass, StepPart::kOffload));
     progress_[device].offloaded_pieces[{pass.stage, pass.micro_batch, piece}] = copy;
+    change_host_memory(device, copy, true, bytes);
     return change_memory(device, copy, false, MemoryKind::kActivations, -bytes);
   }
   if (releases_activations(pass))

@@ -73,6 +73,8 @@ class StepBuilder {
                   TaskId last);
   void change_memory(std::uint32_t device, TaskId task, bool at_start, MemoryKind kind,
                      double bytes);
+  // Of a device's part of the host.
+  void change_host_memory(std::uint32_t device, TaskId task, bool at_start, double bytes);
   void deliver_messages();
 
   // What surrounds them (step_exchanges.cc).

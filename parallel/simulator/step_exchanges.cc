@@ -110,6 +110,7 @@ TaskId StepBuilder::fetch_activations(std::uint32_t device, const PipelinePass& 
                                {StepPart::kOffload, static_cast<std::int32_t>(pass.micro_batch),
                                 static_cast<std::int32_t>(pass.stage), -1});
   change_memory(device, copy, true, MemoryKind::kActivations, bytes);
+  change_host_memory(device, copy, false, -bytes);
   return copy;
 }
 
@@ -127,6 +128,7 @@ std::optional<TaskId> StepBuilder::fetch_piece(std::uint32_t device, const Pipel
                                {StepPart::kOffload, static_cast<std::int32_t>(pass.micro_batch),
                                 static_cast<std::int32_t>(pass.stage), -1});
   change_memory(device, copy, true, MemoryKind::kActivations, bytes);
+  change_host_memory(device, copy, false, -bytes);
   return copy;
 }
 
@@ -261,16 +263,15 @@ void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
   }
   if (!trains()) return;
   const StepTask copies_state = kOfStep(StepPart::kOffload);
-  if (options_.offload == Offload::kOptimizer) {
+  if (offloads_optimizer(options_.offload)) {
     const auto gradient = static_cast<double>(setup_.gradient_bytes);
     before = add_copy(device, true, gradient * parameters, {before}, copies_state);
-    // Reads the gradient, the master weight and two moments; writes the latter and the weight.
-    before = add({.device = device,
-                  .stream = number(StepStream::kHost),
-                  .work = {.seconds = parameters * (gradient + 12 + 12 + 2) /
-                                      options_.host_memory_bandwidth},
-                  .after = {before}},
-                 kOfStep(StepPart::kHost));
+    before =
+        add({.device = device,
+             .stream = number(StepStream::kHost),
+             .work = {.seconds = host_update_s(setup_, options_, options_.offload, parameters)},
+             .after = {before}},
+            kOfStep(StepPart::kHost));
     before = add_copy(device, false, 2 * parameters, {before}, copies_state);
   } else {
     const KernelTime time = optimizer_step(system_, setup_, parameters).time();

@@ -69,6 +69,7 @@ base::Json to_json(const StepSimulation& simulation, const StepReport& report) {
                      .set("parts", std::move(parts))
                      .set("peak_bytes", device.peak_total_bytes)
                      .set("peak_time", device.peak_time_s)
+                     .set("host_peak_bytes", device.host_peak_bytes)
                      .set("peak_memory", memory_json(device.peak_bytes)));
   }
   json.set("pipeline", std::move(devices));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/simulator/step_options.h"
 
+#include <algorithm>
+
 namespace egret::parallel {
 
 const base::OptionTable<StepOptions>& StepOptions::table() {
@@ -14,12 +16,18 @@ const base::OptionTable<StepOptions>& StepOptions::table() {
         base::range(0, 3)},
        {"prefetch", &S::prefetch, "Layers whose weights are gathered ahead with --zero 3",
         base::range(0, 1e6)},
-       {"offload", &S::offload, "What is kept in the memory of the host",
-        base::one_of({"none", "activations", "optimizer"})},
+       {"offload", &S::offload,
+        "What is kept in the memory of the host, or the optimizer's state on its disks",
+        base::one_of({"none", "activations", "optimizer", "optimizer-disk"})},
        {"host-bandwidth", &S::host_bandwidth,
         "Bytes a second between a device and its host, in each direction", base::range(1, 1e15)},
        {"host-memory-bandwidth", &S::host_memory_bandwidth,
         "Bytes a second at which the host updates a device's part of the weights",
+        base::range(1, 1e15)},
+       {"host-memory", &S::host_memory,
+        "Bytes of the host's memory for each device; 0: not limited", base::range(0, 1e18)},
+       {"disk-bandwidth", &S::disk_bandwidth,
+        "Bytes a second between the host and its disks for each device, in each direction",
         base::range(1, 1e15)},
        {"recorded-launches", &S::recorded_launches,
         "Kernels are launched from recorded graphs, which costs the host no time"},
@@ -47,11 +55,20 @@ base::Status StepOptions::check(const TrainingSetup& setup) const {
     return base::usage_error("--offload cannot be combined with --forward-only");
   if (setup.schedule == PipelineKind::kDualPipe && forward_only)
     return base::usage_error("--schedule dualpipe cannot be combined with --forward-only");
-  if (offload == Offload::kOptimizer && setup.frozen)
+  if (offloads_optimizer(offload) && setup.frozen)
     return base::usage_error("--offload optimizer cannot be combined with --frozen");
   if ((jitter > 0 || straggler_share > 0) && trials == 0)
     return base::usage_error("--jitter and --straggler-share need --trials");
   return base::ok();
+}
+
+double host_update_s(const TrainingSetup& setup, const StepOptions& options, Offload offload,
+                     double parameters) {
+  const auto gradient = static_cast<double>(setup.gradient_bytes);
+  const double in_memory = parameters * (gradient + 12 + 12 + 2) / options.host_memory_bandwidth;
+  if (offload != Offload::kDisk) return in_memory;
+  const double state = parameters * static_cast<double>(setup.optimizer_bytes);
+  return std::max(in_memory, state / options.disk_bandwidth);
 }
 
 }  // namespace egret::parallel

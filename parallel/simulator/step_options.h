@@ -10,7 +10,12 @@
 
 namespace egret::parallel {
 
-enum class Offload : unsigned char { kNone, kActivations, kOptimizer };
+// With kDisk, the optimizer's state is on the host's disk.
+enum class Offload : unsigned char { kNone, kActivations, kOptimizer, kDisk };
+
+inline bool offloads_optimizer(Offload offload) {
+  return offload == Offload::kOptimizer || offload == Offload::kDisk;
+}
 
 struct StepOptions {
   bool forward_only = false;
@@ -19,6 +24,8 @@ struct StepOptions {
   Offload offload = Offload::kNone;
   double host_bandwidth = 2.5e10;       // between device and host, in each direction
   double host_memory_bandwidth = 1e11;  // of one device's part of the host
+  double host_memory = 0;               // bytes of that part; 0: not limited
+  double disk_bandwidth = 3e9;          // of that part, in each direction
   bool recorded_launches = false;
   double fragmentation = 0.05;  // of activations and workspace
   bool each_replica = false;
@@ -38,5 +45,11 @@ struct StepOptions {
   }
   bool samples() const { return trials > 0; }
 };
+
+// The seconds in which the host updates so many parameters: it reads the gradient, the master
+// weight and two moments, and writes the latter and the weight. State on a disk is read and written
+// meanwhile (as in ZeRO-Infinity: Rajbhandari et al., 2021, section 6).
+double host_update_s(const TrainingSetup& setup, const StepOptions& options, Offload offload,
+                     double parameters);
 
 }  // namespace egret::parallel

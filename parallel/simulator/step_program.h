@@ -86,6 +86,8 @@ struct StepDevice {
   double expert_parameters = 0;  // of these, of experts
   MemoryByKind fixed_bytes{};
   std::vector<MemoryChange> memory;
+  double fixed_host_bytes = 0;
+  std::vector<MemoryChange> host_memory;
   SecondsByKind kernel_s{};  // by KernelKind, of all passes
 };
 

@@ -41,6 +41,7 @@ struct DeviceReport {
   MemoryByKind peak_bytes{};                           // by kind, at the time of the peak
   double peak_total_bytes = 0;
   double peak_time_s = 0;
+  double host_peak_bytes = 0;        // of the device's part of the host
   std::vector<MemorySample> memory;  // at each change
 };
 

@@ -97,21 +97,34 @@ void measure_time(const StepProgram& program, const EventSimulator& simulator,
   }
 }
 
-void measure_memory(const StepDevice& device, const Timeline& timeline, double fragmentation,
-                    DeviceReport& report) {
-  struct Change {
-    double time;
-    const MemoryChange* change;
-  };
-  std::vector<Change> changes;
-  for (const MemoryChange& change : device.memory) {
+struct TimedChange {
+  double time;
+  const MemoryChange* change;
+};
+
+std::vector<TimedChange> in_time(const std::vector<MemoryChange>& all, const Timeline& timeline) {
+  std::vector<TimedChange> changes;
+  for (const MemoryChange& change : all) {
     const TaskSpan& span = timeline.spans[change.task.index()];
     changes.push_back({change.at_start ? span.start_s : span.end_s, &change});
   }
   // What is released at a time serves what begins then.
-  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+  std::stable_sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
     return a.time != b.time ? a.time < b.time : a.change->bytes < 0 && b.change->bytes >= 0;
   });
+  return changes;
+}
+
+void measure_host_memory(const StepDevice& device, const Timeline& timeline, DeviceReport& report) {
+  double now = report.host_peak_bytes = device.fixed_host_bytes;
+  for (const TimedChange& change : in_time(device.host_memory, timeline)) {
+    now += change.change->bytes;
+    report.host_peak_bytes = std::max(report.host_peak_bytes, now);
+  }
+}
+
+void measure_memory(const StepDevice& device, const Timeline& timeline, double fragmentation,
+                    DeviceReport& report) {
   MemoryByKind now = device.fixed_bytes;
   const auto at = [&](MemoryKind kind) -> double& { return now[static_cast<std::size_t>(kind)]; };
   const auto observe = [&](double time) {
@@ -125,7 +138,7 @@ void measure_memory(const StepDevice& device, const Timeline& timeline, double f
     report.peak_time_s = time;
   };
   observe(0);
-  for (const Change& change : changes) {
+  for (const TimedChange& change : in_time(device.memory, timeline)) {
     at(change.change->kind) += change.change->bytes;
     observe(change.time);
   }
@@ -137,8 +150,10 @@ std::vector<DeviceReport> device_reports(const StepProgram& program,
                                          const EventSimulator& simulator, double fragmentation) {
   std::vector<DeviceReport> reports(program.devices.size());
   measure_time(program, simulator, reports);
-  for (std::size_t device = 0; device < reports.size(); ++device)
+  for (std::size_t device = 0; device < reports.size(); ++device) {
     measure_memory(program.devices[device], simulator.timeline(), fragmentation, reports[device]);
+    measure_host_memory(program.devices[device], simulator.timeline(), reports[device]);
+  }
   return reports;
 }
 

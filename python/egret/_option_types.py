@@ -217,6 +217,9 @@ class PlanOptions(TypedDict, total=False):
     searches: bool
     # For the largest inputs and weights, print the time of the best plan with another placement
     explain: bool
+    # Time for comparing the plan with the model on all ranks; 0: no comparison. `egret verify-
+    # plan` proves a plan of any size
+    limit_check: Union[float, str]
     # Allow inputs to arrive in blocks; otherwise every rank receives whole inputs
     sharded_inputs: bool
     # Loss to minimize: cross_entropy of logits and class numbers, or mse
@@ -350,12 +353,16 @@ class ClusterPlanOptions(TypedDict, total=False):
     zero: int
     # Layers whose weights are gathered ahead with --zero 3
     prefetch: int
-    # What is kept in the memory of the host
-    offload: Literal["none", "activations", "optimizer"]
+    # What is kept in the memory of the host, or the optimizer's state on its disks
+    offload: Literal["none", "activations", "optimizer", "optimizer-disk"]
     # Bytes a second between a device and its host, in each direction
     host_bandwidth: float
     # Bytes a second at which the host updates a device's part of the weights
     host_memory_bandwidth: float
+    # Bytes of the host's memory for each device; 0: not limited
+    host_memory: float
+    # Bytes a second between the host and its disks for each device, in each direction
+    disk_bandwidth: float
     # Kernels are launched from recorded graphs, which costs the host no time
     recorded_launches: bool
     # Part of activations and workspace that the allocator loses
@@ -473,12 +480,16 @@ class SimulateOptions(TypedDict, total=False):
     zero: int
     # Layers whose weights are gathered ahead with --zero 3
     prefetch: int
-    # What is kept in the memory of the host
-    offload: Literal["none", "activations", "optimizer"]
+    # What is kept in the memory of the host, or the optimizer's state on its disks
+    offload: Literal["none", "activations", "optimizer", "optimizer-disk"]
     # Bytes a second between a device and its host, in each direction
     host_bandwidth: float
     # Bytes a second at which the host updates a device's part of the weights
     host_memory_bandwidth: float
+    # Bytes of the host's memory for each device; 0: not limited
+    host_memory: float
+    # Bytes a second between the host and its disks for each device, in each direction
+    disk_bandwidth: float
     # Kernels are launched from recorded graphs, which costs the host no time
     recorded_launches: bool
     # Part of activations and workspace that the allocator loses

@@ -14,6 +14,8 @@ def test_a_plan_places_all_values(mlp, tmp_path):
     assert plan.mesh == "x=2" and plan.machine == "local"
     assert {"x", "w1", "w2"} <= set(plan.placements)
     assert plan.time_s > 0 and plan.time_s <= min(plan.baselines.values()) * 1.001
+    assert plan.check == "passed" and set(plan.baseline_facts) == set(plan.baselines)
+    assert egret.plan(path, mesh={"x": 2}, limit_check=0).check == "skipped"
     assert "memory" in str(plan) and repr(plan).startswith("<egret.Plan on x=2")
     with pytest.raises(AttributeError, match="placements"):
         plan.no_such_field

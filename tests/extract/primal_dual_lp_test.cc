@@ -78,6 +78,26 @@ TEST(PrimalDualLp, MeetsItselfFromBothSidesWhileRowsAreAdded) {
   }
 }
 
+// Whatever it has by then proves a bound.
+TEST(PrimalDualLp, EndsWhenItIsAskedTo) {
+  base::Random random(43);
+  Milp program;
+  for (int c = 0; c < 60; ++c) program.columns.push_back({random.uniform(1, 9)});
+  for (int r = 0; r < 40; ++r) program.rows.push_back(random_row(random, 60));
+  const auto times_asked = [&](int most) {
+    PrimalDualLp lp(program);
+    int asked = 0;
+    lp.stop_when([&] { return ++asked >= most; });
+    const auto answer = lp.relax(60, 0);
+    EXPECT_TRUE(answer.ok());
+    EXPECT_TRUE(std::isfinite(proven(program, answer->duals)));
+    return asked;
+  };
+  const int whole = times_asked(1'000'000);
+  ASSERT_GT(whole, 100);
+  for (const int most : {1, 2, 50, 100}) EXPECT_EQ(times_asked(most), most);
+}
+
 TEST(PrimalDualLp, LeavesForbiddenColumnsAtZero) {
   Milp program;
   program.columns = {{1}, {3}};

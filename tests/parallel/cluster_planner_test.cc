@@ -138,6 +138,185 @@ TEST(ClusterPlanner, EqualsTheExhaustiveOptimumOnSmallMachines) {
   }
 }
 
+// A model whose every INTERVAL-th layer has eight experts.
+TrainingSetup mixture(std::int64_t layers, std::int64_t hidden, std::int64_t batch,
+                      std::int64_t interval) {
+  TrainingSetup setup = model(layers, hidden, batch);
+  setup.experts = 8;
+  setup.expert_interval = interval;
+  setup.expert_ffn = 2 * hidden;
+  return setup;
+}
+
+TEST(ClusterPlanner, EqualsTheExhaustiveOptimumOfMixturesOfExperts) {
+  struct Case {
+    std::int64_t layers, interval, devices;
+    double memory_bytes;
+  };
+  // Memory that is ample, and that forces the division of experts or of state.
+  for (const Case& c :
+       {Case{3, 1, 4, 0}, Case{3, 1, 4, 1.1e9}, Case{4, 2, 2, 0}, Case{4, 2, 2, 1.2e9}}) {
+    const System system = machine("v100-quad", c.memory_bytes);
+    TrainingSetup setup = mixture(c.layers, 1024, 4, c.interval);
+    setup.vocabulary = 8192;
+    FixedChoices fixed;
+    fixed.context = 1;
+    // The memory of offloaded activations is an estimate, so their optimum may be missed.
+    if (c.interval == 2 && c.memory_bytes > 0) fixed.offload = Offload::kOptimizer;
+    const StepOptions step;
+    const StagePrices prices(system, setup, step, fixed);
+    const PlanTrials trials(prices, c.devices);
+    std::size_t simulated = 0;
+    const double best = exhaustive_s(trials, setup, c.devices, fixed, simulated);
+    const ClusterPlan plan = planned(system, setup, c.devices, fixed);
+    EXPECT_LT(best, 1e300);
+    EXPECT_GT(simulated, 100U);
+    EXPECT_TRUE(plan.best.fits());
+    EXPECT_NEAR(plan.best.seconds, best, 1e-9 * best)
+        << "interval " << c.interval << ", " << c.memory_bytes
+        << " bytes: " << to_string(plan.best.frame) << " " << layers_text(plan.best);
+    EXPECT_LE(plan.bound_s, best * (1 + 1e-9));
+  }
+}
+
+TEST(ClusterPlanner, HasBoundsBelowAllSimulationsOfMixtures) {
+  base::Random random(11);
+  std::size_t compared = 0, both_directions = 0, divided = 0;
+  for (const bool overlaps : {false, true}) {
+    for (const std::int64_t interval : {1, 2}) {
+      const System system = machine("dgx-a100", 1e13);
+      TrainingSetup setup = mixture(8, 1024, 16, interval);
+      setup.overlap_gradients = setup.overlap_transfers = setup.overlap_experts = overlaps;
+      const FixedChoices fixed;
+      StepOptions step;
+      step.recorded_launches = overlaps;
+      const StagePrices prices(system, setup, step, fixed);
+      const PlanTrials trials(prices, 8);
+      FixedChoices dual;
+      dual.schedule = PipelineKind::kDualPipe;
+      std::vector<PlanFrame> frames = all_frames(setup, 8);
+      for (const PlanFrame& frame : all_frames(setup, 8, dual)) {
+        if (frame.two_directions()) frames.push_back(frame);
+      }
+      for (const PlanFrame& frame : frames) {
+        if (!random.chance(frame.two_directions() ? 0.5 : 0.04)) continue;
+        const auto found = partition_stages(prices, frame);
+        ASSERT_TRUE(found) << to_string(frame);
+        EXPECT_LE(frame_bound_s(prices, frame), found->bound_s * (1 + 1e-9)) << to_string(frame);
+        const auto own = trials.simulate(frame, found->chunks);
+        ASSERT_TRUE(own) << to_string(frame);
+        EXPECT_LE(found->bound_s, own->seconds * (1 + 1e-9))
+            << to_string(frame) << " interval " << interval << " overlaps " << overlaps;
+        std::vector<ChunkLayers> other = found->chunks;
+        const auto from = static_cast<std::size_t>(random.below(other.size()));
+        const auto to = static_cast<std::size_t>(random.below(other.size()));
+        if (frame.chunks_of_rank() == 1 && other[from].kept > 1) {
+          --other[from].kept;
+          ++other[to].kept;
+        }
+        const auto moved = trials.simulate(frame, other);
+        ASSERT_TRUE(moved);
+        EXPECT_LE(found->bound_s, moved->seconds * (1 + 1e-9)) << to_string(frame);
+        compared += 1;
+        both_directions += frame.two_directions() ? 1 : 0;
+        divided += frame.expert_parallel > 1 ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(compared, 300U);
+  EXPECT_GT(both_directions, 10U);
+  EXPECT_GT(divided, 100U);
+}
+
+TEST(ClusterPlanner, PricesTheMemoryOfMixturesAsTheSimulation) {
+  const System system = machine("dgx-a100", 1e13);
+  for (const std::int64_t interval : {1, 2}) {
+    const TrainingSetup setup = mixture(8, 1024, 16, interval);
+    const FixedChoices fixed;
+    const StepOptions step;
+    const StagePrices prices(system, setup, step, fixed);
+    const PlanTrials trials(prices, 8);
+    std::size_t compared = 0;
+    for (const PlanFrame& frame : all_frames(setup, 8)) {
+      // Whose memory does not depend on time.
+      if (frame.virtual_stages > 1 || frame.zero > 1 || frame.offload == Offload::kActivations)
+        continue;
+      const bool two = frame.two_directions();
+      if (two ? setup.layers % frame.pipeline != 0 : compared % 7 != 0) {
+        ++compared;
+        continue;
+      }
+      const auto found = partition_stages(prices, frame);
+      ASSERT_TRUE(found) << to_string(frame);
+      const auto own = trials.simulate(frame, found->chunks);
+      ASSERT_TRUE(own);
+      std::int64_t before = 0;
+      for (std::int64_t rank = 0; rank < frame.pipeline / (two ? 2 : 1); ++rank) {
+        ChunkLayers layers = found->chunks[static_cast<std::size_t>(rank)];
+        const std::int64_t first = before;
+        before += layers.all();
+        if (two)
+          layers.kept += found->chunks[static_cast<std::size_t>(frame.pipeline - 1 - rank)].kept;
+        const RankPrice price = prices.rank_with(frame, rank, layers, first);
+        EXPECT_NEAR(price.memory_bytes, own->peak_bytes[static_cast<std::size_t>(rank)],
+                    (two ? 0.1 : 1e-9) * price.memory_bytes)
+            << to_string(frame) << " rank " << rank << " interval " << interval;
+      }
+      ++compared;
+    }
+    EXPECT_GT(compared, 100U);
+  }
+}
+
+TEST(ClusterPlanner, DividesExpertsAndIsNeverWorseThanABaseline) {
+  for (const auto& [name, devices, experts] :
+       {std::tuple("dgx-h100", 64, 8), {"p3-16xlarge-8", 16, 32}, {"dgx-a100", 32, 64}}) {
+    const System system = machine(name);
+    TrainingSetup setup = mixture(24, 2048, 128, experts == 32 ? 2 : 1);
+    setup.heads = 16;
+    setup.experts = experts;
+    setup.expert_ffn = 4096;
+    const ClusterPlan plan = planned(system, setup, devices);
+    EXPECT_TRUE(plan.best.fits()) << name;
+    EXPECT_GT(plan.best.frame.expert_parallel, 1) << name << " " << to_string(plan.best.frame);
+    EXPECT_GE(plan.baselines.size(), 9U);
+    std::size_t fitting = 0;
+    for (const PlannedBaseline& baseline : plan.baselines) {
+      if (!baseline.exists || !baseline.step.fits()) continue;
+      ++fitting;
+      EXPECT_LE(plan.best.seconds, baseline.step.seconds) << name << " " << baseline.name;
+    }
+    EXPECT_GE(fitting, 2U) << name;
+    EXPECT_LE(plan.bound_s, plan.best.seconds);
+    const auto again = simulate_step(system, plan.setup, plan.options);
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    EXPECT_EQ(again->seconds, plan.best.seconds);
+  }
+}
+
+TEST(ClusterPlanner, KeepsFixedChoicesOfMixtures) {
+  FixedChoices fixed;
+  fixed.expert_parallel = 4;
+  fixed.expert_tensor = 2;
+  fixed.tensor = 2;
+  fixed.pipeline = 2;
+  fixed.schedule = PipelineKind::kDualPipe;
+  const TrainingSetup setup = mixture(8, 2048, 32, 1);
+  const ClusterPlan plan = planned(machine("dgx-a100"), setup, 16, fixed);
+  EXPECT_EQ(plan.best.frame.expert_parallel, 4);
+  EXPECT_EQ(plan.best.frame.expert_tensor, 2);
+  EXPECT_EQ(plan.best.frame.schedule, PipelineKind::kDualPipe);
+  EXPECT_TRUE(plan.best.frame.sequence_parallel);
+  fixed.expert_parallel = 3;
+  const auto none = plan_cluster({machine("dgx-a100"), setup, {}, fixed}, {.devices = 16});
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.status().message(), HasSubstr("no plan exists"));
+  const auto dense =
+      plan_cluster({machine("dgx-a100"), model(8, 2048, 32), {}, fixed}, {.devices = 16});
+  ASSERT_FALSE(dense.ok());
+  EXPECT_THAT(dense.status().message(), HasSubstr("need --experts"));
+}
+
 TEST(ClusterPlanner, HasBoundsBelowAllSimulations) {
   base::Random random(7);
   std::size_t compared = 0, launched_freely = 0, close = 0;
@@ -225,6 +404,31 @@ TEST(ClusterPlanner, ReportsThePlanNearestToMemoryWhereNoneFits) {
   const ClusterPlan plan = planned(machine("v100-quad", 1e8), model(4, 2048, 8), 4);
   EXPECT_FALSE(plan.best.fits());
   EXPECT_GT(plan.best.most_bytes(), 1e8);
+}
+
+// The host has room, or it has none and the state goes to disks.
+TEST(ClusterPlanner, KeepsOptimizerStateWhereThereIsRoom) {
+  TrainingSetup setup = model(24, 1024, 64);
+  setup.heads = 16;
+  setup.vocabulary = 51200;
+  const System system = machine("p3-16xlarge-8", 8e9);
+  const auto best = [&](const StepOptions& step) {
+    const auto plan = plan_cluster({system, setup, step, {}}, {.devices = 1});
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    return plan.ok() ? plan->best : PlannedStep{};
+  };
+  const PlannedStep free = best({});
+  EXPECT_EQ(free.frame.offload, Offload::kOptimizer);
+  EXPECT_GT(free.host_bytes, 12 * 3.5e8);
+  const PlannedStep roomy = best({.host_memory = 1.01 * free.host_bytes});
+  EXPECT_EQ(roomy.frame, free.frame);
+  const PlannedStep narrow = best({.host_memory = 0.99 * free.host_bytes, .disk_bandwidth = 1e13});
+  EXPECT_EQ(narrow.frame.offload, Offload::kDisk);
+  EXPECT_NEAR(narrow.seconds, free.seconds, 1e-9 * free.seconds);
+  EXPECT_EQ(narrow.host_bytes, 0);
+  const PlannedStep slow = best({.host_memory = 0.99 * free.host_bytes, .disk_bandwidth = 1e9});
+  EXPECT_TRUE(slow.fits());
+  EXPECT_GT(slow.seconds, free.seconds);
 }
 
 TEST(ClusterPlanner, IsDeterministic) {

@@ -247,6 +247,64 @@ TEST(Planner, CutsWeightsWhereMemoryIsShort) {
   EXPECT_DOUBLE_EQ(tight->bound_s, free->bound_s);
 }
 
+// What the times of baselines do not tell: their memory, and inputs in blocks.
+TEST(Planner, SaysWhatItsBaselinesNeed) {
+  const ir::Graph graph = mlp(512, 256, 512);
+  ParallelPlanOptions options;
+  const auto whole = plan_of(graph, machine_of("x=4"), options);
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  ASSERT_TRUE(whole->baseline_facts.contains("data"));
+  EXPECT_TRUE(whole->baseline_facts.at("data").divided_inputs);
+  EXPECT_FALSE(whole->baseline_facts.at("single").divided_inputs);
+  for (const auto& [name, seconds] : whole->baselines) {
+    ASSERT_TRUE(whole->baseline_facts.contains(name)) << name;
+    EXPECT_GT(whole->baseline_facts.at(name).memory_bytes, 0) << name;
+  }
+  // All weights on each device.
+  const double weights = (2 * 256 * 512 + 512) * 4;
+  EXPECT_GE(whole->baseline_facts.at("data").memory_bytes, weights);
+  EXPECT_LE(whole->baseline_facts.at("data").memory_bytes,
+            whole->baseline_facts.at("single").memory_bytes);
+  options.sharded_inputs = true;
+  const auto blocks = plan_of(graph, machine_of("x=4"), options);
+  ASSERT_TRUE(blocks.ok());
+  EXPECT_FALSE(blocks->baseline_facts.at("data").divided_inputs);
+}
+
+// Where the machine fuses, elementwise operators start no kernel and pass nothing through memory,
+// except after a collective.
+TEST(Planner, PricesElementwiseOperatorsWithTheKernelsTheyJoin) {
+  const auto seconds = [](const ir::Graph& graph, bool fuses, const std::string& kind) {
+    Cluster machine = machine_of("x=2");
+    machine.fuses = fuses;
+    const auto plan = plan_of(graph, machine);
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    return plan.ok() ? plan->baselines.at(kind) : 0;
+  };
+  const cost::Rates rates = machine_of("x=2").rates;
+  const double start = rates.seconds_per_kernel;
+  const auto moving = [&](double elements) { return 4 * elements / rates.bytes_per_second; };
+  const ir::Graph graph = mlp(8, 512, 2048);
+  const double hidden = 8 * 2048;
+  // The sum reads the bias, and the ReLU only computes.
+  const double apart = 2 * start + moving(2 * hidden + 2048) + moving(2 * hidden);
+  const double joined = moving(2048) + hidden / rates.flops_per_second;
+  EXPECT_NEAR(seconds(graph, false, "single") - seconds(graph, true, "single"), apart - joined,
+              1e-12);
+
+  const auto ends = [](bool in_relu) {
+    Model m;
+    const ir::Value h =
+        m("relu", {m("matmul", {m.input("x", {8, 512}), m.weight("w1", {512, 2048})})});
+    const ir::Value y = m("matmul", {h, m.weight("w2", {2048, 512})});
+    return m.finish(in_relu ? m("relu", {y}) : y);
+  };
+  const double output = 8 * 512;
+  const double after_sum =
+      seconds(ends(true), true, "tensor") - seconds(ends(false), true, "tensor");
+  EXPECT_NEAR(after_sum, start + moving(2 * output) + output / rates.flops_per_second, 1e-12);
+}
+
 TEST(Planner, SplitsTheVocabularyOfASoftmax) {
   Model m;
   const Value x = m.input("x", {3, 16});

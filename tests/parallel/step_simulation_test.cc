@@ -227,6 +227,24 @@ TEST(StepSimulation, OffloadTradesMemoryForTime) {
   EXPECT_GT(copied.seconds, kept.seconds);
   const StepReport elsewhere = simulate(a100(), setup, {.offload = Offload::kOptimizer});
   EXPECT_LT(elsewhere.fullest().peak_total_bytes, 0.6 * kept.fullest().peak_total_bytes);
+  // What leaves the device is held by the host.
+  const double state = kept.devices[0].peak_bytes[static_cast<std::size_t>(MemoryKind::kOptimizer)];
+  EXPECT_EQ(kept.devices[0].host_peak_bytes, 0);
+  EXPECT_EQ(elsewhere.devices[0].host_peak_bytes, state);
+  EXPECT_GT(copied.devices[0].host_peak_bytes, 0);
+}
+
+// State on disks needs no memory of the host; it is read and written while the host updates.
+TEST(StepSimulation, DisksTakeTheTimeOfReadingTheState) {
+  const TrainingSetup setup = gpt(1, 1, 1);
+  const StepReport in_memory = simulate(a100(), setup, {.offload = Offload::kOptimizer});
+  const auto on_disk = [&](double bandwidth) {
+    return simulate(a100(), setup, {.offload = Offload::kDisk, .disk_bandwidth = bandwidth});
+  };
+  const double state = in_memory.devices[0].host_peak_bytes;
+  EXPECT_EQ(on_disk(1e9).devices[0].host_peak_bytes, 0);
+  EXPECT_NEAR(on_disk(1e9).seconds - on_disk(2e9).seconds, state / 2e9, 1e-9);
+  EXPECT_DOUBLE_EQ(on_disk(1e13).seconds, in_memory.seconds);
 }
 
 // The last rank under 1F1B reads backward what it has just made: its layers leave and return one by

@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
 
+#include "base/stop.h"
+#include "base/timer.h"
 #include "parallel/plan/plan_file.h"
 #include "tests/parallel/model.h"
 
@@ -203,6 +208,72 @@ TEST(TrainingPlan, GathersAgainWhereMemoryIsShort) {
   ASSERT_TRUE(least.ok()) << least.status().message();
   EXPECT_GT(least->memory_bytes, least->limit_bytes);
   EXPECT_LT(least->memory_bytes, roomy->memory_bytes);
+}
+
+// A stop at any moment leaves a plan or the reason why there is none, with and without a limit of
+// memory: laws that were not derived in time are no faults of the plan.
+TEST(TrainingPlan, EndsWhenItIsAskedTo) {
+  const ir::TrainingGraph step = step_of(deep_mlp(4, 512, 128), "adam");
+  const PlanTask task = task_of(step);
+  std::size_t plans = 0, none = 0;
+  for (const std::int64_t memory : {std::int64_t{0}, std::int64_t{600'000}}) {
+    ParallelPlanOptions options;
+    options.sharded_inputs = true;
+    options.device_memory = memory;
+    const base::Stopwatch whole;
+    ASSERT_TRUE(make_plan(task, machine_of("x=2,y=2"), options).ok());
+    const double seconds = whole.seconds();
+    base::Random random(5);
+    for (int trial = 0; trial < 15; ++trial) {
+      const auto after = std::chrono::duration<double>(seconds * random.unit());
+      base::Stopwatch since;
+      std::thread stopper([&] {
+        std::this_thread::sleep_for(after);
+        since.restart();
+        base::request_stop(SIGTERM);
+      });
+      const auto plan = make_plan(task, machine_of("x=2,y=2"), options);
+      stopper.join();
+      const double late = since.seconds();
+      base::request_stop(0);
+      EXPECT_LT(late, 5);
+      if (!plan.ok()) {
+        EXPECT_EQ(plan.status().code(), base::StatusCode::kLimit) << plan.status().message();
+        ++none;
+        continue;
+      }
+      ++plans;
+      EXPECT_FALSE(plan->program.nodes.empty());
+      if (plan->check == PlanCheck::kPassed) continue;
+      // What was not compared in time is right all the same.
+      EXPECT_EQ(plan->check, PlanCheck::kInterrupted);
+      EXPECT_TRUE(check_against(plan->program, step.graph, task.inputs).ok());
+    }
+  }
+  EXPECT_GT(plans, 0U);
+  EXPECT_GT(none, 0U);
+}
+
+TEST(TrainingPlan, ComparesForAsLongAsItMay) {
+  const ir::TrainingGraph step = step_of(mlp(4096, 64, 64));
+  const PlanTask task = task_of(step);
+  ParallelPlanOptions options;
+  options.sharded_inputs = true;
+  for (const auto& [seconds, expected] : {std::pair(60.0, PlanCheck::kPassed),
+                                          {1e-9, PlanCheck::kOutOfTime},
+                                          {0.0, PlanCheck::kSkipped}}) {
+    options.limit_check = seconds;
+    std::size_t found = 0;
+    const auto plan =
+        make_plan(task, machine_of("x=2"), options, nullptr, [&](const ParallelPlan& early) {
+          ++found;
+          EXPECT_EQ(early.check, PlanCheck::kSkipped);
+          EXPECT_GT(early.time_s, 0);
+        });
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_EQ(plan->check, expected);
+    EXPECT_EQ(found, 1U);
+  }
 }
 
 // A parameter that leaves in another placement than it came in cannot go on.

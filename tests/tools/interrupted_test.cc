@@ -82,6 +82,33 @@ TEST_F(InterruptedTest, LawsOfManyInputsEndWhenTheyAreAskedTo) {
   EXPECT_LT(watch.seconds(), 15);
 }
 
+TEST_F(InterruptedTest, TheReadingOfAModel) {
+  ir::GraphBuilder b;
+  const ir::Value x = b.input("x", {ir::DType::kF32, {4, 8}});
+  b.output("y", b.add("add", {x, b.constant(ir::Tensor({ir::DType::kF32, {4, 8}}), "w")}));
+  ASSERT_TRUE(frontends::export_onnx(*b.finish(), {})->write(path("m.onnx")).ok());
+  base::request_stop(SIGTERM);
+  const auto stopped = frontends::import_onnx(path("m.onnx"), {});
+  base::request_stop(0);
+  EXPECT_EQ(stopped.status().code(), base::StatusCode::kLimit);
+  const auto whole = frontends::import_onnx(path("m.onnx"), {});
+  EXPECT_TRUE(whole.ok()) << whole.status().message();
+}
+
+// Reads, draws, plans and compares; the signal comes in each of these phases.
+TEST_F(InterruptedTest, APlanOfATrainingStep) {
+  ASSERT_EQ(run_program("zoo gpt2 -o " + path("m.onnx")).code, 0);
+  for (const double after_s : {0.2, 0.6, 1.2, 2.5, 5.0}) {
+    const base::Stopwatch watch;
+    const ProgramRun run =
+        run_program("plan --train --loss mse --machine dgx-h100 --mesh x=8 --quiet " +
+                        path("m.onnx") + " -o " + path("plan.json"),
+                    "timeout --preserve-status -s TERM " + std::to_string(after_s));
+    EXPECT_EQ(run.code, 143) << after_s << ": " << run.err;
+    EXPECT_LT(watch.seconds(), after_s + 4) << "1 s on a machine that is free";
+  }
+}
+
 TEST_F(InterruptedTest, OnlyAFileThatIsThereIsKept) {
   keep("plan.json");
   CommonOptions quiet;

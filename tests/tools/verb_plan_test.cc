@@ -16,6 +16,7 @@
 namespace egret::tools {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 class PlanVerb : public FolderTest {
@@ -85,6 +86,28 @@ TEST_F(PlanVerb, KeepsToTheMemoryOfADevice) {
   const ProgramRun tight = plan("--mesh x=4 --json --device-memory 64KiB");
   EXPECT_EQ(tight.code, 5) << tight.err;
   EXPECT_THAT(tight.err, HasSubstr("no plan was found within the limit of 64.0 KiB"));
+}
+
+TEST_F(PlanVerb, ComparesThePlanForAsLongAsItMay) {
+  for (const auto& [limit, check] : {std::pair("60", "passed"), {"0", "skipped"}}) {
+    const ProgramRun run = plan("--mesh x=4 --json --limit-check " + std::string(limit));
+    ASSERT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(*base::Json::parse(run.out)->find("check")->as_string(), check);
+  }
+  const ProgramRun late = plan("--mesh x=4 --limit-check 0.000001");
+  EXPECT_EQ(late.code, 0) << late.err;
+  EXPECT_THAT(late.err, HasSubstr("was not compared with the model in full"));
+  // The answer comes first, then the tables.
+  EXPECT_LT(late.out.find("a device;"), late.out.find("this plan"));
+}
+
+TEST_F(PlanVerb, MarksBaselinesThatAreNoAlternatives) {
+  const ProgramRun run = plan("--mesh x=4 --device-memory 300KiB");
+  EXPECT_EQ(run.code, 0) << run.err;
+  // All weights, 512 KiB, on each device; and inputs in blocks, where the plan gets whole ones.
+  EXPECT_THAT(run.out, ContainsRegex("single.*KiB *does not fit"));
+  EXPECT_THAT(run.out, ContainsRegex("data.*KiB *does not fit, inputs arrive in blocks"));
+  EXPECT_EQ(run.out.find("tensor") == std::string::npos, false);
 }
 
 // A class that holds terms of itself, relu(x) being relu(relu(x)).

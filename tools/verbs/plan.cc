@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
 #include <filesystem>
 
 #include "base/formats/text_table.h"
@@ -73,14 +74,15 @@ std::string answer_of(const parallel::ParallelPlan& plan, const parallel::Cluste
   return text + "\n\n";
 }
 
-std::string to_text(const parallel::ParallelPlan& plan, const parallel::Cluster& machine) {
+// What follows the answer.
+std::string to_text(const parallel::ParallelPlan& plan) {
   const auto followed_by_line = [](const base::TextTable& table) {
     return table.empty() ? "" : table.render() + "\n";
   };
   const auto after_line = [](const base::TextTable& table) {
     return table.empty() ? "" : "\n" + table.render();
   };
-  return answer_of(plan, machine) + driver::plan_times_table(plan).render() + "\n" +
+  return driver::plan_times_table(plan).render() + "\n" +
          followed_by_line(driver::plan_searches_table(plan)) +
          driver::placements_table(plan.program).render() +
          after_line(driver::runners_up_table(plan)) + after_line(driver::communication_table(plan));
@@ -121,12 +123,19 @@ class PlanVerb final : public Command {
                                 .bind = model_.bind,
                                 .machine = machine.name};
     origin.model_hash = parallel::model_hash(model.graph);
+    // The answer comes first: the check of a large plan takes longer than the search.
+    const auto answer = [&](const parallel::ParallelPlan& found) {
+      if (console.options().json || arguments_.output == "-") return;
+      console.data(answer_of(found, machine));
+      std::fflush(stdout);
+    };
     EGRET_ASSIGN_OR_RETURN(const parallel::ParallelPlan plan,
                            arguments_.train
                                ? driver::plan_training(model.graph, training_, machine, options_,
-                                                       path_, console.progress())
+                                                       path_, console.progress(), answer)
                                : parallel::make_plan(parallel::PlanTask{model.graph}, machine,
-                                                     options_, console.progress()));
+                                                     options_, console.progress(), answer));
+    warn_of_check(plan, console);
     if (!arguments_.rank_models.empty())
       EGRET_RETURN_IF_ERROR(driver::check_rank_models(plan.program).at("--rank-models"));
     if (arguments_.train) origin.training = ir::to_json(training_);
@@ -143,10 +152,9 @@ class PlanVerb final : public Command {
     const auto page = [&] {
       return driver::plan_page(plan, origin, machine, std::string(build_info().version));
     };
-    EGRET_RETURN_IF_ERROR(
-        arguments_.output == "-"
-            ? write_report(console, report_, page)
-            : result_and_report(console, json, to_text(plan, machine), report_, page));
+    EGRET_RETURN_IF_ERROR(arguments_.output == "-"
+                              ? write_report(console, report_, page)
+                              : result_and_report(console, json, to_text(plan), report_, page));
     if (arguments_.output.empty() && !console.options().json)
       console.note("the plan is not written; write it with -o FILE");
     if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
@@ -167,6 +175,17 @@ class PlanVerb final : public Command {
     return check_not_input(arguments_.certificate, {{"the model", path_},
                                                     {"the file of the machine", arguments_.machine},
                                                     {"the plan", arguments_.output}});
+  }
+
+  void warn_of_check(const parallel::ParallelPlan& plan, Console& console) const {
+    const auto unchecked = [&](const std::string& why) {
+      console.warning("the plan was not compared with the model in full: " + why +
+                      "; `egret verify-plan` proves plans of any size");
+    };
+    if (plan.interrupted) console.warning("interrupted; this is the best plan so far");
+    if (plan.check == parallel::PlanCheck::kInterrupted) unchecked("interrupted");
+    if (plan.check == parallel::PlanCheck::kOutOfTime)
+      unchecked("--limit-check " + base::format_seconds(options_.limit_check) + " was reached");
   }
 
   base::Status write_rank_models(const parallel::PlacedGraph& placed,
@@ -236,7 +255,8 @@ Verb plan_verb() {
   return {"plan", "Distribute a model, or a transformer's training, over devices",
           "Chooses a placement of each tensor on the devices of a mesh, and the collectives "
           "between them, for the least predicted time. The plan is interpreted on all ranks and "
-          "compared with the model before it is written.\n\nWith --train, the program is one "
+          "compared with the model before it is written, for at most --limit-check. SIGTERM ends "
+          "the search with the best plan so far.\n\nWith --train, the program is one "
           "training step. Parameters and optimizer state are placed too, and `egret train-step` "
           "runs the plan.\n\nThe exit code is 5 if no plan within --device-memory was found.",
           make_command<PlanVerb>};

@@ -83,7 +83,13 @@ std::string to_text(const parallel::StepReport& report, const parallel::StepSimu
     row.push_back(base::format_percent(idle / report.seconds));
     devices.row(std::move(row));
   }
-  return text + "\n" + uses.render() + "\n" + devices.render();
+  const auto host = std::ranges::max(report.devices, {}, &parallel::DeviceReport::host_peak_bytes);
+  text += "\n" + uses.render() + "\n" + devices.render();
+  if (host.host_peak_bytes > 0) {
+    text += "\nmemory of the host: " + base::format_bytes(host.host_peak_bytes) +
+            " for the device that needs most of it\n";
+  }
+  return text;
 }
 
 class SimulateVerb final : public Command {
@@ -140,6 +146,13 @@ class SimulateVerb final : public Command {
     if (arguments_.trace != "-") {
       console.result(to_json(simulation, report),
                      to_text(report, simulation, system, setup_, options_.each_replica));
+    }
+    double host = 0;
+    for (const parallel::DeviceReport& device : report.devices)
+      host = std::max(host, device.host_peak_bytes);
+    if (options_.host_memory > 0 && host > options_.host_memory) {
+      console.warning("a device needs " + base::format_bytes(host) +
+                      " of its host's memory and has " + base::format_bytes(options_.host_memory));
     }
     const double limit = system.accelerator.memory_bytes;
     if (limit > 0 && report.fullest().peak_total_bytes > limit) {
