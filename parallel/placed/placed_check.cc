@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/placed/placed_check.h"
 
+#include "base/stop.h"
 #include "parallel/laws/law_steps.h"
 
 namespace egret::parallel {
@@ -60,6 +61,7 @@ base::Status check_ring(const PlacedGraph& graph, const PlacedNode& node) {
 base::Status check(const PlacedGraph& graph, LawCache& laws) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const PlacedNode& node = graph.nodes[i];
+    if (base::stop_requested()) return base::limit_hit("interrupted; the program is not checked");
     const std::string place = "node " + std::to_string(i);
     for (const std::size_t input : node.inputs) {
       if (input >= i) return base::bad_input("its inputs must come before it").at(place);
