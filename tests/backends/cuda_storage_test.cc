@@ -90,6 +90,7 @@ TEST_F(CudaStorage, ConvertsAroundWhatALibraryDoesNotTakeStored) {
   fake_cuda().narrow_types = true;
   fake_cuda().lt_has_algorithms = false;
   fake_cuda().dnn_has_algorithms = false;
+  fake_cuda().fragments_load = true;  // no library has the products: emitted kernels alone do
   const PlanReport emitted = within_errors(attention_block(1, 8), {.precision = Precision::kBF16});
   EXPECT_EQ(count(emitted, "product", "row-major"), 0);
   EXPECT_EQ(conversions(emitted), 0);
