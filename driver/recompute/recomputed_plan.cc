@@ -199,12 +199,12 @@ const base::OptionTable<RecomputeArguments>& RecomputeArguments::table() {
   using R = RecomputeArguments;
   std::string methods;
   for (const extract::RecomputeMethod& method : extract::recompute_methods())
-    methods += " " + std::string(method.name) + ": " + std::string(method.summary) + ".";
+    methods += "; " + std::string(method.name) + ": " + std::string(method.summary);
   static const base::OptionTable<R> rows{
       "recompute",
       {{"recompute-by", &R::method,
         "How to choose values that are computed again where --limit-arena leaves no memory to keep "
-        "them. none: never." +
+        "them; none: never" +
             methods,
         base::one_of(method_names())},
        {"recompute-time", &R::seconds, kRecomputeTimeHelp, base::seconds()},

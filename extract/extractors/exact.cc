@@ -231,6 +231,7 @@ class Exact {
   }
   base::Status branch(const Core& part, CoreAnswer& best, double share) {
     if (best.proven || method_.solver == nullptr || share == 0) return base::ok();
+    if (options_.should_stop && options_.should_stop()) return base::ok();
     const auto until = base::Deadline::after(share * part_deadline_.remaining());
     const auto solver = method_.solver->make();
     EGRET_ASSIGN_OR_RETURN(best, solve_by_ilp(part, *solver, best, until, options_.should_stop,

@@ -111,7 +111,8 @@ class PlanSearch {
     plan.placed_nodes = pricing_.view().node_count();
     find_baselines(plan);
     const base::Stopwatch watch;
-    auto found = cheapest();
+    Result<extract::Solution> found = base::limit_hit("interrupted; no plan was made");
+    if (!base::stop_requested()) found = cheapest();
     if (found.status().code() == base::StatusCode::kLimit && known_ &&
         search_.strategy->name == "any") {
       // No plan was found in time, but a baseline was.

@@ -329,7 +329,6 @@ TEST_F(PlanVerb, RefusesTransformersThatMakeNoSense) {
         {"--devices 8 --mesh x=4", "--mesh needs MODEL"},
         {"--devices 8 --heads 3", "--hidden must be a multiple"},
         {"--devices 8 --stage-layers 24", "the plan chooses --stage-layers"},
-        {"--devices 8 --schedule dualpipe", "is not planned"},
         {"--devices 8 --tp 5", "no plan exists"},
         {"--devices 8 --trials 4", "cannot be combined with a plan"}}) {
     const ProgramRun run = run_program("plan " + std::string(words));

@@ -41,8 +41,8 @@ struct OutputOptions {
           "OUTPUT.data)",
           base::output_file()},
          {"certificate", &O::certificate,
-          "File for a proof, step by step, that the outputs of the result equal those of MODEL in "
-          "real arithmetic; egret-check replays it (docs/trust.md)",
+          "File for a proof, step by step, that the result equals MODEL in real arithmetic; "
+          "egret-check, or for plans egret-check-plan, replays it (docs/trust.md)",
           base::output_file()},
          {"strict", &O::strict,
           "Refuse a model with nodes that would stay as they are because Egret cannot express "

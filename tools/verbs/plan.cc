@@ -52,7 +52,9 @@ struct PlanArguments {
           "Plan one training step of the model, as `egret grad` builds it; implies "
           "--sharded-inputs"},
          {"certificate", &P::certificate,
-          "Also write a proof that the ranks compute the model, which egret-check-plan checks",
+          "File for a proof, step by step, that the result equals MODEL in real arithmetic; "
+          "egret-check, or "
+          "for plans egret-check-plan, replays it (docs/trust.md)",
           base::output_file()},
          {"rank-models", &P::rank_models,
           "Also write the part of each rank as an ONNX model into this folder, as rankN.onnx; "
