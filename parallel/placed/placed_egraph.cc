@@ -174,7 +174,7 @@ Status PlacedEGraph::add_first_reading(const Key& key, ClassId id, NodeId leaf) 
 
 Status PlacedEGraph::add_operator(const Key& key, ClassId id, NodeId node) {
   for (const Implementation& way : ways_.of(node, key.second)) {
-    EGRET_RETURN_IF_ERROR(add_way(id, node, way));
+    EGRET_RETURN_IF_ERROR(add_way(key, id, node, way));
     if (request_.rings) EGRET_RETURN_IF_ERROR(add_rings(key, id, node, way));
   }
   return base::ok();
@@ -182,7 +182,7 @@ Status PlacedEGraph::add_operator(const Key& key, ClassId id, NodeId node) {
 
 // Adds the operator on parts, over its operands in the placements that the way asks for. A way
 // whose operand cannot have its placement is left out.
-Status PlacedEGraph::add_way(ClassId id, NodeId node, const Implementation& way) {
+Status PlacedEGraph::add_way(const Key& key, ClassId id, NodeId node, const Implementation& way) {
   const OpId sequential = tensors_.egraph().op(node);
   std::vector<ClassId> children;
   const auto values = tensors_.egraph().children(node);
@@ -191,7 +191,10 @@ Status PlacedEGraph::add_way(ClassId id, NodeId node, const Implementation& way)
     if (!child.valid()) return base::ok();
     children.push_back(child);
   }
-  const std::string text = std::to_string(sequential.index()) + " " + to_string(way.attrs);
+  // With its placement: the blocks of a broadcast scalar are equal though they are cut in other
+  // dimensions, and a class has one placement.
+  const std::string text = std::to_string(sequential.index()) + " " + to_string(way.attrs) + " " +
+                           to_string(key.second, mesh_);
   const OpId part =
       operation(tensors_.language().op(sequential).name(), children.size(), text,
                 {.kind = Kind::kOperator, .sequential = sequential, .part_attrs = way.attrs});

@@ -108,7 +108,8 @@ class PlacedEGraph {
   base::Status add_first_reading(const Key& key, egraph::ClassId id, egraph::NodeId leaf);
   base::Status fill(const Key& key, egraph::ClassId id);
   base::Status add_operator(const Key& key, egraph::ClassId id, egraph::NodeId node);
-  base::Status add_way(egraph::ClassId id, egraph::NodeId node, const Implementation& way);
+  base::Status add_way(const Key& key, egraph::ClassId id, egraph::NodeId node,
+                       const Implementation& way);
   base::Status add_rings(const Key& key, egraph::ClassId id, egraph::NodeId node,
                          const Implementation& way);
   egraph::OpId operation(std::string_view base, std::size_t arity, const std::string& payload,

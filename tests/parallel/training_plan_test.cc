@@ -210,6 +210,17 @@ TEST(TrainingPlan, GathersAgainWhereMemoryIsShort) {
   EXPECT_LT(least->memory_bytes, roomy->memory_bytes);
 }
 
+// Blocks of a scalar that is broadcast are equal under S(0), S(1) and under S(1), S(0). The plan
+// keeps them apart, so that each operator has a law.
+TEST(TrainingPlan, KeepsPlacementsOfEqualBlocksApart) {
+  const ir::TrainingGraph step = step_of(deep_mlp(2, 512, 128), "adam");
+  ParallelPlanOptions options;
+  options.sharded_inputs = true;
+  const auto plan = make_plan(task_of(step), machine_of("x=2,y=2"), options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->check, PlanCheck::kPassed);
+}
+
 // A stop at any moment leaves a plan or the reason why there is none, with and without a limit of
 // memory: laws that were not derived in time are no faults of the plan.
 TEST(TrainingPlan, EndsWhenItIsAskedTo) {
