@@ -83,13 +83,7 @@ def main():
         table.add(model=name, **{column: "" for column in COLUMNS[1:]} | row_of(path, sizes, folder, config))
     table.finish()
     table.print()
-    accepted = [row for row in table.rows if row["verdict"] == "accepted"]
-    return results.judge(HERE / "expected.json", mode, {
-        "accepted": len(accepted),
-        "not_accepted": len(table.rows) - len(accepted),
-        "mutants": sum(int(row["mutants"]) for row in accepted),
-        "mutants_accepted": sum(int(row["mutants"]) - int(row["rejected"]) for row in accepted),
-        "mutants_unnamed": sum(int(row["rejected"]) - int(row["named"]) for row in accepted)})
+    return results.judge(HERE / "expected.json", mode, mutants.figures_of(table.rows))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,16 @@ KINDS = ("substitution", "dropped_step", "other_rule", "rule_hash", "condition",
          "fold", "side", "fact")
 
 
+def figures_of(rows):
+    """What is judged of the rows of a table: certificates of correct results, and mutants of accepted ones."""
+    accepted = [row for row in rows if row["verdict"] == "accepted"]
+    return {"accepted": len(accepted),
+            "not_accepted": len(rows) - len(accepted),
+            "mutants": sum(int(row["mutants"]) for row in accepted),
+            "mutants_accepted": sum(int(row["mutants"]) - int(row["rejected"]) for row in accepted),
+            "mutants_unnamed": sum(int(row["rejected"]) - int(row["named"]) for row in accepted)}
+
+
 def swap(record, first, second):
     record[first], record[second] = record[second], record[first]
 
