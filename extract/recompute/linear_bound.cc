@@ -69,6 +69,8 @@ SolverEnd end_of(const base::Result<MilpAnswer>& answer) {
 
 }  // namespace
 
+double cost_scale(double total) { return total > 0 ? 1000 / total : 1; }
+
 double proven_bound(const Milp& milp, const std::vector<double>& duals) {
   if (duals.size() != milp.rows.size()) return -Milp::kInfinite;
   std::vector<double> reduced;

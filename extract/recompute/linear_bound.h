@@ -16,6 +16,10 @@ namespace egret::extract {
 // O(entries).
 double proven_bound(const Milp& milp, const std::vector<double>& duals);
 
+// The factor that makes all costs add up to 1000, since the tolerances of solvers are absolute; 1
+// for a total of 0.
+double cost_scale(double total);
+
 // How the work of a solver ended.
 enum class SolverEnd : std::uint8_t {
   kDone,         // it says all that it was asked for

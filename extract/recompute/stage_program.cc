@@ -11,8 +11,6 @@
 namespace egret::extract {
 namespace {
 
-constexpr double kTotalCost = 1000;  // of the program, for the tolerances of solvers
-
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // The program, and where its columns are.
@@ -27,8 +25,7 @@ class Stages {
       for (const int input : problem.tasks[at(i)].inputs) users_[at(input)].push_back(i);
     }
     unit_ = std::max<double>(1, static_cast<double>(limit));
-    const double total = problem.least_cost();
-    scale_ = total > 0 ? kTotalCost / total : 1;
+    scale_ = cost_scale(problem.least_cost());
     for (int t = 0; t < n_; ++t) add_columns(t);
     for (int t = 0; t < n_; ++t) {
       add_dependencies(t);

@@ -10,8 +10,6 @@
 namespace egret::extract {
 namespace {
 
-constexpr double kTotalCost = 1000;
-
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class Waits {
@@ -24,8 +22,7 @@ class Waits {
         kept_(problem.size()),
         later_(problem.size()),
         again_(problem.size(), -1) {
-    const double total = problem.least_cost();
-    scale_ = total > 0 ? kTotalCost / total : 1;
+    scale_ = cost_scale(problem.least_cost());
     for (int i = 0; i < n_; ++i) uses_[at(i)].push_back(i);
     for (int i = 0; i < n_; ++i) {
       for (const int input : problem.tasks[at(i)].inputs) uses_[at(input)].push_back(i);
