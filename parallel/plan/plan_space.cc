@@ -209,6 +209,10 @@ std::vector<PlanSpace::Index> PlanSpace::nodes(std::span<const Index> choice) co
       }
       if (way == ways.end()) return kNever;
       chosen[at] = values_[value].is_leaf ? place_of(at) : choice[value];
+      if (!values_[value].is_leaf) continue;
+      // A leaf is placed from the value itself, whose class has the one node.
+      for (const Index whole : view_.children_of(chosen[at]))
+        chosen[whole] = view_.class_begin[whole];
     }
     return 0.0;
   });

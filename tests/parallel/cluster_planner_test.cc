@@ -557,39 +557,6 @@ TEST(StagePrices, ChooseTheLeastRecomputationThatFits) {
   }
 }
 
-// The plan of a rule is that of the rule among the baselines, and its stages are the plan's.
-TEST(ClusterPlanner, MakesTheRulesPlanOnRequest) {
-  const System system = machine("dgx-h100");
-  const TrainingSetup dense = model(8, 1024, 32);
-  TrainingSetup mixture = dense;
-  mixture.experts = 4;
-  for (const auto& [setup, rules] : {std::pair(dense, 7U), std::pair(mixture, 9U)}) {
-    const ClusterPlan all = planned(system, setup, 8);
-    ASSERT_EQ(all.baselines.size(), rules);
-    for (const PlannedBaseline& baseline : all.baselines) {
-      ClusterPlanOptions options;
-      options.devices = 8;
-      options.rule = baseline.name;
-      const auto plan = plan_cluster({system, setup, {}, {}}, options);
-      ASSERT_EQ(plan.ok(), baseline.exists) << baseline.name << plan.status().message();
-      if (!plan.ok()) continue;
-      EXPECT_EQ(plan->best.frame, baseline.step.frame) << baseline.name;
-      EXPECT_EQ(plan->best.seconds, baseline.step.seconds) << baseline.name;
-      EXPECT_EQ(plan->best.chunks, baseline.step.chunks) << baseline.name;
-      EXPECT_EQ(plan->stop_reason, "rule");
-      EXPECT_LE(plan->bound_s, plan->best.seconds) << baseline.name;
-    }
-  }
-  ClusterPlanOptions options;
-  options.devices = 8;
-  options.rule = "gshard";
-  const auto none = plan_cluster({system, dense, {}, {}}, options);
-  EXPECT_THAT(none.status().message(), HasSubstr("--rule gshard has no plan"));
-  options.rule = "gpipe";
-  EXPECT_EQ(plan_cluster({system, dense, {}, {}}, options).status().message(),
-            "unknown rule 'gpipe'");
-}
-
 TEST(TrainingSetup, TakesLayersOfStages) {
   TrainingSetup setup = model(8, 1024, 8);
   setup.pipeline = 3;

@@ -207,7 +207,9 @@ TEST(TrainingPlan, LossOverACutVocabularySendsNumbersOfRows) {
   ParallelPlanOptions options;
   options.sharded_inputs = true;
   for (const std::int64_t p : {2, 4, 8}) {
-    const auto plan = make_plan(task, machine_of("x=" + std::to_string(p)), options);
+    Cluster machine = machine_of("x=" + std::to_string(p));
+    for (Link& link : machine.links) link.bytes_per_second = 2e8;
+    const auto plan = make_plan(task, machine, options);
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     EXPECT_EQ(plan->check, PlanCheck::kPassed);
     EXPECT_EQ(placement_of(*plan, "words"), "x:S(1)");
