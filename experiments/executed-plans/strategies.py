@@ -61,14 +61,13 @@ def zero(stage):
 
 
 def is_fsdp(plan):
-    """ZeRO-3, and most parameters are gathered once for each pass."""
-    return zero(3)(plan) and plan.sends.get("all_gather", 0) > 1.5 * len(plan.layers())
+    """ZeRO-3, and weights are gathered once for each pass."""
+    return zero(3)(plan) and plan.sends.get("all_gather", 0) > 1.25 * len(plan.layers())
 
 
 def is_hybrid(plan):
-    """Hosts have different rows, the cores of a host columns and rows of weights."""
-    return "hosts:S(0)" in plan.at("x") and plan.at("up.w") == "hosts:R,cores:S(1)" and \
-        plan.at("down.w") == "hosts:R,cores:S(0)"
+    """Hosts compute different rows, and the cores of a host different columns of them."""
+    return "hosts:S(0),cores:S(1)" in plan.of("relu")
 
 
 def is_hybrid_sharded(plan):
@@ -159,8 +158,8 @@ PLANNED = {
     "ZeRO-1": Strategy("deep", zero(1), options=MOMENTUM, flag=("--strategy", "zero-1")),
     "ZeRO-2": Strategy("deep", zero(2), options=MOMENTUM, flag=("--strategy", "zero-1")),
     "ZeRO-3": Strategy("deep", zero(3), options=MOMENTUM, flag=("--strategy", "zero-3")),
-    "FSDP": Strategy("deep", is_fsdp, options=MOMENTUM, memory=0.7),
-    "data x tensor": two_tiers("mlp", is_hybrid, {"batch": 1024, "hidden": 512}),
+    "FSDP": Strategy("deep", is_fsdp, options=MOMENTUM, memory=0.715),
+    "data x tensor": two_tiers("mlp", is_hybrid, {"batch": 2048}),
     "hybrid-sharded": two_tiers("deep", is_hybrid_sharded, {"layers": 2, "batch": 256}, options=MOMENTUM,
                                 flag=("--strategy", "hybrid-zero")),
     "expert + data": Strategy("experts", is_expert, options=(*MOMENTUM, "--lr", "1e-4"), flag=("--strategy", "expert")),
