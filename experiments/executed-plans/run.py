@@ -20,12 +20,8 @@ def plan(model, strategy, mesh, *flags):
                        "--extract-time", "20s", *flags)
 
 
-def memory_flags(strategy, model, mesh, count):
-    if callable(strategy.memory):
-        return ["--device-memory", strategy.memory(count)]
-    if strategy.memory is None:
-        return []
-    return ["--device-memory", int(plan(model, strategy, mesh)["memory_bytes"] * strategy.memory)]
+def memory_flags(strategy, count):
+    return ["--device-memory", strategy.memory(count)] if strategy.memory else []
 
 
 def last_line(error):
@@ -54,7 +50,7 @@ def solve(table, folder, name, count, steps):
     mesh = strategy.mesh.format(ranks=count, cores=count // 2)
     row = {"strategy": name, "ranks": count, "model": strategy.model, "mesh": mesh,
            "machine": pathlib.Path(strategy.machine).stem}
-    flags = memory_flags(strategy, model, mesh, count)
+    flags = memory_flags(strategy, count)
     found = plan(model, strategy, mesh, *flags, "-o", path)
     is_found = strategy.is_found(strategies.Plan(found))
     asked = ""
@@ -115,9 +111,8 @@ def main():
     mode, config = settings.read(__doc__, HERE)
     form = config[mode]
     table = results.Table("executed-plans", mode, COLUMNS, KEY, {"egret": egret.version(), "steps": config["steps"]})
-    names = form["strategies"] or [*strategies.PLANNED, *strategies.PIPELINES]
     cases = settings.WithinTime(
-        (name, count) for name in names for count in form["ranks"]
+        (name, count) for name in form["strategies"] for count in form["ranks"]
         if count in (strategies.PLANNED.get(name) or strategies.PIPELINES[name]).ranks)
     with tempfile.TemporaryDirectory() as folder:
         for name, count in cases:

@@ -60,11 +60,6 @@ def zero(stage):
     return is_zero
 
 
-def is_fsdp(plan):
-    """ZeRO-3, and weights are gathered once for each pass."""
-    return zero(3)(plan) and plan.sends.get("all_gather", 0) > 1.25 * len(plan.layers())
-
-
 def is_hybrid(plan):
     """Hosts compute different rows, and the cores of a host different columns of them."""
     return "hosts:S(0),cores:S(1)" in plan.of("relu")
@@ -88,7 +83,8 @@ def is_context(plan):
 
 
 def is_ring(plan):
-    return "ring" in plan.sends
+    """Keys and values pass the devices, which compute the weights of attention on the way."""
+    return any(step["op"] == "exp" for node in plan.program for step in node.get("ring", []))
 
 
 def is_ulysses(plan):
@@ -138,8 +134,7 @@ class Strategy:
     machine: str = "local"
     mesh: str = "x={ranks}"
     ranks: tuple = (2, 4, 8)
-    # Of the memory of the plan without a limit; or the bytes of a device, of their number.
-    memory: float | Callable | None = None
+    memory: Callable | None = None  # the bytes of a device, of their number
     flag: tuple = ()  # that asks for the strategy, where there is one
     trains: bool = True  # otherwise the model alone is planned and run
 
@@ -158,7 +153,6 @@ PLANNED = {
     "ZeRO-1": Strategy("deep", zero(1), options=MOMENTUM, flag=("--strategy", "zero-1")),
     "ZeRO-2": Strategy("deep", zero(2), options=MOMENTUM, flag=("--strategy", "zero-1")),
     "ZeRO-3": Strategy("deep", zero(3), options=MOMENTUM, flag=("--strategy", "zero-3")),
-    "FSDP": Strategy("deep", is_fsdp, options=MOMENTUM, memory=0.715),
     "data x tensor": two_tiers("mlp", is_hybrid, {"batch": 2048}),
     "hybrid-sharded": two_tiers("deep", is_hybrid_sharded, {"layers": 2, "batch": 256}, options=MOMENTUM,
                                 flag=("--strategy", "hybrid-zero")),
@@ -166,15 +160,14 @@ PLANNED = {
     "context": Strategy("late_attention", is_context, {"heads": 1, "sequence": 1024}),
     "ring attention": Strategy("self_attention", is_ring, options=(), trains=False,
                                memory=lambda ranks: 3_400_000 // ranks**2 + 150_000),
-    "ring attention, trained": Strategy("late_attention", is_ring, {"heads": 1, "sequence": 1024}, memory=0.6),
-    "Ulysses": Strategy("late_attention", is_ulysses, {"heads": 8, "sequence": 1024}),
     "vocabulary-parallel loss": Strategy("language", is_vocabulary_loss, options=("--loss", "cross_entropy")),
-    "embedding, rows": Strategy("embedding", is_row_wise, memory=lambda ranks: 8_000_000 + 20_000_000 // ranks),
-    "embedding, columns": Strategy("dlrm", is_column_wise, {"batch": 1024}),
-    "embedding, tables": Strategy("stacked_tables", is_table_wise),
+    "embedding, rows": Strategy("embedding", is_row_wise, memory=lambda ranks: 8_000_000 + 20_000_000 // ranks, ranks=(4,)),
+    "embedding, columns": Strategy("dlrm", is_column_wise, {"batch": 1024}, ranks=(4,)),
+    "embedding, tables": Strategy("stacked_tables", is_table_wise, {"batch": 16, "rows": 1023}, ranks=(4,)),
     "spatial + batch": Strategy("image", is_spatial, {"batch": 2}, options=MOMENTUM, mesh="rows=2,images={cores}",
-                                ranks=(4, 8)),
+                                ranks=(4,)),
     "towers on devices": Strategy("stacked_towers", is_towers),
+    "Ulysses": Strategy("late_attention", is_ulysses, {"heads": 8, "sequence": 1024}, ranks=(2,)),
 }
 
 
@@ -205,5 +198,5 @@ PIPELINES = {
     "interleaved": Pipeline(is_interleaved, ("--vpp", 2), ranks=(2, 4)),
     "zero-bubble": Pipeline(schedule_is("zb-h1"), ("--schedule", "zb-h1")),
     "1F1B x data": Pipeline(lambda plan: plan["pp"] > 1 and plan["dp"] > 1, ("--pp", 2, "--schedule", "1f1b", "--vpp", 1),
-                            ranks=(4, 8)),
+                            ranks=(4,)),
 }
