@@ -477,11 +477,6 @@ Result<ElementValues> ElementValues::of(const ir::Graph& graph, AtomTable& atoms
   return values;
 }
 
-std::optional<double> ElementValues::splat(ir::NodeId id) const {
-  const auto found = splats_.find(id.index());
-  return found != splats_.end() ? std::optional(found->second) : std::nullopt;
-}
-
 Sum ElementValues::element(std::size_t output, const std::vector<Polynomial>& at,
                            std::vector<Need>* needs) {
   Value value = node_element(graph_.outputs()[output].node, at);
