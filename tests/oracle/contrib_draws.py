@@ -140,5 +140,6 @@ def embedding(d, op):
     ids = lambda rows: d.np.integers(0, rows, (batch, length)).astype(numpy.int32)
     segments, rows = d.chance(), length + d.pick(0, 2)
     inputs = [ids(words), ids(2) if segments else None, table(words), table(rows), table(2) if segments else None,
-              vector(), vector(), None, d.maybe(ids(rows), 0.3)]
-    return made(d, op, inputs, {"epsilon": d.pick(1e-5, 1e-3, 0.1)}, ["o0", ""])
+              vector(), vector(), d.maybe(ids(2), 0.4), d.maybe(ids(rows), 0.3)]
+    outputs = ["o0", "mask_index"] + (["sum"] if d.chance(0.3) else [])
+    return made(d, op, inputs, {"epsilon": d.pick(1e-5, 1e-3, 0.1)}, outputs)

@@ -18,6 +18,8 @@ Moments moments(GraphBuilder& b, Value x, const Integers& axes, double epsilon) 
 }
 
 base::Result<Value> skip_sum(OnnxNode& node, int bias) {
+  if (node.has_output(1) || node.has_output(2))
+    return base::unsupported("mean and deviation, which ONNX Runtime computes on other devices");
   GraphBuilder& b = node.builder();
   const Value x = node.input(0);
   const TensorType type = node.type(x);

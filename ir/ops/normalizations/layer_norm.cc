@@ -5,6 +5,7 @@
 #include "ir/graph/body.h"
 #include "ir/graph/operator.h"
 #include "ir/ops/families/normalization_definition.h"
+#include "ir/ops/families/quantization.h"
 #include "ir/ops/families/reduction_definition.h"
 
 namespace egret::ir::ops {
@@ -35,8 +36,7 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
 
 constexpr double kSkipEpsilon = double{1e-12F};  // of ONNX Runtime's operators
 
-// ONNX Runtime's SkipLayerNormalization. Outputs: the result; mean and deviation, which only other
-// devices compute; the sum.
+// ONNX Runtime's SkipLayerNormalization. Outputs: the result; mean and deviation; the sum.
 base::Result<std::vector<Value>> import_skipping(OnnxNode& node) {
   GraphBuilder& b = node.builder();
   EGRET_ASSIGN_OR_RETURN(const Value sum, skip_sum(node, 4));
@@ -61,8 +61,8 @@ base::Result<Value> first_rows(OnnxNode& node, Value table, Value ids) {
 
 // ONNX Runtime's EmbedLayerNormalization: rows of two or three tables are added and normalized.
 // Inputs: ids [batch, sequence], segments; tables of words, positions and segments; scale and bias;
-// a mask, which only the second output counts; positions. Outputs: the result; the lengths that
-// the mask gives, which are left out; the sum.
+// a mask; positions. Outputs: the result; by sequence how many elements of the mask are 1, none
+// without a mask; the sum.
 base::Result<std::vector<Value>> import_embedding(OnnxNode& node) {
   for (const int i : {0, 2, 3, 5, 6}) {
     if (!node.has_input(i)) return base::bad_input("input " + std::to_string(i) + " is missing");
@@ -87,8 +87,14 @@ base::Result<std::vector<Value>> import_embedding(OnnxNode& node) {
   const Value result =
       b.add("layer_norm", {sum, node.input(5), node.input(6)},
             {{"axis", std::int64_t{2}}, {"epsilon", epsilon}});
-  node.integer("mask_index_type", 0);
-  return std::vector<Value>{result, {}, sum};
+  node.integer("mask_index_type", 0);  // has no effect on a CPU
+  const Value counted =
+      node.has_input(7)
+          ? converted(b, b.add("equal", {node.input(7), b.scalar(b.type(node.input(7)).dtype, 1)}),
+                      DType::kI32)
+          : b.add("sub", {converted(b, ids, DType::kI32), converted(b, ids, DType::kI32)});
+  const Value lengths = b.add("reduce_sum", {counted}, reduction_attrs({1}, false));
+  return std::vector<Value>{result, lengths, sum};
 }
 
 }  // namespace

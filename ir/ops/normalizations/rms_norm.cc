@@ -16,8 +16,7 @@ Value build(Body& b) {
   return b("mul", {b("div", {x, root}), b.input(1)});
 }
 
-// ONNX Runtime's SkipSimplifiedLayerNormalization. Outputs: the result; mean and deviation, which
-// only other devices compute; the sum.
+// ONNX Runtime's SkipSimplifiedLayerNormalization. Outputs: the result; mean and deviation; the sum.
 base::Result<std::vector<Value>> import_skipping(OnnxNode& node) {
   GraphBuilder& b = node.builder();
   EGRET_ASSIGN_OR_RETURN(const Value sum, skip_sum(node, 3));
