@@ -15,7 +15,7 @@
 namespace egret::rules {
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 40;  // tensors are not run
+constexpr std::int64_t kMostImagined = std::int64_t{1} << 40;  // tensors are not run
 
 // A module of Coq: letters, digits and underscores.
 std::string module_name(const std::string& rule) {
@@ -52,7 +52,7 @@ base::Result<RuleTheorem> rule_theorem(const RuleCertificate& certificate, Known
     const std::string place = "family " + std::to_string(i);
     const auto choice = choice_of(rule, recorded);
     std::optional<Instance> instance;
-    if (choice) instance = instantiator.of(*choice, recorded.splats, kMostElements);
+    if (choice) instance = instantiator.of(*choice, recorded.splats, kMostImagined);
     if (!instance) return base::bad_input("this is no instance of the rule").at(place);
     if (stated.contain(numbers_of(rule, *instance))) continue;
     const base::Result<Family> family = generalize(rule, *instance);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret rules theorems`.
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <string_view>

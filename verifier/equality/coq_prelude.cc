@@ -93,13 +93,20 @@ Proof. intros; apply Sum_equal; auto. Qed.
 Global Instance Sum_proper : Proper (eq ==> pointwise_relation Z eq ==> eq) Sum.
 Proof. intros n m E f g H; subst; apply Sum_function; exact H. Qed.
 
+(* Integers: linear arithmetic, with products, and with quotients by sizes. *)
+Ltac quotients := repeat first
+  [ rewrite Z.mod_eq by nia | rewrite Z.div_add_l by nia | rewrite Z.div_add by nia
+  | rewrite Z.div_mul by nia | rewrite Z.div_small by nia ].
+Ltac indices := first [ lia | timeout 3 nia | progress quotients; first [ lia | timeout 3 nia ] ].
+Ltac truth := first [ lia | timeout 2 nia ].
+
 (* Selections whose guards do not depend on what a sum or an extremum binds. *)
 Ltac decide_guards := cbv beta; repeat (match goal with
   | |- context [if ?b then _ else _] =>
     lazymatch b with
     | true => idtac
     | false => idtac
-    | _ => first [ replace b with true by (symmetry; lia) | replace b with false by (symmetry; lia)
+    | _ => first [ replace b with true by (symmetry; truth) | replace b with false by (symmetry; truth)
                  | let E := fresh "E" in destruct b eqn:E ]
     end
   end; cbv beta iota).
@@ -124,7 +131,6 @@ Ltac inward := repeat (first
   | setoid_rewrite <- Sum_times_left | setoid_rewrite <- Sum_times_right ]; cbv beta).
 Ltac apart := repeat first [ setoid_rewrite Sum_plus | setoid_rewrite Sum_minus | setoid_rewrite Sum_opp ].
 
-Ltac indices := first [ lia | nia ].
 Ltac is_element x := lazymatch type of x with R => idtac end.
 Ltac is_index x := lazymatch type of x with Z => idtac end.
 Ltac replaced a b := tryif constr_eq a b then fail else replace a with b by (f_equal; indices).
@@ -135,14 +141,14 @@ Ltac show_equal_to depth :=
   decide_guards;
   first
     [ solve [numbers]
-    | solve [unify depth; numbers]
+    | solve [merge_equals depth; numbers]
     | solve [by_order]
-    | solve [unify depth; by_order]
-    | solve [progress apart; unify depth; numbers]
-    | solve [progress inward; apart; unify depth; numbers]
-    | solve [progress inward; apart; rewrite Sum_swap; unify depth; numbers] ]
+    | solve [merge_equals depth; by_order]
+    | solve [progress apart; merge_equals depth; numbers]
+    | solve [progress inward; apart; merge_equals depth; numbers]
+    | solve [progress inward; apart; rewrite Sum_swap; merge_equals depth; numbers] ]
 (* Elements, function values, sums and extrema that are equal become the same term. *)
-with unify depth := lazymatch depth with
+with merge_equals depth := lazymatch depth with
   | S ?less_deep =>
   repeat match goal with
   | |- context [?f ?a] => is_var f; is_index a; is_element (f a);

@@ -390,8 +390,9 @@ base::Result<std::string> coq_section(const Obligation& obligation,
     std::string theorems;
     for (std::size_t i = 0; i < left.size(); ++i)
       theorems += theorem(section, i, obligation.shapes()[i], left[i].first, right[i].first);
-    return "\nSection " + name + ".\n" + coq_comment(about) + "\n" + section.variables() +
-           hypotheses + section.definitions() + theorems + "End " + name + ".\n";
+    return "\nModule " + name + ".\n" + coq_comment(about) + "\nSection statement.\n" +
+           section.variables() + hypotheses + section.definitions() + theorems +
+           "End statement.\nEnd " + name + ".\n";
   } catch (const NotExpressible& problem) {
     return base::unsupported("Coq is not told of " + std::string(problem.what));
   }

@@ -20,7 +20,7 @@
 
 namespace egret::verifier {
 
-// A section of this name. `about` is a comment. Errors: unsupported, for infinite numbers, constant
+// A module of this name. `about` is a comment. Errors: unsupported, for infinite numbers, constant
 // tensors, integer division, elements as indices, casts to integers, and very large expressions.
 base::Result<std::string> coq_section(const Obligation& obligation,
                                       std::span<const ir::Guard> conditions,
