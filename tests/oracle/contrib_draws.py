@@ -25,6 +25,12 @@ def reals(d):
     return numpy.float32 if d.chance(0.85) else d.pick(numpy.float64, numpy.float16)
 
 
+def in_f32(node):
+    """The inputs of a drawn node as they are drawn, in f32."""
+    arrays = [array.astype(numpy.float32) if name else None for name, array, _ in node.inputs]
+    return [(array,) if fixed else array for array, (_, _, fixed) in zip(arrays, node.inputs)]
+
+
 # By the operator's ONNX name: its numbers, in order.
 CONV_ACTIVATIONS = {"Relu": (), "Tanh": (), "Sigmoid": (), "LeakyRelu": ("alpha",), "Clip": ("min", "max"),
                     "HardSigmoid": ("alpha", "beta")}
@@ -42,16 +48,14 @@ def number(d, name):
 @builds("FusedConv")
 def fused_conv(d, op):
     conv = BUILDERS["Conv"](d, "Conv")
-    inputs = [(array,) if fixed else array for _, array, fixed in conv.inputs]
-    inputs = [one[0].astype(numpy.float32) if not isinstance(one, tuple) else (one[0].astype(numpy.float32),)
-              for one in inputs]
+    inputs = in_f32(conv)
     attributes = dict(conv.attributes)
     if activation := d.maybe(d.pick(*CONV_ACTIVATIONS), 0.9):
         attributes["activation"] = activation
         if numbers := [number(d, name) for name in CONV_ACTIVATIONS[activation]]:
             attributes["activation_params"] = numbers
     if d.chance(0.4):  # a summand of the size of the result
-        conv.inputs = [(name, array.astype(numpy.float32), fixed) for name, array, fixed in conv.inputs]
+        conv.inputs = [(name, array.astype(numpy.float32) if name else None, fixed) for name, array, fixed in conv.inputs]
         shaped = onnx.shape_inference.infer_shapes(node_draws.model_of([conv], [[(1, None)]]))
         shape = tuple(size.dim_value for size in shaped.graph.output[0].type.tensor_type.shape.dim)
         inputs += [None] * (3 - len(inputs)) + [d.fixed(d.values(numpy.float32, shape))]
@@ -63,10 +67,7 @@ def fused_gemm(d, op):
     if d.opset < 11:
         raise Refused
     gemm = BUILDERS["Gemm"](d, "Gemm")
-    inputs = []
-    for name, array, fixed in gemm.inputs:
-        one = array.astype(numpy.float32)
-        inputs.append((one,) if fixed else one)
+    inputs = in_f32(gemm)
     attributes = dict(gemm.attributes)
     if activation := d.maybe(d.pick(*GEMM_ACTIVATIONS), 0.9):
         attributes["activation"] = activation
