@@ -93,10 +93,10 @@ def theorem_of(stated, config, folder):
     """The columns of a rule as a theorem."""
     if "reason" in stated:
         return {"coq": "not stated", "coq_error": stated["reason"]}
-    row = {"theorems": stated["families"]}
+    row = {"theorems": stated["statements"]}
     if not config["coq"]:
         return {**row, "coq": "no Coq"}
-    if stated["families"] > config["coq_families"]:
+    if stated["statements"] > config["coq_statements"]:
         return {**row, "coq": "left out"}
     verdict, seconds, error = coq.check(folder, stated["file"], config["coq_seconds"])
     return {**row, "coq": verdict, "coq_s": f"{seconds:.1f}", "coq_error": error}

@@ -2,9 +2,10 @@
 #include "rules/proofs/rule_theorem.h"
 
 #include <cctype>
-#include <limits>
+#include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "rules/language/rule_parser.h"
 #include "rules/proving/any_rank.h"
@@ -47,6 +48,9 @@ base::Result<RuleTheorem> rule_theorem(const RuleCertificate& certificate, Known
   Instantiator instantiator(
       rule, known, certificate.claim.of_empty ? Sizes::kWithZero : Sizes::kPositive);
   ProvenFamilies stated;
+  // Families that differ in element types alone have one statement.
+  std::vector<std::pair<std::string, std::string>> modules;  // with the variables of its families
+  std::map<std::string, std::size_t> number_of;
   for (std::size_t i = 0; i < certificate.trace.families.size(); ++i) {
     const RecordedChoice& recorded = certificate.trace.families[i];
     const std::string place = "family " + std::to_string(i);
@@ -57,13 +61,20 @@ base::Result<RuleTheorem> rule_theorem(const RuleCertificate& certificate, Known
     if (stated.contain(numbers_of(rule, *instance))) continue;
     const base::Result<Family> family = generalize(rule, *instance);
     if (!family.ok()) return family.status().at(place);
-    auto section = verifier::coq_section(*family->obligation, family->conditions,
-                                         "family_" + std::to_string(i), family->variables);
-    if (!section.ok()) return section.status().at(place);
-    made.text += *section;
     stated.add(*family);
     ++made.families;
+    auto section = verifier::coq_section(*family->obligation, family->conditions);
+    if (!section.ok()) return section.status().at(place);
+    const auto [known_at, is_new] = number_of.emplace(*section, modules.size());
+    if (is_new) modules.emplace_back(*std::move(section), "");
+    modules[known_at->second].second += (is_new ? "" : "\n   ") + family->variables;
   }
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    const std::string name = "family_" + std::to_string(i);
+    made.text += "\nModule " + name + ".\n" + verifier::coq_comment(modules[i].second) + "\n" +
+                 modules[i].first + "End " + name + ".\n";
+  }
+  made.statements = static_cast<int>(modules.size());
   return made;
 }
 

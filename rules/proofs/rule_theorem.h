@@ -16,6 +16,7 @@ struct RuleTheorem {
   std::string name;  // of the file, without its ending
   std::string text;
   int families = 0;
+  int statements = 0;       // families that differ in element types alone have one
   bool on_scalars = false;  // for elementwise operators: about tensors of rank 0
 };
 // Errors: bad_input, for a certificate that is malformed or whose families are no instances;

@@ -47,6 +47,7 @@ class Theorems final : public Command {
     std::string refused;
     std::int64_t written = 0;
     std::int64_t families = 0;
+    std::int64_t statements = 0;
     for (std::size_t at = 0; at < text.size() && !base::stop_requested();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       const std::string_view line = std::string_view(text).substr(at, end - at);
@@ -63,9 +64,10 @@ class Theorems final : public Command {
       if (made.ok()) {
         EGRET_RETURN_IF_ERROR(write(made->name, made->text));
         row.set("rule", made->rule).set("file", made->name + ".v").set("families", made->families);
-        row.set("on_scalars", made->on_scalars);
+        row.set("statements", made->statements).set("on_scalars", made->on_scalars);
         ++written;
         families += made->families;
+        statements += made->statements;
       } else if (made.status().code() == base::StatusCode::kUnsupported) {
         row.set("place", place).set("reason", made.status().message());
         refused += place + ": " + std::string(made.status().message()) + "\n";
@@ -76,11 +78,12 @@ class Theorems final : public Command {
     }
     base::Json json = base::versioned_json();
     json.set("rules", std::move(list)).set("written", written).set("families", families);
+    json.set("statements", statements);
     console.result(json, refused + std::to_string(written) + " rules, " +
-                             std::to_string(families) + " families: check them with\n    cd " +
+                             std::to_string(families) + " families in " +
+                             std::to_string(statements) + " statements: check them with\n    cd " +
                              options_.output +
-                             " && for file in Laws Rule_*.v; do coqc -Q . Egret \"${file%.v}.v\"; "
-                             "done\n");
+                             " && for file in Laws.v Rule_*.v; do coqc -Q . Egret $file; done\n");
     return ExitCode::kOk;
   }
 

@@ -87,6 +87,15 @@ Proof.
   - symmetry; apply Sum_zero.
   - rewrite IHn0, <- Sum_plus; reflexivity.
 Qed.
+Lemma sum_of_split : forall n m f, sum_of (n + m) f = sum_of n f + sum_of m (fun k => f (Z.of_nat n + k)%Z).
+Proof.
+  intros n m f; induction m; simpl.
+  - rewrite Nat.add_0_r; ring.
+  - rewrite Nat.add_succ_r; simpl; rewrite IHm, Nat2Z.inj_add; ring.
+Qed.
+Lemma Sum_split : forall n m f, (0 <= n)%Z -> (0 <= m)%Z ->
+  Sum (n + m) f = Sum n f + Sum m (fun k => f (n + k)%Z).
+Proof. intros n m f N M; unfold Sum; rewrite Z2Nat.inj_add by auto; rewrite sum_of_split, Z2Nat.id by auto; reflexivity. Qed.
 Lemma Sum_function : forall n f g, (forall k, f k = g k) -> Sum n f = Sum n g.
 Proof. intros; apply Sum_equal; auto. Qed.
 
@@ -144,6 +153,7 @@ Ltac show_equal_to depth :=
     | solve [merge_equals depth; numbers]
     | solve [by_order]
     | solve [merge_equals depth; by_order]
+    | solve [progress (repeat rewrite Sum_split by indices); merge_equals depth; numbers]
     | solve [progress apart; merge_equals depth; numbers]
     | solve [progress inward; apart; merge_equals depth; numbers]
     | solve [progress inward; apart; rewrite Sum_swap; merge_equals depth; numbers] ]

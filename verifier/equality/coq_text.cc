@@ -28,6 +28,7 @@ class Names {
     std::string& made = names_[std::string(name)];
     if (!made.empty()) return made;
     std::string text = prefix_;
+    if (name.starts_with('?')) name.remove_prefix(1);  // of a variable
     for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
     while (!taken_.insert(text).second) text += "_";
     return made = text;
@@ -377,8 +378,7 @@ std::string theorem(Section& section, std::size_t number, const ir::Dims& shape,
 }  // namespace
 
 base::Result<std::string> coq_section(const Obligation& obligation,
-                                      std::span<const ir::Guard> conditions,
-                                      const std::string& name, const std::string& about) {
+                                      std::span<const ir::Guard> conditions) {
   try {
     Section section;
     const auto left = section.side(obligation.side(0), "l");
@@ -390,9 +390,8 @@ base::Result<std::string> coq_section(const Obligation& obligation,
     std::string theorems;
     for (std::size_t i = 0; i < left.size(); ++i)
       theorems += theorem(section, i, obligation.shapes()[i], left[i].first, right[i].first);
-    return "\nModule " + name + ".\n" + coq_comment(about) + "\nSection statement.\n" +
-           section.variables() + hypotheses + section.definitions() + theorems +
-           "End statement.\nEnd " + name + ".\n";
+    return "Section statement.\n" + section.variables() + hypotheses + section.definitions() +
+           theorems + "End statement.\n";
   } catch (const NotExpressible& problem) {
     return base::unsupported("Coq is not told of " + std::string(problem.what));
   }

@@ -20,11 +20,11 @@
 
 namespace egret::verifier {
 
-// A module of this name. `about` is a comment. Errors: unsupported, for infinite numbers, constant
-// tensors, integer division, elements as indices, casts to integers, and very large expressions.
+// A section with the theorems. Equal statements are equal texts. Errors: unsupported, for infinite
+// numbers, constant tensors, integer division, elements as indices, casts to integers, and very
+// large expressions.
 base::Result<std::string> coq_section(const Obligation& obligation,
-                                      std::span<const ir::Guard> conditions,
-                                      const std::string& name, const std::string& about);
+                                      std::span<const ir::Guard> conditions);
 
 // `text` within a comment of Coq.
 std::string coq_comment(std::string text);
