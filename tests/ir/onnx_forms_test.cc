@@ -107,7 +107,7 @@ TEST(OnnxForms, BatchNormalizationIsThatOfInference) {
 TEST(OnnxForms, OperatorsOfOnnxRuntimeAreCompositions) {
   const TensorType wide(DType::kF32, {2, 3, 4}), vector(DType::kF32, {4});
   EXPECT_EQ(import_text({"com.microsoft.BiasGelu", 1, {wide, vector}}),
-            "%2 = add(%0, %1): f32[2,3,4]\n%3 = gelu(%2) {approximate=none}: f32[2,3,4]");
+            "%2 = add(%0, %1): f32[2,3,4]\n%3 = gelu(%2) {approximate=\"none\"}: f32[2,3,4]");
   EXPECT_EQ(import_text({"com.microsoft.BiasGelu", 1, {vector, wide}}),
             "the bias f32[2,3,4] does not broadcast to f32[4]");
   EXPECT_EQ(import_text({"com.microsoft.QuickGelu", 1, {kLine}, {{"alpha", 1.0}}}),
@@ -144,7 +144,7 @@ TEST(OnnxForms, FusedMatMulMovesTheAxesOfItsOperands) {
 TEST(OnnxForms, FusedConvAddsItsSummandBeforeTheActivation) {
   const TensorType x(DType::kF32, {1, 2, 5, 5}), w(DType::kF32, {3, 2, 3, 3}),
       bias(DType::kF32, {3}), summand(DType::kF32, {1, 3, 3, 3});
-  const std::string conv = "fused_conv(%0, %1, %2) {activation=none, dilations=[1, 1], group=1, "
+  const std::string conv = "fused_conv(%0, %1, %2) {activation=\"none\", dilations=[1, 1], group=1, "
                            "pads=[0, 0, 0, 0], strides=[1, 1]}: f32[1,3,3,3]\n";
   EXPECT_EQ(import_text({"com.microsoft.FusedConv",
                          1,
