@@ -121,7 +121,11 @@ Ltac decide_guards := cbv beta; repeat (match goal with
   end; cbv beta iota).
 
 (* Numbers: the laws of fields, then those of order by cases. *)
-Ltac numbers := first [ reflexivity | ring | solve [field] | solve [exfalso; lia] | solve [exfalso; nia] ].
+Ltac reciprocals := repeat first
+  [ rewrite Rinv_mult | rewrite Rinv_inv | rewrite Rinv_1 | rewrite exp_plus | rewrite exp_Ropp | rewrite exp_0 ].
+Ltac numbers := first
+  [ reflexivity | ring | solve [field] | solve [field; repeat split; assumption] | solve [unfold Rdiv, Rminus; reciprocals; ring]
+  | solve [exfalso; lia] | solve [exfalso; timeout 3 nia] ].
 Ltac by_order :=
   unfold less, less_equal, equal, Rmax, Rmin, Rabs in *;
   repeat (match goal with

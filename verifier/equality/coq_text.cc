@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "verifier/algebra/element_value.h"
@@ -76,8 +77,9 @@ class Section {
 
   // Defines the nodes of a side; returns the names of its outputs, with the number of their axes.
   std::vector<std::pair<std::string, std::size_t>> side(const ElementValues& values,
-                                                        const std::string& prefix) {
+                                                        const std::string& prefix, bool is_left) {
     values_ = &values;
+    is_left_ = is_left;
     const ir::Graph& graph = values.graph();
     nodes_.assign(graph.size(), "");
     for (std::size_t i = 0; i < graph.size(); ++i) define(ir::NodeId(i), prefix);
@@ -127,6 +129,9 @@ class Section {
       return emit(name, 0, constant(node.data.f64_at(0)));
     }
     integers_ = !ir::is_float(node.type.dtype);
+    // A rule is claimed where its left side is defined. Stated for tensors of rank 0 alone.
+    states_needs_ = is_left_ && rank == 0;
+    needs_.clear();
     const ir::Denotation& denotation = values_->denotation(id);
     bound_.clear();
     for (std::size_t i = 0; i < denotation.vars.size(); ++i) {
@@ -147,6 +152,20 @@ class Section {
     }
     definitions_ += " : R := " + value + ".\n";
     defined_.push_back(name);
+    for (const std::string& need : std::exchange(needs_, {}))
+      definitions_ += "Hypothesis d" + std::to_string(need_count_++) + " : " + need + ".\n";
+  }
+
+  // The parts of a selection or reduction need not all be defined.
+  template <typename Make>
+  std::string within(const Make& make) {
+    const bool outside = std::exchange(states_needs_, false);
+    std::string text = make();
+    states_needs_ = outside;
+    return text;
+  }
+  void need(const std::string& what) {
+    if (states_needs_) needs_.push_back(what);
   }
 
   void count() {
@@ -227,14 +246,17 @@ class Section {
       case ExprOp::kMul: return infix(" * ");
       case ExprOp::kDiv:
         if (integers_) throw NotExpressible{"a division of integers"};
+        need(kid(1) + " <> 0");
         return infix(" / ");
       case ExprOp::kNeg: return "(- " + kid(0) + ")";
       case ExprOp::kMin: return applied("Rmin", {kid(0), kid(1)});
       case ExprOp::kMax: return applied("Rmax", {kid(0), kid(1)});
       case ExprOp::kCall: return call(node, n);
       case ExprOp::kSelect:
-        return "(if " + guard(node, *n.kids[0]) + " then " + kid(1) + " else " + kid(2) + ")";
-      case ExprOp::kReduce: return reduction(node, n);
+        return within([&] {
+          return "(if " + guard(node, *n.kids[0]) + " then " + kid(1) + " else " + kid(2) + ")";
+        });
+      case ExprOp::kReduce: return within([&] { return reduction(node, n); });
       case ExprOp::kScalarOf: return "(IZR " + index_argument(*n.kids[0]) + ")";
       case ExprOp::kCast: {
         const ExprNode& of = *n.kids[0];
@@ -264,8 +286,14 @@ class Section {
     std::vector<std::string> arguments;
     for (const ExprNode* argument : n.kids) arguments.push_back(scalar(node, *argument));
     if (n.function == ir::Function::kExp) return applied("exp", arguments);
-    if (n.function == ir::Function::kLog) return applied("ln", arguments);
-    if (n.function == ir::Function::kSqrt) return applied("sqrt", arguments);
+    if (n.function == ir::Function::kLog) {
+      need("0 < " + arguments[0]);
+      return applied("ln", arguments);
+    }
+    if (n.function == ir::Function::kSqrt) {
+      need("0 <= " + arguments[0]);
+      return applied("sqrt", arguments);
+    }
     std::string name = "F_" + std::string(facts(n.function).name);
     if (integers_) name += "_of_integers";
     functions_[name] = n.kids.size();
@@ -349,6 +377,10 @@ class Section {
   std::vector<std::string> nodes_;
   std::map<const ExprNode*, std::string> bound_;
   bool integers_ = false;
+  bool is_left_ = false;
+  bool states_needs_ = false;
+  std::vector<std::string> needs_;
+  int need_count_ = 0;
 };
 
 std::string theorem(Section& section, std::size_t number, const ir::Dims& shape,
@@ -370,7 +402,7 @@ std::string theorem(Section& section, std::size_t number, const ir::Dims& shape,
   if (!section.defined().empty()) {
     text += " cbv beta delta [";
     for (const std::string& one : section.defined()) text += one + " ";
-    text += "].";
+    text += "] in *.";
   }
   return text + " show_equal.\nQed.\n";
 }
@@ -381,8 +413,8 @@ base::Result<std::string> coq_section(const Obligation& obligation,
                                       std::span<const ir::Guard> conditions) {
   try {
     Section section;
-    const auto left = section.side(obligation.side(0), "l");
-    const auto right = section.side(obligation.side(1), "r");
+    const auto left = section.side(obligation.side(0), "l", true);
+    const auto right = section.side(obligation.side(1), "r", false);
     std::string hypotheses;
     for (std::size_t i = 0; i < conditions.size(); ++i)
       hypotheses +=

@@ -8,7 +8,9 @@
 // nothing is known. The theorems end in a tactic of the prelude, which may fail: Coq alone decides.
 //
 // An equality of reals holds for whatever numbers the elements are, so integers and truth values
-// are real numbers here. Division is that of Coq, defined by 0 too.
+// are real numbers here. Division is that of Coq, x / 0 = 0. For tensors of rank 0, that divisors of
+// the left side are not 0, and arguments of its logarithms positive, is a hypothesis; others have no
+// such hypothesis, and say more than their rule.
 #pragma once
 
 #include <span>
