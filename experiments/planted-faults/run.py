@@ -34,7 +34,7 @@ def program_with(fault, folder):
     altered.write_text(text.replace(fault["old"], fault["new"]))
     library, rest = fault["file"].split("/", 1)
     target = f"{library}/CMakeFiles/egret_{library}.dir/{rest}.o"
-    compiled = command_of(target).replace(target, str(made)).replace(str(source), str(altered))
+    compiled = re.sub(r"-c \S+", f"-c {altered}", command_of(target).replace(target, str(made)))
     subprocess.run(compiled, shell=True, cwd=BUILD, check=True)
     linked = command_of("bin/egret")
     linked = linked.replace("-o bin/egret", f"{made} -o {program}")
@@ -66,7 +66,7 @@ def line_of(message):
 
 def row_of(fault, path, folder, config):
     bind = models.bind_flags(config["bind"])
-    flags = [*config["flags"], *bind]
+    flags = [*config["kernel_flags" if fault["kind"] == "kernel" else "flags"], *bind]
     program = egret.PROGRAM
     row = {"fault": fault["name"], "kind": fault["kind"], "file": fault.get("file", "")}
     if fault["kind"] == "rule":
@@ -91,6 +91,8 @@ def row_of(fault, path, folder, config):
     oracle = "onnxruntime" if row["oracle_only"] else "none"
     words = [program, "optimize", "{}", "-o", folder / "o.onnx", *(flag for flag in flags if flag not in bind),
              "--quiet", "--oracle", oracle, "--engine-python", sys.executable]
+    if fault["kind"] == "kernel":
+        words = [program, *config["kernel_check"]]
     check = " ".join(shlex.quote(str(word)) if word != "{}" else "{}" for word in words) + "; test $? -eq 6"
     small = folder / "small.onnx"
     start = time.monotonic()
