@@ -122,7 +122,8 @@ Ltac decide_guards := cbv beta; repeat (match goal with
 
 (* Numbers: the laws of fields, then those of order by cases. *)
 Ltac reciprocals := repeat first
-  [ rewrite Rinv_mult | rewrite Rinv_inv | rewrite Rinv_1 | rewrite exp_plus | rewrite exp_Ropp | rewrite exp_0 ].
+  [ rewrite Rinv_mult | rewrite Rinv_inv | rewrite Rinv_1 | rewrite Rinv_opp | rewrite exp_plus | rewrite exp_Ropp
+  | rewrite exp_0 | rewrite ln_exp | rewrite exp_ln by assumption ].
 Ltac numbers := first
   [ reflexivity | ring | solve [field] | solve [field; repeat split; assumption] | solve [unfold Rdiv, Rminus; reciprocals; ring]
   | solve [exfalso; lia] | solve [exfalso; timeout 3 nia] ].
