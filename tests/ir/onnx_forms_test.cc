@@ -115,10 +115,11 @@ TEST(OnnxForms, OperatorsOfOnnxRuntimeAreCompositions) {
   EXPECT_EQ(import_text({"com.microsoft.SkipLayerNormalization",
                          1,
                          {wide, wide, vector, StubInput{}, vector},
-                         {{"epsilon", 0.5}},
-                         4}),
+                         {{"epsilon", 0.5}}}),
             "%4 = add(%0, %1): f32[2,3,4]\n%5 = add(%4, %3): f32[2,3,4]\n"
             "%6 = layer_norm(%5, %2) {axis=2, epsilon=0.5}: f32[2,3,4]");
+  EXPECT_EQ(import_text({"com.microsoft.SkipLayerNormalization", 1, {wide, wide, vector}, {}, 2}),
+            "mean and deviation, which ONNX Runtime computes on other devices");
 }
 
 TEST(OnnxForms, FusedMatMulMovesTheAxesOfItsOperands) {
