@@ -27,8 +27,8 @@ std::vector<std::string> activation_names();
 const Activation* find_activation(std::string_view name);
 
 // The activation that ONNX Runtime fused into the node: attribute `activation` has the name of an
-// ONNX operator (x itself where it is absent), and `number` yields that operator's attributes, which
-// are numbered in ONNX's order. Errors: bad_input if one of them is missing; unsupported for
+// ONNX operator (x itself where it is absent), and `number` yields that operator's attributes,
+// which are numbered in ONNX's order. Errors: bad_input if one of them is missing; unsupported for
 // operators that ONNX Runtime does not fuse.
 using ActivationNumber = std::function<std::optional<double>(std::size_t, std::string_view)>;
 base::Result<Value> fused_activation(const OnnxNode& node, Value x, const ActivationNumber& number);

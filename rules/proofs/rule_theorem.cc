@@ -45,8 +45,8 @@ base::Result<RuleTheorem> rule_theorem(const RuleCertificate& certificate, Known
                            "Local Open Scope R_scope.\n"
                            "Ltac Zify.zify_post_hook ::= Z.to_euclidean_division_equations.\n",
                    .on_scalars = scalars.has_value()};
-  Instantiator instantiator(
-      rule, known, certificate.claim.of_empty ? Sizes::kWithZero : Sizes::kPositive);
+  Instantiator instantiator(rule, known,
+                            certificate.claim.of_empty ? Sizes::kWithZero : Sizes::kPositive);
   ProvenFamilies stated;
   // Families that differ in element types alone have one statement.
   std::vector<std::pair<std::string, std::string>> modules;  // with the variables of its families

@@ -135,34 +135,32 @@ TEST(OnnxForms, FusedMatMulMovesTheAxesOfItsOperands) {
   EXPECT_EQ(import_text(
                 {"com.microsoft.FusedMatMul", 1, {columns, matrix}, {{"transA", std::int64_t{1}}}}),
             "%2 = transpose(%0) {perm=[1, 0]}: f32[5,7]\n%3 = matmul(%2, %1): f32[5,4]");
-  EXPECT_EQ(import_text({"com.microsoft.FusedMatMul",
-                         1,
-                         {columns, matrix},
-                         {{"transBatchA", std::int64_t{1}}}}),
-            "transBatchA and transBatchB need operands of one rank, at least 3");
+  EXPECT_EQ(
+      import_text(
+          {"com.microsoft.FusedMatMul", 1, {columns, matrix}, {{"transBatchA", std::int64_t{1}}}}),
+      "transBatchA and transBatchB need operands of one rank, at least 3");
 }
 
 TEST(OnnxForms, FusedConvAddsItsSummandBeforeTheActivation) {
   const TensorType x(DType::kF32, {1, 2, 5, 5}), w(DType::kF32, {3, 2, 3, 3}),
       bias(DType::kF32, {3}), summand(DType::kF32, {1, 3, 3, 3});
-  const std::string conv = "fused_conv(%0, %1, %2) {activation=\"none\", dilations=[1, 1], group=1, "
-                           "pads=[0, 0, 0, 0], strides=[1, 1]}: f32[1,3,3,3]\n";
+  const std::string conv =
+      "fused_conv(%0, %1, %2) {activation=\"none\", dilations=[1, 1], group=1, "
+      "pads=[0, 0, 0, 0], strides=[1, 1]}: f32[1,3,3,3]\n";
   EXPECT_EQ(import_text({"com.microsoft.FusedConv",
                          1,
                          {x, w, bias, summand},
                          {{"activation", std::string("Clip")},
                           {"activation_params", std::vector<double>{0, 6}}}}),
-            "%4 = " + conv + "%5 = add(%4, %3): f32[1,3,3,3]\n"
-            "%6 = clip(%5) {max=6.0, min=0.0}: f32[1,3,3,3]");
-  EXPECT_EQ(import_text({"com.microsoft.FusedConv",
-                         1,
-                         {x, w, bias},
-                         {{"activation", std::string("LeakyRelu")}}}),
-            "number 'alpha' of activation LeakyRelu is missing");
-  EXPECT_EQ(import_text({"com.microsoft.FusedConv",
-                         1,
-                         {x, w, bias},
-                         {{"activation", std::string("Erf")}}}),
+            "%4 = " + conv +
+                "%5 = add(%4, %3): f32[1,3,3,3]\n"
+                "%6 = clip(%5) {max=6.0, min=0.0}: f32[1,3,3,3]");
+  EXPECT_EQ(
+      import_text(
+          {"com.microsoft.FusedConv", 1, {x, w, bias}, {{"activation", std::string("LeakyRelu")}}}),
+      "number 'alpha' of activation LeakyRelu is missing");
+  EXPECT_EQ(import_text(
+                {"com.microsoft.FusedConv", 1, {x, w, bias}, {{"activation", std::string("Erf")}}}),
             "there is no activation 'Erf'");
 }
 

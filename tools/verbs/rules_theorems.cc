@@ -79,10 +79,9 @@ class Theorems final : public Command {
     base::Json json = base::versioned_json();
     json.set("rules", std::move(list)).set("written", written).set("families", families);
     json.set("statements", statements);
-    console.result(json, refused + std::to_string(written) + " rules, " +
-                             std::to_string(families) + " families in " +
-                             std::to_string(statements) + " statements: check them with\n    cd " +
-                             options_.output +
+    console.result(json, refused + std::to_string(written) + " rules, " + std::to_string(families) +
+                             " families in " + std::to_string(statements) +
+                             " statements: check them with\n    cd " + options_.output +
                              " && for file in Laws.v Rule_*.v; do coqc -Q . Egret $file; done\n");
     return ExitCode::kOk;
   }
@@ -101,15 +100,16 @@ class Theorems final : public Command {
 }  // namespace
 
 Verb rules_theorems_verb() {
-  return {"rules theorems", "State proven rules as theorems for Coq",
-          "Writes a file for each rule of PROOFS, and one with the laws that all of them use. For each "
-          "family of the rule's proof, a theorem says that both sides are equal at each element, for "
-          "all sizes that meet the family's conditions and for all real numbers as elements. Both "
-          "sides are written as the operators' definitions say. Coq, a proof assistant, then checks "
-          "the theorems; Egret's proofs are not used.\n\nRules whose definitions need more than real "
-          "numbers are left out, with the reason: infinite numbers, integer division, elements as "
-          "indices, casts to integers.",
-          make_command<Theorems>};
+  return {
+      "rules theorems", "State proven rules as theorems for Coq",
+      "Writes a file for each rule of PROOFS, and one with the laws that all of them use. For each "
+      "family of the rule's proof, a theorem says that both sides are equal at each element, for "
+      "all sizes that meet the family's conditions and for all real numbers as elements. Both "
+      "sides are written as the operators' definitions say. Coq, a proof assistant, then checks "
+      "the theorems; Egret's proofs are not used.\n\nRules whose definitions need more than real "
+      "numbers are left out, with the reason: infinite numbers, integer division, elements as "
+      "indices, casts to integers.",
+      make_command<Theorems>};
 }
 
 }  // namespace egret::tools

@@ -3,9 +3,9 @@
 
 namespace egret::verifier {
 
-// The lemmas are proven in the file itself. The tactic rewrites whatever Coq finds equal: indices by
-// linear arithmetic, selections by deciding their guards or by both cases, sums and extrema element
-// by element, and what is left by the laws of fields and of order.
+// The lemmas are proven in the file itself. The tactic rewrites whatever Coq finds equal: indices
+// by linear arithmetic, selections by deciding their guards or by both cases, sums and extrema
+// element by element, and what is left by the laws of fields and of order.
 std::string_view coq_prelude() {
   return R"coq((* Sums, products and extrema over ranges of indices, and the tactic that shows two elements equal. *)
 From Coq Require Export ZArith Reals Bool.

@@ -60,10 +60,9 @@ base::Result<std::vector<Value>> import_fused(OnnxNode& node) {
     }
   }
   const std::vector<double> numbers = node.reals("activation_params", {});
-  EGRET_ASSIGN_OR_RETURN(
-      y, fused_activation(node, y, [&](std::size_t i, std::string_view) {
-        return i < numbers.size() ? std::optional(numbers[i]) : std::nullopt;
-      }));
+  EGRET_ASSIGN_OR_RETURN(y, fused_activation(node, y, [&](std::size_t i, std::string_view) {
+                           return i < numbers.size() ? std::optional(numbers[i]) : std::nullopt;
+                         }));
   return only_output(y);
 }
 

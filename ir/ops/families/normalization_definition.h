@@ -17,8 +17,8 @@ struct Moments {
 Moments moments(GraphBuilder& b, Value x, const Integers& axes, double epsilon);
 
 // The sum that ONNX Runtime's SkipLayerNormalization and SkipSimplifiedLayerNormalization
-// normalize: x + skip + bias of a node, whose `bias` may be absent. Errors: bad_input if it has other
-// axes than x; unsupported if mean or deviation are asked for, which no CPU computes.
+// normalize: x + skip + bias of a node, whose `bias` may be absent. Errors: bad_input if it has
+// other axes than x; unsupported if mean or deviation are asked for, which no CPU computes.
 base::Result<Value> skip_sum(OnnxNode& node, int bias);
 
 // A vector [C] with sizes of 1 appended so that it broadcasts along axis 1 of a tensor of `rank`.

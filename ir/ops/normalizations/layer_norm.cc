@@ -84,9 +84,8 @@ base::Result<std::vector<Value>> import_embedding(OnnxNode& node) {
   Value sum = b.add("add", {rows(2, ids), positions});
   if (node.has_input(1)) sum = b.add("add", {sum, rows(4, node.input(1))});
   const double epsilon = node.real("epsilon", kSkipEpsilon);
-  const Value result =
-      b.add("layer_norm", {sum, node.input(5), node.input(6)},
-            {{"axis", std::int64_t{2}}, {"epsilon", epsilon}});
+  const Value result = b.add("layer_norm", {sum, node.input(5), node.input(6)},
+                             {{"axis", std::int64_t{2}}, {"epsilon", epsilon}});
   node.integer("mask_index_type", 0);  // has no effect on a CPU
   const Value counted =
       node.has_input(7)

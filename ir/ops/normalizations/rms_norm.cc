@@ -16,17 +16,15 @@ Value build(Body& b) {
   return b("mul", {b("div", {x, root}), b.input(1)});
 }
 
-// ONNX Runtime's SkipSimplifiedLayerNormalization. Outputs: the result; mean and deviation; the sum.
+// ONNX Runtime's SkipSimplifiedLayerNormalization. Outputs: the result; mean and deviation; the
+// sum.
 base::Result<std::vector<Value>> import_skipping(OnnxNode& node) {
   GraphBuilder& b = node.builder();
   EGRET_ASSIGN_OR_RETURN(const Value sum, skip_sum(node, 3));
   const std::int64_t axis = b.type(sum).rank() - 1;
   const double epsilon = node.real("epsilon", double{1e-12F});
   return std::vector<Value>{
-      b.add("rms_norm", {sum, node.input(2)}, {{"axis", axis}, {"epsilon", epsilon}}),
-      {},
-      {},
-      sum};
+      b.add("rms_norm", {sum, node.input(2)}, {{"axis", axis}, {"epsilon", epsilon}}), {}, {}, sum};
 }
 
 }  // namespace
