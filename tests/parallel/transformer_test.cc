@@ -206,7 +206,7 @@ TEST(StepEstimate, OverlapNeverCostsTime) {
   setup.global_batch = 256;
   for (bool TrainingSetup::*option :
        {&TrainingSetup::overlap_gradients, &TrainingSetup::overlap_transfers,
-        &TrainingSetup::overlap_tensor}) {
+        &TrainingSetup::overlap_weights, &TrainingSetup::overlap_tensor}) {
     const double before = seconds(system, setup);
     setup.*option = true;
     EXPECT_LT(seconds(system, setup), before);

@@ -185,6 +185,7 @@ class SimulateVerb final : public Command {
         .set("mesh", to_string(machine.mesh))
         .set("seconds", simulated->seconds())
         .set("sequential_seconds", simulated->sequential_s())
+        .set("overlap", machine.overlaps)
         .set("compute_seconds", simulated->compute_s)
         .set("communication_seconds", simulated->communication_s)
         .set("exposed_seconds", simulated->exposed_s)
@@ -193,7 +194,9 @@ class SimulateVerb final : public Command {
     console.result(result, base::format_seconds(simulated->seconds()) + " on " +
                                to_string(machine.mesh) + " of " + machine.name + "; " +
                                base::format_seconds(simulated->sequential_s()) +
-                               " if nothing overlaps\ncomputation " +
+                               " if nothing overlaps" +
+                               (machine.overlaps ? "" : ", as on this machine") +
+                               "\ncomputation " +
                                base::format_seconds(simulated->compute_s) + ", communication " +
                                base::format_seconds(simulated->communication_s) +
                                ", of which exposed " + base::format_seconds(simulated->exposed_s) +
