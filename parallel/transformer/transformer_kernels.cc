@@ -100,7 +100,10 @@ void leave_column_product(KernelList& list, const System& system, const Training
   const bool scatters = setup.sequence_parallel;
   const auto kind = scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
   const std::string_view name = scatters ? "reduce-scatter" : "all-reduce";
-  if (!setup.overlap_weights || setup.overlap_tensor || setup.tensor == 1 || setup.frozen)
+  // Schedules that put the products of weights off have none beside the exchange.
+  const bool apart =
+      setup.schedule == PipelineKind::kZbH1 || setup.schedule == PipelineKind::kDualPipe;
+  if (!setup.overlap_weights || setup.overlap_tensor || setup.tensor == 1 || setup.frozen || apart)
     return exchange(list, system, setup, z, name, kind, forward);
   const Accelerator& device = system.accelerator;
   const double whole =

@@ -273,7 +273,7 @@ class TrainStep final : public Command {
       EGRET_ASSIGN_OR_RETURN(
           const auto step_time,
           run->predict(kTimings, static_cast<double>(base::default_threads())));
-      predicted = {.seconds = step_time.seconds,
+      predicted = Prediction{.seconds = step_time.seconds,
                    .text = "busiest rank idle " + base::format_percent(step_time.idle())};
       predicted->details.set("predicted_idle", step_time.idle());
     }
@@ -315,7 +315,7 @@ class TrainStep final : public Command {
     std::optional<Prediction> predicted;
     if (options_.predict) {
       EGRET_ASSIGN_OR_RETURN(const auto step_time, plan.predict(kTimings));
-      predicted = {.seconds = step_time.seconds(),
+      predicted = Prediction{.seconds = step_time.seconds(),
                    .text = "computation " + base::format_seconds(step_time.compute_s) +
                            ", exchanges " + base::format_seconds(step_time.exchange_s)};
       predicted->details.set("predicted_compute_s", step_time.compute_s)
