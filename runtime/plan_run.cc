@@ -152,9 +152,8 @@ base::Status PlanRun::begin(std::span<const ir::Tensor> inputs) {
 }
 
 base::Result<double> PlanRun::step() {
-  EGRET_ASSIGN_OR_RETURN(outputs_, !ranks_->is_distributed()
-                                       ? interpret(inputs_)
-                                       : run_here(inputs_, false));
+  EGRET_ASSIGN_OR_RETURN(outputs_,
+                         !ranks_->is_distributed() ? interpret(inputs_) : run_here(inputs_, false));
   // A carried value (a parameter or a state) is the input of the next step. The number of inputs
   // before its node is its position among the inputs.
   for (const auto& [node, output] : plan_.placed.carried) {
@@ -195,7 +194,8 @@ base::Result<PlanPrediction> PlanRun::predict(int repetitions) {
     if (plans_[s] != nullptr) {
       std::vector<ir::Tensor> zeros;
       for (const ir::TensorType& type : plans_[s]->input_types()) zeros.emplace_back(type);
-      pieces.push_back({true, [plan = plans_[s].get(), zeros] { return plan->run(zeros).status(); }});
+      pieces.push_back(
+          {true, [plan = plans_[s].get(), zeros] { return plan->run(zeros).status(); }});
     }
     for (const std::size_t node : program_.stages[s].collectives) {
       const parallel::PlacedNode& placed = plan_.placed.nodes[node];

@@ -135,8 +135,8 @@ class PipelineTasks {
   }
 
   // Two rounds of messages; each round begins when its rank has the one before from all. A rank
-  // joins its gradients and cuts them into parts, adds the parts that it gets and copies the sum for
-  // each other rank, and writes all sums back.
+  // joins its gradients and cuts them into parts, adds the parts that it gets and copies the sum
+  // for each other rank, and writes all sums back.
   void add_exchange(std::size_t e, std::vector<std::vector<TaskId>>& summed) {
     const GradientExchange& exchange = layout_.exchanges[e];
     std::vector<TaskId> ready;

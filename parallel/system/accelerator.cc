@@ -50,9 +50,8 @@ double Accelerator::matmul_seconds(double batch, double m, double n, double k,
   const auto units = static_cast<double>(multiprocessors);
   const double step = 16 / bytes_of(precision);
   const bool aligned = std::fmod(n, step) == 0 && std::fmod(k, step) == 0;
-  const double rate =
-      peak(precision) * product_efficiency(precision) * (aligned ? 1 : unaligned_efficiency) /
-      units;
+  const double rate = peak(precision) * product_efficiency(precision) *
+                      (aligned ? 1 : unaligned_efficiency) / units;
   double least = std::numeric_limits<double>::infinity();
   for (const Tile& tile : kTiles) {
     const double tiles = batch * std::ceil(m / tile.rows) * std::ceil(n / tile.columns);

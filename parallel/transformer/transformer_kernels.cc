@@ -108,8 +108,7 @@ void leave_column_product(KernelList& list, const System& system, const Training
   const Accelerator& device = system.accelerator;
   const double whole =
       system.fabric.collective(kind, z.hidden_bytes, tensor_group(setup)).seconds();
-  const double product =
-      device.matmul_seconds(1, forward.k, forward.n, forward.m, setup.precision);
+  const double product = device.matmul_seconds(1, forward.k, forward.n, forward.m, setup.precision);
   const double hidden = std::min(whole, product);
   list.add({name, KernelKind::kCollective, whole - hidden + hidden * device.overlap_slowdown,
             device.host_seconds_per_collective});

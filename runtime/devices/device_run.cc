@@ -287,9 +287,8 @@ base::Status DeviceRun::wait_for(const Event& event) {
     const bool stops = ends_on_stop_ && base::stop_requested();
     if (stops || watch.seconds() > time_limit_s_) {
       return {base::StatusCode::kRankFailed,
-              stops
-                  ? "stopped while waiting for other ranks"
-                  : "no answer within " + std::to_string(time_limit_s_) + " s from all ranks"};
+              stops ? "stopped while waiting for other ranks"
+                    : "no answer within " + std::to_string(time_limit_s_) + " s from all ranks"};
     }
   }
 }
@@ -329,7 +328,7 @@ base::Status DeviceRun::collect(std::vector<ir::Tensor>& outputs) {
 
 // A failed run aborts the communicators, which ends kernels that wait for other ranks.
 base::Result<std::vector<ir::Tensor>> DeviceRun::run(std::span<const ir::Tensor> inputs,
-                                                       bool ends_on_stop) {
+                                                     bool ends_on_stop) {
   ends_on_stop_ = ends_on_stop;
   EGRET_RETURN_IF_ERROR(device_->enter());
   std::vector<ir::Tensor> outputs;

@@ -29,6 +29,23 @@ bool MpiWorld::is_distributed() { return std::getenv("OMPI_COMM_WORLD_SIZE") != 
 
 namespace {
 
+// Of the standard, which orders them.
+constexpr std::array<std::pair<std::string_view, int>, 4> kThreadLevels = {
+    {{"single", MPI_THREAD_SINGLE},
+     {"funneled", MPI_THREAD_FUNNELED},
+     {"serialized", MPI_THREAD_SERIALIZED},
+     {"multiple", MPI_THREAD_MULTIPLE}}};
+
+base::Result<int> wanted_thread_level() {
+  const char* name = std::getenv("EGRET_MPI_THREADS");
+  if (name == nullptr || *name == 0) return MPI_THREAD_SERIALIZED;
+  for (const auto& [known, level] : kThreadLevels) {
+    if (known == name) return level;
+  }
+  return base::usage_error("EGRET_MPI_THREADS is single, funneled, serialized or multiple, not '" +
+                           std::string(name) + "'");
+}
+
 base::Status rank_failed(std::string message) {
   return {base::StatusCode::kRankFailed, std::move(message)};
 }
@@ -220,8 +237,9 @@ MpiWorld::MpiWorld(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
 
 base::Result<std::unique_ptr<MpiWorld>> MpiWorld::join(double time_limit_s, OnHang on_hang) {
   const Watchdog watchdog(time_limit_s, on_hang, "the ranks did not all start");
+  EGRET_ASSIGN_OR_RETURN(const int wanted, wanted_thread_level());
   int provided = 0;
-  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
+  if (MPI_Init_thread(nullptr, nullptr, wanted, &provided) != MPI_SUCCESS)
     return base::unavailable("MPI failed to start");
   auto impl = std::make_unique<Impl>();
   // Ranks do the same only if they agree on what is possible.
@@ -242,15 +260,11 @@ MpiWorld::~MpiWorld() {
 }
 
 std::string_view MpiWorld::thread_level() const {
-  // In the order of the constants, which the standard sets.
-  constexpr std::array<std::pair<int, std::string_view>, 3> kLevels = {
-      {{MPI_THREAD_MULTIPLE, "multiple"},
-       {MPI_THREAD_SERIALIZED, "serialized"},
-       {MPI_THREAD_FUNNELED, "funneled"}}};
-  for (const auto& [level, name] : kLevels) {
-    if (impl_->thread_level >= level) return name;
+  std::string_view granted = kThreadLevels.front().first;
+  for (const auto& [name, level] : kThreadLevels) {
+    if (impl_->thread_level >= level) granted = name;
   }
-  return "single";
+  return granted;
 }
 
 bool MpiWorld::has_threads() const { return impl_->thread_level >= MPI_THREAD_SERIALIZED; }
@@ -283,8 +297,7 @@ base::Result<std::vector<std::vector<std::byte>>> MpiWorld::exchange(
   EGRET_ASSIGN_OR_RETURN(const MPI_Comm communicator, impl_->communicator(group));
   auto exchange = std::make_unique<Exchange>(communicator, rank_, group, outgoing);
   base::Status failure = exchange->send();
-  if (failure.ok())
-    failure = impl_->wait([&] { return exchange->is_done(); }, group, ends_on_stop);
+  if (failure.ok()) failure = impl_->wait([&] { return exchange->is_done(); }, group, ends_on_stop);
   if (failure.ok()) return exchange->incoming();
   // MPI may still write into the buffers of receives that did not complete, so they stay.
   static_cast<void>(exchange.release());

@@ -28,7 +28,8 @@ class MpiWorld {
   // for a hanging rank has no other exit.
   using OnHang = std::function<void(const std::string& message)>;
 
-  // Once a process. Errors: unavailable where Egret was built without MPI or MPI does not start.
+  // Once a process. Errors: unavailable where Egret was built without MPI or MPI does not start;
+  // usage, where EGRET_MPI_THREADS names no level.
   static base::Result<std::unique_ptr<MpiWorld>> join(double time_limit_s, OnHang on_hang);
   ~MpiWorld();  // leaves, when all others do
   MpiWorld(const MpiWorld&) = delete;
@@ -36,8 +37,8 @@ class MpiWorld {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // What all ranks were granted: "single", "funneled", "serialized" or "multiple". Open MPI grants
-  // less than it can if the variable OMPI_MPI_THREAD_LEVEL says so (0 to 3).
+  // What all ranks were granted: "single", "funneled", "serialized" or "multiple". Asked for is
+  // "serialized", or what the variable EGRET_MPI_THREADS names.
   std::string_view thread_level() const;
   // Whether a thread of each rank may move messages while the rank computes: "serialized" or more.
   bool has_threads() const;

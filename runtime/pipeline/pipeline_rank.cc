@@ -346,12 +346,11 @@ Result<RankSeconds> PipelineRank::time_work(const TimingOptions& timing) {
     const bool weights = kind == PassKind::kWeights;
     const bool first = at == 0, last = at + 1 == layout_.schedule.stages;
     keys.push_back(key);
-    passes.emplace_back(
-        stage(at), kind, *plan,
-        TimedPass::Surroundings{.receives = !weights && !(forward ? first : last),
-                                .sends = !weights && !(forward ? last : first),
-                                .adds = (weights || kind == PassKind::kBackward) &&
-                                        layout_.schedule.micro_batches > 1});
+    passes.emplace_back(stage(at), kind, *plan,
+                        TimedPass::Surroundings{.receives = !weights && !(forward ? first : last),
+                                                .sends = !weights && !(forward ? last : first),
+                                                .adds = (weights || kind == PassKind::kBackward) &&
+                                                        layout_.schedule.micro_batches > 1});
   }
   std::vector<Tensor> update;
   if (optimizer_ != nullptr) {

@@ -124,7 +124,7 @@ TEST_F(RanksProgram, TrainsOnPipelines) {
 // A runtime that grants no second thread: executor and simulator wait, and results are the same.
 TEST_F(RanksProgram, WaitForMessagesWhereMpiHasNoThreads) {
   const std::string words = "--pipeline-stages 2 --micro-batches 4 --replicas 1 --predict";
-  const ProgramRun run = on_ranks(2, train(words), "OMPI_MPI_THREAD_LEVEL=0");
+  const ProgramRun run = on_ranks(2, train(words), "EGRET_MPI_THREADS=single");
   if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
   ASSERT_EQ(run.code, 0) << run.err;
   const base::Json single = base::Json::parse(run.out).value();
@@ -136,6 +136,9 @@ TEST_F(RanksProgram, WaitForMessagesWhereMpiHasNoThreads) {
   const base::Json serialized = base::Json::parse(usual.out).value();
   EXPECT_TRUE(*serialized.find("overlap")->as_bool());
   EXPECT_EQ(*serialized.find("left")->as_string(), *single.find("left")->as_string());
+  const ProgramRun wrong = on_ranks(2, train(words), "EGRET_MPI_THREADS=2");
+  EXPECT_NE(wrong.code, 0);
+  EXPECT_THAT(wrong.err, HasSubstr("EGRET_MPI_THREADS is single, funneled"));
 }
 
 TEST_F(RanksProgram, PredictsStepsOfPlans) {

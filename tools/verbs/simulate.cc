@@ -191,16 +191,14 @@ class SimulateVerb final : public Command {
         .set("exposed_seconds", simulated->exposed_s)
         .set("peak_bytes", peak)
         .set("events", simulated->simulator.timeline().events);
-    console.result(result, base::format_seconds(simulated->seconds()) + " on " +
-                               to_string(machine.mesh) + " of " + machine.name + "; " +
-                               base::format_seconds(simulated->sequential_s()) +
-                               " if nothing overlaps" +
-                               (machine.overlaps ? "" : ", as on this machine") +
-                               "\ncomputation " +
-                               base::format_seconds(simulated->compute_s) + ", communication " +
-                               base::format_seconds(simulated->communication_s) +
-                               ", of which exposed " + base::format_seconds(simulated->exposed_s) +
-                               "\npeak memory " + base::format_bytes(peak) + " a device\n");
+    console.result(
+        result, base::format_seconds(simulated->seconds()) + " on " + to_string(machine.mesh) +
+                    " of " + machine.name + "; " + base::format_seconds(simulated->sequential_s()) +
+                    " if nothing overlaps" + (machine.overlaps ? "" : ", as on this machine") +
+                    "\ncomputation " + base::format_seconds(simulated->compute_s) +
+                    ", communication " + base::format_seconds(simulated->communication_s) +
+                    ", of which exposed " + base::format_seconds(simulated->exposed_s) +
+                    "\npeak memory " + base::format_bytes(peak) + " a device\n");
     return ExitCode::kOk;
   }
 

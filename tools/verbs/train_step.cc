@@ -163,8 +163,8 @@ class TrainStep final : public Command {
     if (!curve.stopped) {
       CurveFile file;
       EGRET_RETURN_IF_ERROR(file.open(options_.curve));
-      EGRET_ASSIGN_OR_RETURN(curve, curve_of([&] { return process.step(); }, console,
-                                             base::stop_requested, &file));
+      EGRET_ASSIGN_OR_RETURN(
+          curve, curve_of([&] { return process.step(); }, console, base::stop_requested, &file));
     }
     report_fallbacks(process.plan(), console);
     curve.left = process.left();
@@ -270,11 +270,10 @@ class TrainStep final : public Command {
     EGRET_RETURN_IF_ERROR(run->begin(inputs));
     std::optional<Prediction> predicted;
     if (options_.predict) {
-      EGRET_ASSIGN_OR_RETURN(
-          const auto step_time,
-          run->predict(kTimings, static_cast<double>(base::default_threads())));
+      EGRET_ASSIGN_OR_RETURN(const auto step_time,
+                             run->predict(kTimings, static_cast<double>(base::default_threads())));
       predicted = Prediction{.seconds = step_time.seconds,
-                   .text = "busiest rank idle " + base::format_percent(step_time.idle())};
+                             .text = "busiest rank idle " + base::format_percent(step_time.idle())};
       predicted->details.set("predicted_idle", step_time.idle());
     }
     CurveFile file;
@@ -316,8 +315,8 @@ class TrainStep final : public Command {
     if (options_.predict) {
       EGRET_ASSIGN_OR_RETURN(const auto step_time, plan.predict(kTimings));
       predicted = Prediction{.seconds = step_time.seconds(),
-                   .text = "computation " + base::format_seconds(step_time.compute_s) +
-                           ", exchanges " + base::format_seconds(step_time.exchange_s)};
+                             .text = "computation " + base::format_seconds(step_time.compute_s) +
+                                     ", exchanges " + base::format_seconds(step_time.exchange_s)};
       predicted->details.set("predicted_compute_s", step_time.compute_s)
           .set("predicted_exchange_s", step_time.exchange_s);
     }
