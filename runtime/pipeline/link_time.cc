@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/median.h"
 #include "base/timer.h"
 
 namespace egret::runtime {
@@ -24,9 +23,11 @@ base::Result<double> seconds_of(Messages& messages, std::int64_t rank, std::int6
     const base::Stopwatch watch;
     EGRET_RETURN_IF_ERROR(messages.send(1 - rank, tag, std::move(bytes)));
     EGRET_RETURN_IF_ERROR(messages.receive(1 - rank, tag).status());
-    if (i > 0) seconds.push_back(watch.seconds());
+    if (i > 0 || repetitions == 0) seconds.push_back(watch.seconds());
   }
-  return base::median(std::move(seconds));
+  const auto quartile = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 4);
+  std::ranges::nth_element(seconds, quartile);
+  return *quartile;
 }
 
 }  // namespace

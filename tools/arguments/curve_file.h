@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The losses and times of steps as lines of a file, each written when its step ends: they are there
-// also if the program is killed. mpirun kills its ranks a second after Ctrl-C, and discards what
+// also if the program is killed. mpirun kills its ranks a second after Ctrl-C, and may discard what
 // they print meanwhile.
 #pragma once
 
