@@ -222,7 +222,7 @@ TEST_F(RanksProgram, KeepsTheCurveWhenMpirunIsInterrupted) {
       ProgramRun run;
       std::atomic<bool> ended = false;
       std::thread runner([&] {
-        run = on_ranks(2, words + " --steps 100000000 --json --curve " + file, "",
+        run = on_ranks(2, words + " --steps 1000000 --json --curve " + file, "",
                        " --report-pid " + process);
         ended = true;
       });
