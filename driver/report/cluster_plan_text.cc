@@ -116,6 +116,7 @@ std::string stop_text(const std::string& reason) {
   if (reason == "bound") return "no plan was left";
   if (reason == "simulations") return "--limit-simulations was reached";
   if (reason == "time") return "--limit-plan-time was reached";
+  if (reason == "rule") return "the plan of --rule";
   return "interrupted";
 }
 

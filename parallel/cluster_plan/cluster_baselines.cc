@@ -2,6 +2,7 @@
 #include "parallel/cluster_plan/cluster_baselines.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <string>
@@ -14,6 +15,10 @@ namespace {
 
 constexpr std::size_t kMostTried = 4;       // simulations of a baseline's best frames
 constexpr std::size_t kMostFrames = 1'000;  // whose layers are divided
+
+constexpr std::array<std::string_view, 9> kRules = {"data",      "zero-1",      "zero-3",
+                                                    "megatron",  "megatron-sp", "alpa",
+                                                    "galvatron", "gshard",      "deepspeed-moe"};
 
 using Filter = std::function<bool(const PlanFrame&)>;
 
@@ -149,8 +154,10 @@ std::vector<std::pair<double, PlanFrame>> most_expert_parallelism(
 
 }  // namespace
 
+std::span<const std::string_view> baseline_rules() { return kRules; }
+
 std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanTrials& trials,
-                                            base::ProgressSink* sink) {
+                                            base::ProgressSink* sink, std::string_view only) {
   base::Progress progress(sink, "baselines");
   const StagePrices& prices = trials.prices();
   const std::int64_t domain = prices.system().fabric.tiers.front().devices;
@@ -202,6 +209,7 @@ std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanT
   std::vector<PlannedBaseline> result;
   for (const Rule& rule : rules) {
     if (trials.stopped()) break;
+    if (!only.empty() && rule.name != only) continue;
     if (progress.due()) progress.report({{base::kItems, result.size()}}, -1, rule.name);
     FixedChoices fixed = space.fixed;
     if (rule.recompute && !fixed.recompute) fixed.recompute = rule.recompute;

@@ -27,6 +27,8 @@
 //                  2022)
 #pragma once
 
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/progress.h"
@@ -34,8 +36,13 @@
 
 namespace egret::parallel {
 
-// Deterministic. Baselines that the user's fixed choices exclude do not exist.
+// The names of all rules.
+std::span<const std::string_view> baseline_rules();
+
+// Deterministic. Baselines that the user's fixed choices exclude do not exist. Of the rule ONLY, if
+// that is given.
 std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanTrials& trials,
-                                            base::ProgressSink* progress);
+                                            base::ProgressSink* progress,
+                                            std::string_view only = {});
 
 }  // namespace egret::parallel

@@ -27,6 +27,7 @@ constexpr std::size_t kSimulated = 8;         // plans in a round
 constexpr std::size_t kPolished = 3;          // plans whose layers are moved
 constexpr double kClose = 5e-3;               // above the bound
 constexpr double kLongStep = 5e4;             // tasks
+constexpr std::string_view kAnyRule = "any";
 
 inline constexpr base::ProgressColumn kSimulations{
     "simulations", "simulated", base::ProgressColumn::Unit::kCount, "simulated plans"};
@@ -55,6 +56,7 @@ class Search {
         space_{task.model, options.devices, task_.fixed, task.step.host_memory > 0} {}
 
   base::Result<ClusterPlan> run(bool explain) {
+    if (options_.rule != kAnyRule) return of_rule();
     if (!options_.without_baselines) {
       plan_.baselines = plan_baselines(space_, trials_, sink_);
       for (PlannedBaseline& baseline : plan_.baselines) {
@@ -79,6 +81,28 @@ class Search {
   }
 
  private:
+  // The plan of one rule, which is not compared with others.
+  base::Result<ClusterPlan> of_rule() {
+    std::vector<PlannedBaseline> found = plan_baselines(space_, trials_, sink_, options_.rule);
+    if (found.empty() || !found.front().exists) {
+      if (trials_.stopped()) return base::limit_hit("stopped before a plan was found");
+      return base::usage_error("--rule " + options_.rule +
+                               " has no plan for these sizes, this number of devices and the "
+                               "given choices");
+    }
+    PlannedStep& step = found.front().step;
+    const auto bound = trials_.partition(step.frame);
+    step.bound_s = bound ? bound->bound_s : 0;
+    consider(step);
+    finish();
+    plan_.bound_s = std::min(plan_.best.seconds, step.bound_s);
+    plan_.stop_reason = "rule";
+    plan_.counts.simulations = trials_.simulations();
+    plan_.counts.partitions = trials_.partitions();
+    plan_.seconds = timer_.seconds();
+    return std::move(plan_);
+  }
+
   // The time of the best plan that fits.
   double incumbent() const {
     return !pool_.empty() && pool_.front().fits() ? pool_.front().seconds : kNever;
@@ -300,7 +324,16 @@ class Search {
   double simulated_bound_s_ = kNever;  // of the simulated ones' frames
 };
 
+std::vector<std::string> rule_names() {
+  std::vector<std::string> names = {std::string(kAnyRule)};
+  for (const std::string_view name : baseline_rules()) names.emplace_back(name);
+  return names;
+}
+
 base::Status check(const ClusterTask& task, const ClusterPlanOptions& options) {
+  const std::vector<std::string> rules = rule_names();
+  if (std::ranges::find(rules, options.rule) == rules.end())
+    return base::usage_error("unknown rule '" + options.rule + "'");
   if (options.devices < 1) {
     return base::usage_error("--devices is missing: the number of devices to plan for");
   }
@@ -339,13 +372,19 @@ const base::OptionTable<ClusterPlanOptions>& ClusterPlanOptions::table() {
        {"limit-plan-time", &C::limit_plan_time, "Stop a transformer's plan after this time",
         base::seconds()},
        {"without-baselines", &C::without_baselines,
-        "Do not plan by other planners' rules for comparison"}}};
+        "Do not plan by other planners' rules for comparison"},
+       {"rule", &C::rule,
+        "Rule that makes a transformer's plan: any (the fastest plan), or that of an expert or of "
+        "another planner",
+        base::one_of(rule_names())}}};
   return rows;
 }
 
 base::Result<ClusterPlan> plan_cluster(const ClusterTask& task, const ClusterPlanOptions& options,
                                        bool explain, base::ProgressSink* progress) {
   EGRET_RETURN_IF_ERROR(check(task, options));
+  if (explain && options.rule != kAnyRule)
+    return base::usage_error("--rule " + options.rule + " cannot be combined with --explain");
   return Search(task, options, progress).run(explain);
 }
 

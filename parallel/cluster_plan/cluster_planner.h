@@ -15,6 +15,8 @@
 // limit of time is hit.
 #pragma once
 
+#include <string>
+
 #include "base/options/option_table.h"
 #include "base/progress.h"
 #include "base/status.h"
@@ -29,6 +31,7 @@ struct ClusterPlanOptions {
   std::int64_t limit_simulations = 300;
   double limit_plan_time = 120;  // seconds
   bool without_baselines = false;
+  std::string rule = "any";  // the plan is this rule's; "any": the best one
 
   static const base::OptionTable<ClusterPlanOptions>& table();
 };

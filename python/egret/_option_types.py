@@ -198,8 +198,12 @@ class PlanOptions(TypedDict, total=False):
     # Extraction algorithm; auto runs exact algorithms until the time limit and keeps the best
     # answer
     extractor: Literal["auto", "local-search", "beam", "dag-greedy", "tree-greedy", "treewidth", "maxsat", "ilp", "ilp-cbc"]
-    # Kind of plan: data or tensor parallelism, ZeRO, or any (the fastest plan)
-    strategy: Literal["any", "single", "data", "tensor", "zero-1", "zero-3"]
+    # Kind of plan: data, tensor or expert parallelism, ZeRO, or any (the fastest plan)
+    strategy: Literal["any", "single", "data", "tensor", "expert", "zero-1", "zero-3", "hybrid-zero"]
+    # Search that makes the plan: Egret's, or for comparison another planner's at the same costs
+    # (exhaustive; OptCNN's chain; FlexFlow's mcmc; Unity's best-first), for at most one minute,
+    # of all layers and without a limit of memory
+    search: Literal["egret", "exhaustive", "chain", "mcmc", "best-first"]
     # Stop saturation at this many e-nodes
     limit_nodes: int
     # Time limit of one extraction; it then returns the best answer so far
@@ -257,6 +261,9 @@ class ClusterPlanOptions(TypedDict, total=False):
     limit_plan_time: Union[float, str]
     # Do not plan by other planners' rules for comparison
     without_baselines: bool
+    # Rule that makes a transformer's plan: any (the fastest plan), or that of an expert or of
+    # another planner
+    rule: Literal["any", "data", "zero-1", "zero-3", "megatron", "megatron-sp", "alpa", "galvatron", "gshard", "deepspeed-moe"]
     # Layers of the transformer
     model_layers: int
     # Hidden size
