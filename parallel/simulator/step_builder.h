@@ -103,6 +103,8 @@ class StepBuilder {
   void join_replicas();
   void add_end_of_step();
   TaskId exchange_embedding(std::int64_t replica);
+  // What all devices do at the same time, after READY. Returns its end.
+  TaskId add_common_end(TaskId ready);
   void add_optimizer(std::uint32_t device, TaskId ready);
   TaskId add_flow(std::uint32_t device, StepStream stream, const CollectiveTime& time,
                   std::vector<TaskId> after, StepTask what);

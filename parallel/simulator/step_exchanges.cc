@@ -234,7 +234,34 @@ void StepBuilder::add_end_of_step() {
   }
   const TaskId all = add({.device = 0, .stream = number(StepStream::kJoin), .after = after},
                          kOfStep(StepPart::kJoin));
-  for (std::uint32_t device = 0; device < progress_.size(); ++device) add_optimizer(device, all);
+  const TaskId agreed = add_common_end(all);
+  for (std::uint32_t device = 0; device < progress_.size(); ++device) add_optimizer(device, agreed);
+}
+
+// The norm is one collective, and the hosts work equally long from its end on. A task for each
+// device would say the same.
+TaskId StepBuilder::add_common_end(TaskId ready) {
+  TaskId before = ready;
+  const auto add_everywhere = [&](StepStream stream, TaskEffect effect, double seconds,
+                                  StepPart part) {
+    StepTask what = kOfStep(part);
+    what.everywhere = true;
+    before = add({.device = 0,
+                  .stream = number(stream),
+                  .effect = effect,
+                  .work = {.seconds = seconds},
+                  .after = {before}},
+                 what);
+  };
+  if (trains() && setup_.devices() > 1) {
+    const CollectiveTime norm =
+        system_.fabric.collective(CollectiveKind::kAllReduce, 4, {setup_.devices(), 1});
+    add_everywhere(StepStream::kExchange, TaskEffect::kCommunicates, norm.seconds(),
+                   StepPart::kGradients);
+  }
+  if (const double host_s = system_.accelerator.host_seconds_per_step; host_s > 0)
+    add_everywhere(StepStream::kHost, TaskEffect::kNone, host_s, StepPart::kHost);
+  return before;
 }
 
 void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
@@ -242,26 +269,9 @@ void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
   const double parameters =
       zero_ >= 1 ? divided_parameters(setup_, held.parameters, held.expert_parameters, copies())
                  : held.parameters;
-  TaskId before = ready;
-  if (trains() && setup_.devices() > 1) {
-    const CollectiveTime norm =
-        system_.fabric.collective(CollectiveKind::kAllReduce, 4, {setup_.devices(), 1});
-    before = add({.device = device,
-                  .stream = number(StepStream::kExchange),
-                  .effect = TaskEffect::kCommunicates,
-                  .work = {.seconds = norm.seconds()},
-                  .after = {before}},
-                 kOfStep(StepPart::kGradients));
-  }
-  if (const double host_s = system_.accelerator.host_seconds_per_step; host_s > 0) {
-    before = add({.device = device,
-                  .stream = number(StepStream::kHost),
-                  .work = {.seconds = host_s},
-                  .after = {before}},
-                 kOfStep(StepPart::kHost));
-    progress_[device].issued = before;
-  }
   if (!trains()) return;
+  TaskId before = ready;
+  progress_[device].issued = ready;
   const StepTask copies_state = kOfStep(StepPart::kOffload);
   if (offloads_optimizer(options_.offload)) {
     const auto gradient = static_cast<double>(setup_.gradient_bytes);
@@ -275,7 +285,9 @@ void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
     before = add_copy(device, false, 2 * parameters, {before}, copies_state);
   } else {
     const KernelTime time = optimizer_step(system_, setup_, parameters).time();
-    before = add_compute(device, time, {before}, kOfStep(StepPart::kOptimizer)).last;
+    const Computed update = add_compute(device, time, {before}, kOfStep(StepPart::kOptimizer));
+    if (update.issue.valid()) program_.graph.add_dependency(update.issue, ready);
+    before = update.last;
   }
   if (zero_ < 1 || zero_ == 3) return;
   for (const auto& [count, group] : divided_parts(held.parameters, held.expert_parameters)) {

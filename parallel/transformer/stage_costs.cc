@@ -40,7 +40,8 @@ bool is_of(const MeasuredLayer& layer, const TrainingSetup& setup) {
          layer.micro_batch == setup.micro_batch && layer.gated == setup.gated &&
          layer.no_dropout == setup.no_dropout && layer.flash_attention == setup.flash_attention &&
          layer.sequence_parallel == setup.sequence_parallel && !setup.overlap_tensor &&
-         !setup.frozen && layer.recompute == kNames[static_cast<std::size_t>(setup.recompute)];
+         !setup.overlap_weights && !setup.frozen &&
+         layer.recompute == kNames[static_cast<std::size_t>(setup.recompute)];
 }
 
 // Both passes keep their shares of the measured time, and the host its share of each.

@@ -122,6 +122,9 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
         "Send activations between stages during computation"},
        {"overlap-tensor", &S::overlap_tensor,
         "Exchange tensor-parallel blocks beside the products that need or make them"},
+       {"overlap-weights", &S::overlap_weights,
+        "Exchange the gradients of a product's inputs between tensor-parallel ranks beside the "
+        "product of its weights' gradients, as Megatron-LM does"},
        {"expert-exchange", &S::expert_exchange,
         "How tokens get to experts: in one message to each rank, within nodes first, or once to "
         "each "

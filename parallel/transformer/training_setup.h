@@ -80,6 +80,7 @@ struct TrainingSetup {
   bool overlap_gradients = false;  // the exchange of gradients runs beside the backward pass
   bool overlap_transfers = false;  // sends between stages run beside computation
   bool overlap_tensor = false;     // tensor-parallel exchanges run beside the products they feed
+  bool overlap_weights = false;    // exchanges of inputs' gradients beside weights' gradients
   ExpertExchange expert_exchange = ExpertExchange::kFastest;
   bool overlap_experts = false;  // a layer's exchanges run beside another micro-batch's computation
   Precision precision = Precision::kF16;

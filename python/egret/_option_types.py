@@ -341,6 +341,9 @@ class ClusterPlanOptions(TypedDict, total=False):
     overlap_transfers: bool
     # Exchange tensor-parallel blocks beside the products that need or make them
     overlap_tensor: bool
+    # Exchange the gradients of a product's inputs between tensor-parallel ranks beside the
+    # product of its weights' gradients, as Megatron-LM does
+    overlap_weights: bool
     # How tokens get to experts: in one message to each rank, within nodes first, or once to
     # each node and rank with several of their experts (fastest: one of the first two)
     expert_exchange: Literal["fastest", "direct", "hierarchical", "once"]
@@ -468,6 +471,9 @@ class SimulateOptions(TypedDict, total=False):
     overlap_transfers: bool
     # Exchange tensor-parallel blocks beside the products that need or make them
     overlap_tensor: bool
+    # Exchange the gradients of a product's inputs between tensor-parallel ranks beside the
+    # product of its weights' gradients, as Megatron-LM does
+    overlap_weights: bool
     # How tokens get to experts: in one message to each rank, within nodes first, or once to
     # each node and rank with several of their experts (fastest: one of the first two)
     expert_exchange: Literal["fastest", "direct", "hierarchical", "once"]

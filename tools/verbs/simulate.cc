@@ -185,19 +185,20 @@ class SimulateVerb final : public Command {
         .set("mesh", to_string(machine.mesh))
         .set("seconds", simulated->seconds())
         .set("sequential_seconds", simulated->sequential_s())
+        .set("overlap", machine.overlaps)
         .set("compute_seconds", simulated->compute_s)
         .set("communication_seconds", simulated->communication_s)
         .set("exposed_seconds", simulated->exposed_s)
         .set("peak_bytes", peak)
         .set("events", simulated->simulator.timeline().events);
-    console.result(result, base::format_seconds(simulated->seconds()) + " on " +
-                               to_string(machine.mesh) + " of " + machine.name + "; " +
-                               base::format_seconds(simulated->sequential_s()) +
-                               " if nothing overlaps\ncomputation " +
-                               base::format_seconds(simulated->compute_s) + ", communication " +
-                               base::format_seconds(simulated->communication_s) +
-                               ", of which exposed " + base::format_seconds(simulated->exposed_s) +
-                               "\npeak memory " + base::format_bytes(peak) + " a device\n");
+    console.result(
+        result, base::format_seconds(simulated->seconds()) + " on " + to_string(machine.mesh) +
+                    " of " + machine.name + "; " + base::format_seconds(simulated->sequential_s()) +
+                    " if nothing overlaps" + (machine.overlaps ? "" : ", as on this machine") +
+                    "\ncomputation " + base::format_seconds(simulated->compute_s) +
+                    ", communication " + base::format_seconds(simulated->communication_s) +
+                    ", of which exposed " + base::format_seconds(simulated->exposed_s) +
+                    "\npeak memory " + base::format_bytes(peak) + " a device\n");
     return ExitCode::kOk;
   }
 
