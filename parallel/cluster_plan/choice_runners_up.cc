@@ -40,12 +40,27 @@ std::string offload_name(const PlanFrame& frame) {
   return "";
 }
 
+// A degree, or those of all stages.
+std::function<std::string(const PlanFrame&)> degree(std::int64_t PlanFrame::*same,
+                                                    std::int64_t StageDegrees::*own) {
+  return [same, own](const PlanFrame& frame) {
+    std::string text;
+    for (const StageDegrees& stage : frame.stages)
+      text += (text.empty() ? "" : "+") + std::to_string(stage.*own);
+    return frame.stages.empty() ? std::to_string(frame.*same) : text;
+  };
+}
+
 const std::vector<Choice>& choices() {
   static const std::vector<Choice> rows = {
-      {"tp", [](const PlanFrame& f) { return std::to_string(f.tensor); }},
+      {"stages",
+       [](const PlanFrame& f) {
+         return std::string(f.stages.empty() ? "equal degrees" : "degrees of their own");
+       }},
+      {"tp", degree(&PlanFrame::tensor, &StageDegrees::tensor)},
       {"pp", [](const PlanFrame& f) { return std::to_string(f.pipeline); }},
-      {"dp", [](const PlanFrame& f) { return std::to_string(f.data); }},
-      {"cp", [](const PlanFrame& f) { return std::to_string(f.context); }},
+      {"dp", degree(&PlanFrame::data, &StageDegrees::data)},
+      {"cp", degree(&PlanFrame::context, &StageDegrees::context)},
       {"vpp", [](const PlanFrame& f) { return std::to_string(f.virtual_stages); }},
       {"micro-batch", [](const PlanFrame& f) { return std::to_string(f.micro_batch); }},
       {"schedule", schedule_name},

@@ -16,6 +16,7 @@
 #include "parallel/cluster_plan/cluster_baselines.h"
 #include "parallel/cluster_plan/layer_moves.h"
 #include "parallel/cluster_plan/plan_trials.h"
+#include "parallel/cluster_plan/stage_mix.h"
 
 namespace egret::parallel {
 namespace {
@@ -24,6 +25,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostFrames = 400'000;  // kept; the least bounds
 constexpr std::size_t kDivided = 256;         // frames whose layers are divided in a round
 constexpr std::size_t kSimulated = 8;         // plans in a round
+constexpr std::size_t kMixed = 8;             // groups of mixed stages at a time
+constexpr std::int64_t kMixedShare = 4;       // one of so many simulations is for them, in addition
 constexpr std::size_t kPolished = 3;          // plans whose layers are moved
 constexpr double kClose = 5e-3;               // above the bound
 constexpr double kLongStep = 5e4;             // tasks
@@ -67,6 +70,7 @@ class Search {
     }
     seed();
     search();
+    if (!options_.equal_degrees) mix();
     if (pool_.empty()) return failure();
     polish();
     finish();
@@ -256,6 +260,66 @@ class Search {
     for (const Candidate& each : divided_) open_bound_s_ = std::min(open_bound_s_, each.bound_s);
   }
 
+  // Plans whose stages have degrees of their own.
+  void mix() {
+    const StageMixes mixes(prices_, options_.devices, task_.fixed, space_.disks);
+    const std::vector<MixedGroup> groups = mixes.groups();
+    base::Progress progress(sink_, "stages");
+    left_for_mixed_ = std::max<std::int64_t>(1, options_.limit_simulations / kMixedShare);
+    std::size_t next = 0;
+    while (next < groups.size() && groups[next].bound_s < incumbent() && !trials_.stopped()) {
+      const std::size_t count = std::min(kMixed, groups.size() - next);
+      const double limit = incumbent();
+      std::vector<std::optional<MixedPlans>> found(count);
+      base::shared_pool().parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end && !trials_.stopped(); ++i)
+          found[i] = mixes.solve(groups[next + i].frame, limit);
+      });
+      if (trials_.stopped()) break;
+      std::vector<Candidate> candidates;
+      for (const std::optional<MixedPlans>& plans : found) {
+        if (!plans) continue;
+        mixed_bound_s_ = std::min(mixed_bound_s_, plans->bound_s);
+        for (const PlanFrame& frame : plans->frames) candidates.push_back({plans->bound_s, frame});
+      }
+      plan_.counts.groups += static_cast<std::int64_t>(count);
+      simulate_mixed(candidates);
+      next += count;
+      if (progress.due()) progress.report({{base::kItems, next}});
+    }
+    if (next < groups.size()) left_out_s_ = std::min(left_out_s_, groups[next].bound_s);
+    if (trials_.stopped()) plan_.stop_reason = base::stop_requested() ? "signal" : "time";
+  }
+
+  // Those whose layers, divided with what they really send, have the least bounds.
+  void simulate_mixed(std::vector<Candidate>& candidates) {
+    base::shared_pool().parallel_for(candidates.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto divided =
+            trials_.partition(candidates[i].frame, {}, PartitionPrice::kBound, incumbent());
+        candidates[i].bound_s =
+            divided && trials_.can_simulate(candidates[i].frame) ? divided->bound_s : kNever;
+      }
+    });
+    std::ranges::sort(candidates);
+    for (std::size_t next = 0; next < candidates.size() && left_for_mixed_ > 0;) {
+      const std::size_t count = std::min(candidates.size() - next, kSimulated);
+      if (candidates[next].bound_s >= incumbent() || trials_.stopped()) break;
+      std::vector<std::optional<PlannedStep>> steps(count);
+      base::shared_pool().parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          if (candidates[next + i].bound_s < kNever)
+            steps[i] = trials_.fit(candidates[next + i].frame);
+        }
+      });
+      for (const auto& step : steps) {
+        if (step) consider(*step);
+      }
+      next += count;
+      left_for_mixed_ -= static_cast<std::int64_t>(count);
+    }
+  }
+
   // Moves layers between the stages of the best plans.
   void polish() {
     std::vector<PlannedStep> best(
@@ -276,7 +340,8 @@ class Search {
         pool_.begin(),
         pool_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(
                             pool_.size(), static_cast<std::size_t>(options_.plans))));
-    plan_.bound_s = std::min({plan_.best.seconds, open_bound_s_, simulated_bound_s_, left_out_s_});
+    plan_.bound_s = std::min(
+        {plan_.best.seconds, open_bound_s_, simulated_bound_s_, left_out_s_, mixed_bound_s_});
     plan_.setup = task_.model;
     plan_.options = task_.step;
     apply(plan_.best.frame, plan_.setup, plan_.options);
@@ -298,6 +363,8 @@ class Search {
   double left_out_s_ = kNever;         // the least bound of frames that were not kept
   double open_bound_s_ = kNever;       // of those that were not simulated
   double simulated_bound_s_ = kNever;  // of the simulated ones' frames
+  std::int64_t left_for_mixed_ = 0;    // simulations
+  double mixed_bound_s_ = kNever;      // of groups with degrees by stage
 };
 
 base::Status check(const ClusterTask& task, const ClusterPlanOptions& options) {
@@ -310,8 +377,13 @@ base::Status check(const ClusterTask& task, const ClusterPlanOptions& options) {
   model.expert_tensor = 0;
   model.sequence_parallel = false;
   model.schedule = PipelineKind::k1F1B;
-  if (!model.stage_layers.empty() || !model.full_layers.empty() || !model.selective_layers.empty())
-    return base::usage_error("the plan chooses --stage-layers, --full-layers, --selective-layers");
+  if (!model.stage_layers.empty() || !model.full_layers.empty() ||
+      !model.selective_layers.empty() || model.has_unlike_stages()) {
+    return base::usage_error(
+        "the plan chooses --stage-layers, --full-layers, --selective-layers, --stage-tp, "
+        "--stage-cp, "
+        "--stage-dp and --stage-first");
+  }
   if (model.experts == 0 &&
       (task.fixed.expert_parallel.value_or(1) > 1 || task.fixed.expert_tensor.value_or(0) > 1))
     return base::usage_error("--ep and --expert-tp need --experts");
@@ -339,7 +411,9 @@ const base::OptionTable<ClusterPlanOptions>& ClusterPlanOptions::table() {
        {"limit-plan-time", &C::limit_plan_time, "Stop a transformer's plan after this time",
         base::seconds()},
        {"without-baselines", &C::without_baselines,
-        "Do not plan by other planners' rules for comparison"}}};
+        "Do not plan by other planners' rules for comparison"},
+       {"equal-degrees", &C::equal_degrees,
+        "Give all stages of a transformer's plan the same degrees"}}};
   return rows;
 }
 

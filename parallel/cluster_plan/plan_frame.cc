@@ -186,16 +186,51 @@ class Visitor {
 
 }  // namespace
 
+std::int64_t PlanFrame::devices() const {
+  if (stages.empty()) return tensor * context * pipeline * data;
+  std::int64_t all = 0;
+  for (const StageDegrees& stage : stages) all += stage.devices();
+  return all;
+}
+
+StageDegrees PlanFrame::stage(std::int64_t rank) const {
+  if (!stages.empty()) return stages[static_cast<std::size_t>(rank)];
+  return {tensor, context, data, rank * tensor * context * data};
+}
+
+PlanFrame PlanFrame::of_stage(std::int64_t rank) const {
+  PlanFrame frame = *this;
+  if (stages.empty()) return frame;
+  const StageDegrees& own = stages[static_cast<std::size_t>(rank)];
+  frame.stages.clear();
+  frame.tensor = own.tensor;
+  frame.context = own.context;
+  frame.data = own.data;
+  frame.micro_batch = micro_batch / own.data;
+  return frame;
+}
+
 std::string to_string(const PlanFrame& frame) {
-  std::string text = "tp " + std::to_string(frame.tensor);
+  const auto degree = [&](std::int64_t same, std::int64_t StageDegrees::*own) {
+    std::string text;
+    for (const StageDegrees& stage : frame.stages)
+      text += (text.empty() ? "" : "+") + std::to_string(stage.*own);
+    return frame.stages.empty() ? std::to_string(same) : text;
+  };
+  const auto most_contexts = [&] {
+    std::int64_t most = frame.context;
+    for (const StageDegrees& stage : frame.stages) most = std::max(most, stage.context);
+    return most;
+  };
+  std::string text = "tp " + degree(frame.tensor, &StageDegrees::tensor);
   if (frame.sequence_parallel) text += " with sequence parallelism";
-  if (frame.context > 1) text += ", cp " + std::to_string(frame.context);
+  if (most_contexts() > 1) text += ", cp " + degree(frame.context, &StageDegrees::context);
   text += ", pp " + std::to_string(frame.pipeline);
   if (frame.virtual_stages > 1) text += " x " + std::to_string(frame.virtual_stages);
   if (frame.schedule == PipelineKind::kZbH1) text += " (ZB-H1)";
   if (frame.schedule == PipelineKind::kGpipe) text += " (GPipe)";
   if (frame.schedule == PipelineKind::kDualPipe) text += " (DualPipe)";
-  text += ", dp " + std::to_string(frame.data);
+  text += ", dp " + degree(frame.data, &StageDegrees::data);
   if (frame.expert_parallel > 1) text += ", ep " + std::to_string(frame.expert_parallel);
   if (frame.expert_tensor > 1)
     text += ", " + std::to_string(frame.expert_tensor) + " ranks an expert";
@@ -218,6 +253,7 @@ void apply(const PlanFrame& frame, TrainingSetup& setup, StepOptions& options) {
   setup.sequence_parallel = frame.sequence_parallel;
   setup.expert_parallel = frame.expert_parallel;
   setup.expert_tensor = setup.experts > 0 ? frame.expert_tensor : 0;
+  setup.set_stages(frame.stages);
   setup.distributed_optimizer = false;  // --zero says more
   options.zero = frame.zero;
   options.offload = frame.offload;

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "parallel/simulator/step_builder.h"
 #include "parallel/transformer/experts.h"
+#include "parallel/transformer/stage_transfer.h"
 #include "parallel/transformer/training_memory.h"
 #include "parallel/transformer/transformer_kernels.h"
 
@@ -75,10 +76,11 @@ TaskId StepBuilder::add_copy(std::uint32_t device, bool to_host, double bytes,
              what);
 }
 
-std::array<StepBuilder::DividedPart, 2> StepBuilder::divided_parts(double parameters,
+std::array<StepBuilder::DividedPart, 2> StepBuilder::divided_parts(const TrainingSetup& setup,
+                                                                   double parameters,
                                                                    double expert_parameters) const {
-  return {{{parameters - expert_parameters, {copies(), setup_.tensor}},
-           {expert_parameters, expert_data_group(setup_, copies())}}};
+  return {{{parameters - expert_parameters, {copies(setup), setup.tensor}},
+           {expert_parameters, expert_data_group(setup, copies(setup))}}};
 }
 
 // The weights of a piece, at most `prefetch` pieces before they are needed.
@@ -89,7 +91,8 @@ StepBuilder::Gathering StepBuilder::gather_weights(std::uint32_t device, const S
   std::vector<TaskId> after;
   if (computed.size() > ahead) after.push_back(computed[computed.size() - 1 - ahead]);
   Gathering gathering;
-  for (const auto& [parameters, group] : divided_parts(piece.parameters, piece.expert_parameters)) {
+  for (const auto& [parameters, group] :
+       divided_parts(setup_of(device), piece.parameters, piece.expert_parameters)) {
     if (parameters <= 0 || group.size == 1) continue;
     const CollectiveTime time =
         system_.fabric.collective(CollectiveKind::kAllGather, 2 * parameters, group);
@@ -136,7 +139,8 @@ void StepBuilder::exchange_gradients(std::uint32_t device, std::int64_t stage, s
                                      std::int32_t micro_batch, double parameters,
                                      double expert_parameters, TaskId ready) {
   std::size_t part = 2 * piece;
-  for (const auto& [count, group] : divided_parts(parameters, expert_parameters)) {
+  for (const auto& [count, group] :
+       divided_parts(setup_of(device), parameters, expert_parameters)) {
     const std::size_t number_of_part = part++;
     if (count <= 0 || group.size == 1) continue;
     const CollectiveTime time = system_.fabric.collective(
@@ -197,8 +201,11 @@ void StepBuilder::join_replicas() {
 // The first and the last stage hold the same weights of the embedding and add their gradients.
 TaskId StepBuilder::exchange_embedding(std::int64_t replica) {
   const std::int64_t ranks = schedule_.ranks;
+  const std::vector<StageDegrees> stages = setup_.stages();
+  // The end with fewer tensor ranks has more on a device.
   const double bytes =
-      static_cast<double>(setup_.gradient_bytes) * costs_.back().embedding_parameters;
+      static_cast<double>(setup_.gradient_bytes) *
+      std::max(costs_.front().embedding_parameters, costs_.back().embedding_parameters);
   const std::uint32_t first = device_of(replica, 0), last = device_of(replica, ranks - 1);
   std::vector<TaskId> after;
   for (const std::uint32_t device : {first, last}) {
@@ -206,8 +213,10 @@ TaskId StepBuilder::exchange_embedding(std::int64_t replica) {
     after.push_back(progress.exchanged.empty() ? progress.passes.back()
                                                : progress.exchanged.back());
   }
-  const CollectiveTime time =
-      system_.fabric.transfer(bytes, (ranks - 1) * setup_.tensor * setup_.data * setup_.context);
+  const std::int64_t distance = setup_.has_unlike_stages()
+                                    ? stage_distance(system_.fabric, stages.front(), stages.back())
+                                    : stages.back().first_device;
+  const CollectiveTime time = system_.fabric.transfer(bytes, distance);
   StepTask what = kOfStep(StepPart::kGradients);
   for (const auto& [from, to] : {std::pair(first, last), std::pair(last, first)}) {
     what.receiver = static_cast<std::int32_t>(to);
@@ -239,8 +248,9 @@ void StepBuilder::add_end_of_step() {
 
 void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
   const StepDevice& held = program_.devices[device];
+  const auto& [setup, system] = place_of(device);
   const double parameters =
-      zero_ >= 1 ? divided_parameters(setup_, held.parameters, held.expert_parameters, copies())
+      zero_ >= 1 ? divided_parameters(setup, held.parameters, held.expert_parameters, copies(setup))
                  : held.parameters;
   TaskId before = ready;
   if (trains() && setup_.devices() > 1) {
@@ -253,7 +263,7 @@ void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
                   .after = {before}},
                  kOfStep(StepPart::kGradients));
   }
-  if (const double host_s = system_.accelerator.host_seconds_per_step; host_s > 0) {
+  if (const double host_s = system.accelerator.host_seconds_per_step; host_s > 0) {
     before = add({.device = device,
                   .stream = number(StepStream::kHost),
                   .work = {.seconds = host_s},
@@ -274,11 +284,11 @@ void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
             kOfStep(StepPart::kHost));
     before = add_copy(device, false, 2 * parameters, {before}, copies_state);
   } else {
-    const KernelTime time = optimizer_step(system_, setup_, parameters).time();
+    const KernelTime time = optimizer_step(system, setup, parameters).time();
     before = add_compute(device, time, {before}, kOfStep(StepPart::kOptimizer)).last;
   }
   if (zero_ < 1 || zero_ == 3) return;
-  for (const auto& [count, group] : divided_parts(held.parameters, held.expert_parameters)) {
+  for (const auto& [count, group] : divided_parts(setup, held.parameters, held.expert_parameters)) {
     if (count <= 0 || group.size == 1) continue;
     const CollectiveTime time =
         system_.fabric.collective(CollectiveKind::kAllGather, 2 * count, group);

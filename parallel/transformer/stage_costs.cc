@@ -137,7 +137,7 @@ ModelBlocks model_blocks(const System& system, const TrainingSetup& setup) {
 std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& setup,
                                     bool by_layer) {
   const std::int64_t stages = setup.chunks();
-  const std::int64_t ranks = setup.devices() / setup.pipeline;
+  const std::vector<StageDegrees> ranks = setup.stages();
   const bool own_output = setup.untied || stages > 1;
   std::vector<StageCosts> result;
   const std::vector<ChunkLayers> chunks = setup.chunks_by_recomputation();
@@ -145,7 +145,9 @@ std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& s
   for (std::size_t s = 0; s < chunks.size(); ++s) {
     const bool first = s == 0, last = s + 1 == chunks.size();
     const std::int64_t rank = static_cast<std::int64_t>(s) % setup.pipeline;
-    const ModelBlocks blocks = model_blocks(system.seen_by(rank * ranks, ranks), setup);
+    const StageDegrees& own = ranks[static_cast<std::size_t>(rank)];
+    const ModelBlocks blocks =
+        model_blocks(system.seen_by(own.first_device, own.devices()), setup.of_stage(own));
     StageCosts costs;
     if (first) append(costs.pieces.emplace_back(), blocks.embedding, 1);
     const std::array<std::int64_t, 3> counts = {chunks[s].kept, chunks[s].selective,
@@ -179,7 +181,7 @@ std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& s
       costs.kept_bytes += piece.kept_bytes;
     }
     if ((first || last) && stages > 1 && !setup.untied)
-      costs.embedding_parameters = setup.embedding_parameters();
+      costs.embedding_parameters = blocks.embedding.parameters;
     result.push_back(std::move(costs));
   }
   return result;

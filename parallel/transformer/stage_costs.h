@@ -52,8 +52,7 @@ struct StageCosts {
 // By stage. With by_layer, each layer is a piece; the embedding and the output layer belong to the
 // first and the last one. Layers that are recomputed in full come first, those that are not last.
 // Otherwise a stage is one piece. Stage s belongs to pipeline rank s % setup.pipeline, whose ranks
-// are setup.tensor x setup.context x setup.data neighbours; the slowest of their accelerators
-// counts.
+// are setup.stages(); the slowest of a rank's accelerators counts.
 std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& setup,
                                     bool by_layer);
 

@@ -25,21 +25,6 @@ std::vector<ChunkWork> chunk_work(const System& system, const TrainingSetup& set
   return result;
 }
 
-double boundary_bytes(const TrainingSetup& setup) {
-  return 2 * static_cast<double>(setup.micro_batch) * static_cast<double>(setup.sequence) *
-         static_cast<double>(setup.hidden) / static_cast<double>(setup.context * setup.tensor);
-}
-
-double boundary_s(const System& system, const TrainingSetup& setup) {
-  const double bytes = boundary_bytes(setup);
-  const std::int64_t ranks = setup.devices() / setup.pipeline;
-  const double sending = system.fabric.transfer(bytes, ranks).seconds();
-  if (setup.sequence_parallel || setup.tensor == 1) return sending;
-  const double whole = bytes * static_cast<double>(setup.tensor);
-  return sending +
-         system.fabric.collective(CollectiveKind::kAllGather, whole, {setup.tensor, 1}).seconds();
-}
-
 EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double parameters,
                       double expert_parameters) {
   EndOfStep end;

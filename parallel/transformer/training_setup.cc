@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/transformer/training_setup.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -53,6 +54,58 @@ base::Status check_chunk_lists(const TrainingSetup& setup) {
         "--recompute cannot be combined with --full-layers and --selective-layers");
   }
   return base::ok();
+}
+
+base::Status check_stage_lists(const TrainingSetup& setup) {
+  const auto ranks = static_cast<std::size_t>(setup.pipeline);
+  for (const auto& [flag, text, least] : {std::tuple("--stage-tp", &setup.stage_tensor, 1),
+                                          {"--stage-cp", &setup.stage_context, 1},
+                                          {"--stage-dp", &setup.stage_data, 1},
+                                          {"--stage-first", &setup.stage_first, 0}}) {
+    if (text->empty()) continue;
+    const auto numbers = numbers_of(*text);
+    if (!numbers || numbers->size() != ranks ||
+        std::ranges::any_of(*numbers, [least](auto each) { return each < least || each > 1e9; })) {
+      return base::usage_error(std::string(flag) + " needs a number for each of the " +
+                               std::to_string(ranks) + " pipeline ranks (--pp), as in 4,4,8");
+    }
+  }
+  if (setup.tensor > 1 || setup.context > 1 || setup.data > 1) {
+    return base::usage_error(
+        "--tp, --cp and --dp are of all pipeline ranks; they cannot be combined with --stage-tp, "
+        "--stage-cp, --stage-dp and --stage-first");
+  }
+  if (setup.experts > 0 || setup.schedule == PipelineKind::kDualPipe || setup.layer_kernels) {
+    return base::usage_error(
+        "--stage-tp, --stage-cp, --stage-dp and --stage-first cannot be combined with --experts, "
+        "--schedule dualpipe and --from-graphs");
+  }
+  std::vector<StageDegrees> stages = setup.stages();
+  for (const StageDegrees& stage : stages) {
+    if (setup.micro_batch % stage.data != 0) {
+      return base::usage_error(
+          "--micro-batch, that of all replicas, must be a multiple of each "
+          "of --stage-dp");
+    }
+    if (static_cast<double>(stage.tensor) * static_cast<double>(stage.context) *
+            static_cast<double>(stage.data) >
+        1e9)
+      return base::usage_error("a pipeline rank must have at most 1e9 devices");
+    EGRET_RETURN_IF_ERROR(setup.of_stage(stage).check());
+  }
+  std::ranges::sort(stages, {}, &StageDegrees::first_device);
+  for (std::size_t i = 1; i < stages.size(); ++i) {
+    if (stages[i - 1].first_device + stages[i - 1].devices() > stages[i].first_device)
+      return base::usage_error("--stage-first gives a device to two pipeline ranks");
+  }
+  return base::ok();
+}
+
+std::string list_of(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers)
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
 }
 
 }  // namespace
@@ -113,6 +166,13 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
         "Layers of each chunk that are recomputed in full, as 2,1,0; the rest is not"},
        {"selective-layers", &S::selective_layers,
         "Layers of each chunk that recompute their attention, as 1,2,0"},
+       {"stage-tp", &S::stage_tensor,
+        "Degrees of tensor parallelism by pipeline rank, as 4,4,8, instead of --tp; then "
+        "--micro-batch counts the sequences of all replicas of a rank"},
+       {"stage-cp", &S::stage_context, "The same of context parallelism, instead of --cp"},
+       {"stage-dp", &S::stage_data, "The same of data parallelism, instead of --dp"},
+       {"stage-first", &S::stage_first,
+        "First device of each pipeline rank, as 8,0,4; default: one after the other"},
        {"sequence-parallel", &S::sequence_parallel,
         "Split normalizations and dropout along the sequence between the tensor ranks"},
        {"distributed-optimizer", &S::distributed_optimizer,
@@ -178,7 +238,57 @@ base::Status TrainingSetup::check() const {
   for (const auto& [holds, message] : demands) {
     if (!holds) return base::usage_error(message);
   }
-  return check_chunk_lists(*this);
+  EGRET_RETURN_IF_ERROR(check_chunk_lists(*this));
+  return has_unlike_stages() ? check_stage_lists(*this) : base::ok();
+}
+
+std::int64_t TrainingSetup::devices() const {
+  if (!has_unlike_stages()) return tensor * pipeline * data * context;
+  std::int64_t all = 0;
+  for (const StageDegrees& stage : stages()) all += stage.devices();
+  return all;
+}
+
+std::vector<StageDegrees> TrainingSetup::stages() const {
+  const auto ranks = static_cast<std::size_t>(pipeline);
+  const auto tensors = numbers_of(stage_tensor).value(),
+             contexts = numbers_of(stage_context).value(),
+             replicas = numbers_of(stage_data).value(), firsts = numbers_of(stage_first).value();
+  std::vector<StageDegrees> result;
+  std::int64_t next = 0;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    StageDegrees stage{tensor, context, data, next};
+    if (!tensors.empty()) stage.tensor = tensors[rank];
+    if (!contexts.empty()) stage.context = contexts[rank];
+    if (!replicas.empty()) stage.data = replicas[rank];
+    if (!firsts.empty()) stage.first_device = firsts[rank];
+    next = stage.first_device + stage.devices();
+    result.push_back(stage);
+  }
+  return result;
+}
+
+void TrainingSetup::set_stages(const std::vector<StageDegrees>& stages) {
+  const auto texts = [&](std::int64_t StageDegrees::*degree) {
+    std::vector<std::int64_t> numbers;
+    for (const StageDegrees& stage : stages) numbers.push_back(stage.*degree);
+    return list_of(numbers);
+  };
+  stage_tensor = texts(&StageDegrees::tensor);
+  stage_context = texts(&StageDegrees::context);
+  stage_data = texts(&StageDegrees::data);
+  stage_first = texts(&StageDegrees::first_device);
+}
+
+TrainingSetup TrainingSetup::of_stage(const StageDegrees& stage) const {
+  TrainingSetup result = *this;
+  if (!has_unlike_stages()) return result;
+  result.set_stages({});
+  result.tensor = stage.tensor;
+  result.context = stage.context;
+  result.data = stage.data;
+  result.micro_batch /= stage.data;
+  return result;
 }
 
 std::vector<std::int64_t> TrainingSetup::layers_of_chunks() const {
@@ -221,17 +331,17 @@ void TrainingSetup::set_chunks(const std::vector<ChunkLayers>& chunks) {
     recompute = full == layers ? Recompute::kFull : Recompute::kSelective;
     full = selective = 0;
   }
-  const auto append = [](std::string& text, std::int64_t number) {
-    text += (text.empty() ? "" : ",") + std::to_string(number);
+  const auto texts = [&](auto of) {
+    std::vector<std::int64_t> numbers;
+    for (const ChunkLayers& chunk : chunks) numbers.push_back(of(chunk));
+    return numbers;
   };
-  std::vector<std::int64_t> counts;
-  for (const ChunkLayers& chunk : chunks) {
-    counts.push_back(chunk.all());
-    if (full > 0) append(full_layers, chunk.full);
-    if (selective > 0) append(selective_layers, chunk.selective);
-  }
-  if (counts == layers_of_chunks()) return;
-  for (const std::int64_t count : counts) append(stage_layers, count);
+  if (full > 0) full_layers = list_of(texts([](const ChunkLayers& each) { return each.full; }));
+  if (selective > 0)
+    selective_layers = list_of(texts([](const ChunkLayers& each) { return each.selective; }));
+  const std::vector<std::int64_t> counts =
+      texts([](const ChunkLayers& each) { return each.all(); });
+  if (counts != layers_of_chunks()) stage_layers = list_of(counts);
 }
 
 double TrainingSetup::qkv_factor() const {
