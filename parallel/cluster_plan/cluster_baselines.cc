@@ -192,7 +192,9 @@ std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanT
       {"galvatron", "data, ZeRO-3, tensor, pipeline, recomputation by layer",
        [&](const auto& f) { return classic(f) && whole_experts(f); },
        [](const auto& f) { return f.virtual_stages == 1 && (f.zero == 0 || f.zero == 3); }}};
-  if (prices.system().pools.size() > 1) {
+  // The others are of transformers.
+  if (space.model.wide_resnet > 0) rules.erase(rules.begin() + 2, rules.end());
+  if (prices.system().pools.size() > 1 && space.model.wide_resnet == 0) {
     rules.push_back(
         {.name = "equal",
          .method = "equal stages of equal degrees, whatever their devices are",

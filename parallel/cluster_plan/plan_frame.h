@@ -56,6 +56,10 @@ std::string to_string(const PlanFrame& frame);
 // The frame's fields in SETUP and OPTIONS.
 void apply(const PlanFrame& frame, TrainingSetup& setup, StepOptions& options);
 
+// Numbers whose divisors are degrees of tensor and context parallelism.
+std::int64_t most_tensor_ranks(const TrainingSetup& model);
+std::int64_t most_context_ranks(const TrainingSetup& model);
+
 // What the user has fixed; the rest is searched.
 struct FixedChoices {
   std::optional<std::int64_t> tensor, context, pipeline, data, virtual_stages, micro_batch, zero,
@@ -72,7 +76,8 @@ FixedChoices fixed_choices(const TrainingSetup& setup, const StepOptions& option
 
 // The space of frames for so many devices.
 //
-//   tensor    divides the heads and the feed-forward layer
+//   tensor    divides the heads and the feed-forward layer, or the channels of a Wide-ResNet, which
+//             has one stage here
 //   context   divides the sequence (with the tensor degree, under sequence parallelism)
 //   pipeline  any number of stages up to the layers
 //   data      the largest that divides the batch, finds enough devices, and suits the experts

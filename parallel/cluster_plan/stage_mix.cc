@@ -64,13 +64,12 @@ std::vector<StageDegrees> StageMixes::degrees_of(const PlanFrame& group, const P
   const TrainingSetup& model = prices_.model();
   std::vector<StageDegrees> result;
   for (const std::int64_t tensor : divisors(devices)) {
-    if (tensor > node_ || model.heads % tensor != 0 || model.ffn_size() % tensor != 0 ||
-        !allows(fixed_.tensor, tensor))
+    if (tensor > node_ || most_tensor_ranks(model) % tensor != 0 || !allows(fixed_.tensor, tensor))
       continue;
     for (const std::int64_t context : divisors(devices / tensor)) {
       const std::int64_t data = devices / tensor / context;
       const std::int64_t parts = context * (group.sequence_parallel ? tensor : 1);  // of a sequence
-      if (model.sequence % parts != 0 || group.micro_batch % data != 0 ||
+      if (most_context_ranks(model) % parts != 0 || group.micro_batch % data != 0 ||
           !allows(fixed_.context, context) || !allows(fixed_.data, data) ||
           !allows(fixed_.micro_batch, group.micro_batch / data))
         continue;
@@ -160,14 +159,17 @@ std::vector<MixedGroup> StageMixes::groups() const {
       }
       // Without tensor parallelism, both are the same.
       if (divides_tensors ? !allows(fixed_.sequence_parallel, sequence) : sequence) continue;
+      if (sequence && model.wide_resnet > 0) continue;
       const double bound = closed_bound_s(frame);
-      for (std::int64_t zero = 0; zero <= (model.frozen ? 0 : 3); ++zero) {
+      const std::int64_t most = model.frozen ? 0 : model.wide_resnet > 0 ? 1 : 3;
+      for (std::int64_t zero = 0; zero <= most; ++zero) {
         if (!allows(fixed_.zero, zero)) continue;
         frame.zero = zero;
         for (const Offload offload :
              {Offload::kNone, Offload::kActivations, Offload::kOptimizer, Offload::kDisk}) {
           if (!allows(fixed_.offload, offload)) continue;
           if (offload == Offload::kDisk && !fixed_.offload && !disks_) continue;
+          if (offload != Offload::kNone && model.wide_resnet > 0) continue;
           if (offloads_optimizer(offload) && model.frozen) continue;
           frame.offload = offload;
           result.push_back({bound, frame});

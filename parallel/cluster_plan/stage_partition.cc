@@ -283,7 +283,7 @@ bool exceeds_memory(const StagePrices& prices, const PlanFrame& frame) {
   const auto held = [&](std::int64_t from) {
     return frame.zero >= from ? divided : average.parameters;
   };
-  double bytes = 2 * held(3);
+  double bytes = model.weight_bytes() * held(3);
   if (!model.frozen) {
     bytes += static_cast<double>(model.gradient_bytes) * held(2);
     const double state = static_cast<double>(model.optimizer_bytes) * held(1);

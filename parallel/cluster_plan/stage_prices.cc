@@ -123,6 +123,11 @@ const BlockPrices& StagePrices::priced(std::size_t pool, const PlanFrame& frame)
       prices->layer.dense[i] = price_of(blocks.layer[i], launches);
       prices->layer.experts[i] = price_of(blocks.expert_layer[i], launches);
     }
+    for (const std::array<ModelBlock, 3>& layer : blocks.layers) {
+      std::array<BlockPrice, 3>& one = prices->layers.emplace_back();
+      for (std::size_t i = 0; i < layer.size(); ++i) one[i] = price_of(layer[i], launches);
+    }
+    prices->layer_workspace_bytes = blocks.layer_workspace_bytes;
     prices->embedding = price_of(blocks.embedding, launches);
     prices->head = price_of(blocks.head, launches);
     prices->workspace_bytes = {blocks.workspace_bytes, blocks.expert_workspace_bytes};
@@ -158,16 +163,19 @@ const BlockPrices& StagePrices::fastest_blocks(const PlanFrame& frame) const {
   return priced(fastest, frame);
 }
 
-double StagePrices::transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t to) const {
-  return stage_transfer(system_, setup_of(frame), from, to).seconds();
+double StagePrices::transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t to,
+                               std::int64_t layers) const {
+  return stage_transfer(system_, setup_of(frame), from, to, layers).seconds();
 }
 
 // The receiver has as few devices, near by, and need not gather.
-double StagePrices::least_transfer_s(const PlanFrame& frame, std::int64_t from) const {
+double StagePrices::least_transfer_s(const PlanFrame& frame, std::int64_t from,
+                                     std::int64_t layers) const {
   const StageDegrees stage = frame.stage(from);
   TrainingSetup setup = setup_of(frame.of_stage(from));
   setup.sequence_parallel = true;
-  return equal_transfer(system_, setup, stage_distance(system_.fabric, stage, stage)).seconds();
+  return equal_transfer(system_, setup, stage_distance(system_.fabric, stage, stage), layers)
+      .seconds();
 }
 
 bool StagePrices::exchanges_block(const PlanFrame& frame, std::int64_t rank) const {
@@ -248,7 +256,14 @@ double StagePrices::end_of_step_s(const PlanFrame& frame, const RankPrice& rank,
   const auto copies = static_cast<double>(own.copies());
   if (shares_weights(own)) {
     const bool block = exchanges_block(frame, 0);
-    if (block || model_.overlap_gradients || frame.zero >= 2) {
+    if (model_.overlap_gradients && model_.wide_resnet > 0) {
+      const double all =
+          exchange(own,
+                   frame.zero >= 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                   gradient, rank.parameters, 0)
+              .seconds;
+      seconds += std::max(0.0, all - rank.backward.seconds());
+    } else if (block || model_.overlap_gradients || frame.zero >= 2) {
       const ExchangePrices each = exchanges(frame, 0);
       const double all = each.embedding_gradients_s +
                          ExchangePrices::of(each.layer_gradients_s, rank.layers_by_kind);
@@ -264,7 +279,7 @@ double StagePrices::end_of_step_s(const PlanFrame& frame, const RankPrice& rank,
               .seconds;
     }
   }
-  if (frame.pipeline > 1 && !model_.untied && !frame.two_directions()) {
+  if (frame.pipeline > 1 && model_.is_tied() && !frame.two_directions()) {
     const StageDegrees ends[] = {frame.stage(0), frame.stage(open ? 0 : frame.pipeline - 1)};
     double elements = blocks(frame, 0).embedding.parameters;
     std::int64_t distance = ends[1].first_device;
@@ -283,10 +298,13 @@ double StagePrices::end_of_step_s(const PlanFrame& frame, const RankPrice& rank,
     seconds += part * (gradient + 2) / options_.host_bandwidth +
                host_update_s(model_, options_, frame.offload, part);
   } else {
-    seconds += part * (2 * gradient + 26) / (device.bytes_per_second * device.memory_efficiency);
+    const double bytes =
+        model_.wide_resnet > 0 ? gradient + 2 * model_.weight_bytes() + 8 : 2 * gradient + 26;
+    seconds += part * bytes / (device.bytes_per_second * device.memory_efficiency);
   }
   if (frame.zero >= 1 && frame.zero < 3 && copies > 1) {
-    seconds += exchange(own, CollectiveKind::kAllGather, 2, rank.parameters, rank.expert_parameters)
+    seconds += exchange(own, CollectiveKind::kAllGather, model_.weight_bytes(), rank.parameters,
+                        rank.expert_parameters)
                    .seconds;
   }
   return seconds;
@@ -294,15 +312,27 @@ double StagePrices::end_of_step_s(const PlanFrame& frame, const RankPrice& rank,
 
 PassPrice StagePrices::layer_passes(const PlanFrame& frame, std::int64_t rank,
                                     std::int64_t layer) const {
+  const BlockPrices& all = blocks(frame, rank);
   const BlockPrice& block =
-      blocks(frame, rank).layer.of(model_.kind_of(layer))[index_of(least_recomputation())];
+      (all.layers.empty()
+           ? all.layer.of(model_.kind_of(layer))
+           : all.layers[static_cast<std::size_t>(layer)])[index_of(least_recomputation())];
   return block.forward + block.backward;
 }
 
 RankPrice StagePrices::average_rank(const PlanFrame& frame) const {
   const BlockPrices& block = fastest_blocks(frame);
-  const bool own = model_.untied || frame.pipeline > 1;
+  const bool own = !model_.is_tied() || frame.pipeline > 1;
   RankPrice rank;
+  if (!block.layers.empty()) {
+    PlanFrame one = frame;
+    one.pipeline = 1;
+    ChunkLayers layers;
+    (least_recomputation() == Recompute::kFull ? layers.full : layers.kept) = model_.layers;
+    rank = price(block, one, 0, layers, 0);
+    rank.parameters /= static_cast<double>(frame.pipeline);
+    return rank;
+  }
   rank.layers.kept = model_.layers;
   rank.layers_by_kind = {model_.layers - model_.expert_layers(), model_.expert_layers()};
   const auto dense = static_cast<double>(rank.layers_by_kind.dense);
@@ -371,7 +401,22 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
     result.expert_parameters += one.expert_parameters * count;
     kept += one.kept_bytes * count;
   };
-  const ByKind<std::array<std::int64_t, 3>> by_kind = kinds(frame, rank, layers, first);
+  result.first_layer = first;
+  // Layers that are recomputed in full come first.
+  std::int64_t layer = first;
+  for (const auto& [count, recompute] : {std::pair(layers.full, Recompute::kFull),
+                                         {layers.selective, Recompute::kSelective},
+                                         {layers.kept, Recompute::kNone}}) {
+    if (block.layers.empty()) break;
+    for (std::int64_t i = 0; i < count; ++i, ++layer) {
+      const auto place = static_cast<std::size_t>(layer);
+      const BlockPrice& one = block.layers[place][index_of(recompute)];
+      add(one, 1, one.parameters);
+      workspace = std::max(workspace, block.layer_workspace_bytes[place][index_of(recompute)]);
+    }
+  }
+  const auto by_kind = block.layers.empty() ? kinds(frame, rank, layers, first)
+                                            : ByKind<std::array<std::int64_t, 3>>{};
   // Experts that no other rank has are not gathered.
   const bool gathers_experts =
       frame.copies() * frame.tensor > frame.expert_parallel * frame.expert_tensor;
@@ -400,7 +445,7 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
     gathered += block.embedding.parameters;
   }
   if (has_head) {
-    const bool own = model_.untied || frame.pipeline > 1;
+    const bool own = !model_.is_tied() || frame.pipeline > 1;
     add(block.head, 1, own ? block.head.parameters : 0);
     if (rank > 0) gathered += block.head.parameters;
   }
@@ -408,6 +453,8 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
   state_setup.frozen = model_.frozen;
   state_setup.gradient_bytes = model_.gradient_bytes;
   state_setup.optimizer_bytes = model_.optimizer_bytes;
+  state_setup.wide_resnet = model_.wide_resnet;
+  state_setup.precision = model_.precision;
   const StateBytes state = state_bytes(state_setup, result.parameters);
   const auto copies = static_cast<double>(frame.copies());
   double divided = copies;
@@ -417,7 +464,7 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
   const auto share = [&](std::int64_t from) { return frame.zero >= from ? divided : 1; };
   result.memory_bytes = state.weights / share(3) + state.gradients / share(2);
   if (!offloads_optimizer(frame.offload)) result.memory_bytes += state.optimizer / share(1);
-  if (frame.zero == 3 && copies > 1) result.memory_bytes += 2 * gathered;
+  if (frame.zero == 3 && copies > 1) result.memory_bytes += model_.weight_bytes() * gathered;
   const std::int64_t micro_batches = model_.global_batch / frame.data / frame.micro_batch;
   double in_flight = micro_batches_in_flight(frame, rank, micro_batches);
   // One is computed while another one is copied.

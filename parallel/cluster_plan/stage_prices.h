@@ -48,6 +48,9 @@ struct ByKind {
 
 struct BlockPrices {
   ByKind<std::array<BlockPrice, 3>> layer;  // by Recompute
+  // By layer, where all are different; then there are no others.
+  std::vector<std::array<BlockPrice, 3>> layers;
+  std::vector<std::array<double, 3>> layer_workspace_bytes;
   BlockPrice embedding, head;
   ByKind<std::array<double, 3>> workspace_bytes;
 };
@@ -70,6 +73,7 @@ struct ExchangePrices {
 
 struct RankPrice {
   ChunkLayers layers;
+  std::int64_t first_layer = 0;
   ByKind<std::int64_t> layers_by_kind;
   PassPrice forward, backward, inputs, weights;  // of one micro-batch, all chunks
   double parameters = 0;
@@ -100,17 +104,22 @@ class StagePrices {
   bool exchanges_block(const PlanFrame& frame, std::int64_t rank) const;
   // Bytes that a rank's devices have for a step.
   double memory_of(const PlanFrame& frame, std::int64_t rank) const;
-  // A message between ranks, seen by the sender.
-  double transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t to) const;
+  // A message between ranks behind so many layers, seen by the sender.
+  double transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t to,
+                    std::int64_t layers) const;
   // The same, at least, whatever the receiver's degrees are.
-  double least_transfer_s(const PlanFrame& frame, std::int64_t from) const;
+  double least_transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t layers) const;
   // Between the last backward pass of the rank of the first stage and the end of the step. What
   // overlaps with that pass is left out. With OPEN, at least, whatever the other ranks are.
   double end_of_step_s(const PlanFrame& frame, const RankPrice& first, bool open = false) const;
   // Of one micro-batch through a layer of a rank, with the least recomputation that is allowed.
   PassPrice layer_passes(const PlanFrame& frame, std::int64_t rank, std::int64_t layer) const;
   // Layers of the model from the first on, until they repeat.
-  std::int64_t distinct_layers() const { return model_.experts > 0 ? model_.expert_interval : 1; }
+  std::int64_t distinct_layers() const {
+    return model_.wide_resnet > 0 ? model_.layers : model_.experts > 0 ? model_.expert_interval : 1;
+  }
+  // Numbers of layers before a cut that matter to its messages.
+  std::int64_t distinct_cuts() const { return model_.wide_resnet > 0 ? model_.layers + 1 : 1; }
   // A rank that has the average of all parameters, and passes of all layers.
   RankPrice average_rank(const PlanFrame& frame) const;
 

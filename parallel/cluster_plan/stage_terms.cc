@@ -49,16 +49,27 @@ StageTerms::Traffic StageTerms::traffic_of(std::int64_t index) const {
   Traffic traffic;
   if (frame_.zero >= 2) traffic.exchanges = prices_.exchanges(frame_, index);
   if (price_ == PartitionPrice::kAlpa || frame_.pipeline == 1) return traffic;
-  if (price_ == PartitionPrice::kOpen) {
-    traffic.forward_s = traffic.backward_s = prices_.least_transfer_s(frame_, index);
-  } else if (frame_.stages.empty()) {
-    traffic.forward_s = traffic.backward_s = prices_.transfer_s(frame_, 0, 1);
-  } else {
-    const bool last = index + 1 == frame_.pipeline;
-    if (!last) traffic.forward_s = prices_.transfer_s(frame_, index, index + 1);
-    if (index > 0) traffic.backward_s = prices_.transfer_s(frame_, index, index - 1);
+  const bool last = index + 1 == frame_.pipeline;
+  for (std::int64_t cut = 0; cut < prices_.distinct_cuts(); ++cut) {
+    const std::int64_t layers = std::max<std::int64_t>(cut, 1);
+    if (price_ == PartitionPrice::kOpen) {
+      traffic.forward_s.push_back(prices_.least_transfer_s(frame_, index, layers));
+    } else if (frame_.stages.empty()) {
+      traffic.forward_s.push_back(prices_.transfer_s(frame_, 0, 1, layers));
+    } else {
+      traffic.forward_s.push_back(last ? 0 : prices_.transfer_s(frame_, index, index + 1, layers));
+      traffic.backward_s.push_back(
+          index == 0 ? 0 : prices_.transfer_s(frame_, index, index - 1, layers));
+    }
   }
+  if (traffic.backward_s.empty()) traffic.backward_s = traffic.forward_s;
   return traffic;
+}
+
+// Where ranks or cuts differ.
+bool StageTerms::sends_are_in_sums() const {
+  return !blocking_ && price_ != PartitionPrice::kAlpa &&
+         (!frame_.stages.empty() || prices_.distinct_cuts() > 1);
 }
 
 bool StageTerms::has_equal_chunks() const {
@@ -78,25 +89,23 @@ std::int64_t StageTerms::most_layers() const {
 
 std::int64_t StageTerms::phases() const {
   const TrainingSetup& model = prices_.model();
+  if (model.wide_resnet > 0) return model.layers;
   return model.experts > 0 && frame_.chunks_of_rank() == 1 ? model.expert_interval : 1;
 }
 
 double StageTerms::constant_s() const {
-  if (frame_.two_directions() || price_ == PartitionPrice::kOpen) return 0;
-  const double send_s = traffic_.front().forward_s;
-  if (frame_.virtual_stages > 1 && blocking_) return (p_ - 1) * send_s;
-  if (blocking_) return 0;
-  if (traffic_.size() == 1) return 2 * (p_ * v_ - 1) * send_s;
-  double seconds = 0;
-  for (const Traffic& each : traffic_) seconds += each.forward_s + each.backward_s;
-  return seconds;
+  if (frame_.two_directions() || sends_are_in_sums()) return 0;
+  if (frame_.virtual_stages > 1 && blocking_) return (p_ - 1) * send_s();
+  return blocking_ ? 0 : 2 * (p_ * v_ - 1) * send_s();
 }
 
 PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
   const auto r = static_cast<double>(index);
   const bool first = index == 0, last = index + 1 == frame_.pipeline;
   // Sends that a rank's passes of one micro-batch wait for.
-  const auto& [forward_s, backward_s, exchanges] = traffic(index);
+  const Traffic& own = traffic(index);
+  const double forward_s = at(own.forward_s, rank.first_layer + rank.layers.all());
+  const double backward_s = at(own.backward_s, rank.first_layer);
   const double forward_sends = blocking_ ? forward_s * (v_ - (last ? 1 : 0)) : 0;
   const double backward_sends = blocking_ ? backward_s * (v_ - (first ? 1 : 0)) : 0;
   // Exchanges that the passes making gradients of weights wait for, of all layers but the last.
@@ -163,9 +172,8 @@ PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
         terms.bottleneck = std::max(terms.bottleneck, host);
     }
   }
-  const bool open = price_ == PartitionPrice::kOpen;
-  if (open && !blocking_) terms.sum += (last ? 0 : forward_s) + (first ? 0 : backward_s);
-  if (first) terms.sum += prices_.end_of_step_s(frame_, rank, open);
+  if (sends_are_in_sums()) terms.sum += (last ? 0 : forward_s) + (first ? 0 : backward_s);
+  if (first) terms.sum += prices_.end_of_step_s(frame_, rank, price_ == PartitionPrice::kOpen);
   return terms;
 }
 
@@ -173,7 +181,7 @@ PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
 // all of this rank's work is done, and its weights are updated.
 PartitionTerms StageTerms::both_directions(const RankPrice& rank, bool first) const {
   // Its passes wait for all of its sends but the last.
-  const double sends = blocking_ ? traffic_.front().forward_s * (m_ / 2 * (first ? 2 : 4) - 1) : 0;
+  const double sends = blocking_ ? send_s() * (m_ / 2 * (first ? 2 : 4) - 1) : 0;
   return {0, m_ / 2 * (rank.forward.device_s + rank.backward.device_s) + sends +
                  prices_.end_of_step_s(frame_, rank)};
 }
@@ -222,7 +230,7 @@ StageTerms::Interleaved StageTerms::interleaved(const RankPrice& rank, double r,
   // The ends belong to one chunk of the rank.
   const double skipped =
       std::min(ahead * chunk, ahead * (chunk - ends) + ends * std::ceil(ahead / v_));
-  const double skipped_sends = blocking_ ? ahead * traffic_.front().forward_s : 0;
+  const double skipped_sends = blocking_ ? ahead * send_s() : 0;
   const double arrive = arrivals_s(rank, static_cast<std::int64_t>(r));
   const double arriving = m_ * arrive - (ahead + 1) * arrive * largest / layers;
   const double later =

@@ -39,9 +39,17 @@ class StageTerms {
  private:
   // Sends between a rank and its neighbours, and exchanges of its weights.
   struct Traffic {
-    double forward_s = 0, backward_s = 0;  // of a message to the next rank, and to the one before
+    // Of a message to the next rank, and to the one before, by the number of layers before the cut;
+    // one where all are equal.
+    std::vector<double> forward_s, backward_s;
     ExchangePrices exchanges;
   };
+  // Seconds, of a cut behind so many layers.
+  static double at(const std::vector<double>& seconds, std::int64_t layers) {
+    if (seconds.empty()) return 0;
+    return seconds[seconds.size() == 1 ? 0 : static_cast<std::size_t>(layers)];
+  }
+  double send_s() const { return at(traffic_.front().forward_s, 0); }  // where all are equal
   // Of interleaved stages; of the bottleneck without arrivals, the device computes and sends.
   struct Interleaved {
     PartitionTerms terms;
@@ -53,6 +61,7 @@ class StageTerms {
   }
   Traffic traffic_of(std::int64_t index) const;
   bool has_equal_chunks() const;
+  bool sends_are_in_sums() const;
   PartitionTerms both_directions(const RankPrice& rank, bool first) const;
   double most_forward_s(const BlockPrices& block, double layers) const;
   double least_backward_s(const BlockPrices& block, double layers) const;

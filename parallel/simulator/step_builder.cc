@@ -226,7 +226,7 @@ void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
     if (k == 0) first = last;
     if (offloads_pieces(pass)) keep_piece(device, pass, index, last.first, last.last);
     if (gathered.last.valid()) {
-      const double bytes = 2 * gathered.parameters;
+      const double bytes = setup_.weight_bytes() * gathered.parameters;
       change_memory(device, gathered.first, true, MemoryKind::kWeights, bytes);
       change_memory(device, last.last, false, MemoryKind::kWeights, -bytes);
     }
@@ -309,7 +309,12 @@ void StepBuilder::send(std::uint32_t device, const PipelinePass& pass, TaskId af
 
 const CollectiveTime& StepBuilder::transfer_between(std::int64_t from, std::int64_t to) {
   const auto [found, is_new] = transfers_.try_emplace({from, to});
-  if (is_new) found->second = stage_transfer(system_, setup_, from, to);
+  if (is_new) {
+    std::int64_t before = 0;
+    for (std::int64_t stage = 0; stage < std::max(from, to); ++stage)
+      before += costs_[static_cast<std::size_t>(stage)].layers;
+    found->second = stage_transfer(system_, setup_, from, to, before);
+  }
   return found->second;
 }
 

@@ -94,8 +94,8 @@ StepBuilder::Gathering StepBuilder::gather_weights(std::uint32_t device, const S
   for (const auto& [parameters, group] :
        divided_parts(setup_of(device), piece.parameters, piece.expert_parameters)) {
     if (parameters <= 0 || group.size == 1) continue;
-    const CollectiveTime time =
-        system_.fabric.collective(CollectiveKind::kAllGather, 2 * parameters, group);
+    const CollectiveTime time = system_.fabric.collective(
+        CollectiveKind::kAllGather, setup_.weight_bytes() * parameters, group);
     gathering.last = add_flow(device, StepStream::kGather, time, after, what);
     if (!gathering.first.valid()) gathering.first = gathering.last;
     gathering.parameters += parameters;
@@ -282,7 +282,7 @@ void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
              .work = {.seconds = host_update_s(setup_, options_, options_.offload, parameters)},
              .after = {before}},
             kOfStep(StepPart::kHost));
-    before = add_copy(device, false, 2 * parameters, {before}, copies_state);
+    before = add_copy(device, false, setup_.weight_bytes() * parameters, {before}, copies_state);
   } else {
     const KernelTime time = optimizer_step(system, setup, parameters).time();
     before = add_compute(device, time, {before}, kOfStep(StepPart::kOptimizer)).last;
@@ -291,7 +291,7 @@ void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
   for (const auto& [count, group] : divided_parts(setup, held.parameters, held.expert_parameters)) {
     if (count <= 0 || group.size == 1) continue;
     const CollectiveTime time =
-        system_.fabric.collective(CollectiveKind::kAllGather, 2 * count, group);
+        system_.fabric.collective(CollectiveKind::kAllGather, setup_.weight_bytes() * count, group);
     add_flow(device, StepStream::kExchange, time, {before}, kOfStep(StepPart::kWeights));
   }
 }

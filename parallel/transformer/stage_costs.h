@@ -27,10 +27,17 @@ struct ModelBlock {
   double kept_bytes = 0;
 };
 
+// From the kernels of its passes.
+ModelBlock block_of(const System& system, const TrainingSetup& setup, const KernelList& forward,
+                    const KernelList& backward, double parameters, double kept_bytes);
+
 // The parts that stages are made of, on the system's accelerator.
 struct ModelBlocks {
   std::array<ModelBlock, 3> layer;         // by Recompute
   std::array<ModelBlock, 3> expert_layer;  // empty without experts
+  // By layer, where all are different (wide_resnet.h); then there are no others.
+  std::vector<std::array<ModelBlock, 3>> layers;
+  std::vector<std::array<double, 3>> layer_workspace_bytes;
   ModelBlock embedding, head;
   // Of a backward pass through a layer, by Recompute: what it computes again.
   std::array<double, 3> workspace_bytes{}, expert_workspace_bytes{};

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "parallel/transformer/wide_resnet.h"
+
 namespace egret::parallel {
 namespace {
 
 // Of a replica's micro-batch, on one context rank: what its tensor ranks have together.
-double activation_bytes(const TrainingSetup& setup) {
+double activation_bytes(const TrainingSetup& setup, std::int64_t layers) {
+  if (setup.wide_resnet > 0) return residual_bytes(setup, layers);
   return 2 * static_cast<double>(setup.micro_batch) * static_cast<double>(setup.sequence) *
          static_cast<double>(setup.hidden) / static_cast<double>(setup.context);
 }
@@ -20,9 +23,9 @@ std::int64_t met(std::int64_t parts_a, std::int64_t parts_b) {
 }
 
 CollectiveTime transfer(const System& system, const TrainingSetup& from, const TrainingSetup& to,
-                        std::int64_t distance) {
-  const double whole = activation_bytes(to);
-  const double bytes = std::max(activation_bytes(from) / static_cast<double>(from.tensor),
+                        std::int64_t distance, std::int64_t layers) {
+  const double whole = activation_bytes(to, layers);
+  const double bytes = std::max(activation_bytes(from, layers) / static_cast<double>(from.tensor),
                                 whole / static_cast<double>(to.tensor));
   CollectiveTime time = system.fabric.transfer(bytes, distance);
   const std::int64_t tokens_from = from.context * from.tensor, tokens_to = to.context * to.tensor;
@@ -39,21 +42,21 @@ CollectiveTime transfer(const System& system, const TrainingSetup& from, const T
 }  // namespace
 
 CollectiveTime equal_transfer(const System& system, const TrainingSetup& setup,
-                              std::int64_t distance) {
-  return transfer(system, setup, setup, distance);
+                              std::int64_t distance, std::int64_t layers) {
+  return transfer(system, setup, setup, distance, layers);
 }
 
 CollectiveTime stage_transfer(const System& system, const TrainingSetup& setup, std::int64_t from,
-                              std::int64_t to) {
+                              std::int64_t to, std::int64_t layers) {
   if (!setup.has_unlike_stages()) {
     const std::int64_t ranks = setup.devices() / setup.pipeline;
-    return equal_transfer(system, setup, std::abs(to - from) * ranks);
+    return equal_transfer(system, setup, std::abs(to - from) * ranks, layers);
   }
   const std::vector<StageDegrees> stages = setup.stages();
   const StageDegrees &sender = stages[static_cast<std::size_t>(from)],
                      &receiver = stages[static_cast<std::size_t>(to)];
   return transfer(system, setup.of_stage(sender), setup.of_stage(receiver),
-                  stage_distance(system.fabric, sender, receiver));
+                  stage_distance(system.fabric, sender, receiver), layers);
 }
 
 std::int64_t stage_distance(const Fabric& fabric, const StageDegrees& a, const StageDegrees& b) {

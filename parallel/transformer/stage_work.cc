@@ -41,13 +41,14 @@ EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double p
     if (setup.distributed_optimizer) {
       end.exchange_s +=
           fabric.collective(CollectiveKind::kReduceScatter, element * count, ranks).seconds() +
-          fabric.collective(CollectiveKind::kAllGather, 2 * count, ranks).seconds();
+          fabric.collective(CollectiveKind::kAllGather, setup.weight_bytes() * count, ranks)
+              .seconds();
     } else {
       end.exchange_s +=
           fabric.collective(CollectiveKind::kAllReduce, element * count, ranks).seconds();
     }
   }
-  if (!setup.untied && setup.pipeline > 1 && directions == 1) {
+  if (setup.is_tied() && setup.pipeline > 1 && directions == 1) {
     const std::int64_t far = setup.devices() - setup.devices() / setup.pipeline;
     end.tied_s =
         fabric

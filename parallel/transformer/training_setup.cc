@@ -8,6 +8,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "parallel/transformer/wide_resnet.h"
+
 namespace egret::parallel {
 namespace {
 
@@ -101,6 +103,27 @@ base::Status check_stage_lists(const TrainingSetup& setup) {
   return base::ok();
 }
 
+base::Status check_wide_resnet(const TrainingSetup& setup) {
+  const std::int64_t blocks = residual_blocks(setup.wide_resnet);
+  if (blocks == 0) return base::usage_error("--wide-resnet must be 50 or 101");
+  if (setup.layers != blocks) {
+    return base::usage_error("--wide-resnet " + std::to_string(setup.wide_resnet) + " has " +
+                             std::to_string(blocks) + " residual blocks: --model-layers must be " +
+                             std::to_string(blocks));
+  }
+  if (setup.channels % setup.tensor != 0)
+    return base::usage_error("--channels must be a multiple of --tp");
+  if (setup.image_size % 32 != 0) return base::usage_error("--image-size must be a multiple of 32");
+  if (setup.experts > 0 || setup.context > 1 || setup.sequence_parallel ||
+      setup.virtual_stages > 1 || setup.schedule == PipelineKind::kDualPipe ||
+      setup.layer_kernels) {
+    return base::usage_error(
+        "--wide-resnet cannot be combined with --experts, --cp, --sequence-parallel, --vpp, "
+        "--schedule dualpipe and --from-graphs");
+  }
+  return base::ok();
+}
+
 std::string list_of(const std::vector<std::int64_t>& numbers) {
   std::string text;
   for (const std::int64_t number : numbers)
@@ -144,6 +167,16 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
        {"expert-skew", &S::expert_skew,
         "Exponent of the experts' popularity (Zipf's law); 0: all are equally popular",
         base::range(0, 10)},
+       {"wide-resnet", &S::wide_resnet,
+        "Train a Wide-ResNet of so many layers of weights instead of a transformer: 50 or 101, "
+        "with "
+        "--model-layers 16 or 33 residual blocks",
+        base::range(0, 101)},
+       {"channels", &S::channels, "Channels of the Wide-ResNet's first convolution", size},
+       {"width-factor", &S::width_factor,
+        "Channels of the Wide-ResNet's 3x3 convolutions relative to those of their inputs", size},
+       {"image-size", &S::image_size, "Side of the Wide-ResNet's images", size},
+       {"classes", &S::classes, "Classes of the Wide-ResNet", size},
        {"tp", &S::tensor, "Degree of tensor parallelism", size},
        {"pp", &S::pipeline, "Degree of pipeline parallelism", size},
        {"dp", &S::data, "Degree of data parallelism", size},
@@ -209,12 +242,14 @@ base::Status TrainingSetup::check() const {
   const auto divides = [](std::int64_t divisor, std::int64_t value) {
     return value % divisor == 0;
   };
+  const bool attends = wide_resnet == 0;
   const std::int64_t groups = kv_heads > 0 ? kv_heads : heads;
   const std::tuple<bool, const char*> demands[] = {
-      {head_width > 0 || divides(heads, hidden), "--hidden must be a multiple of --heads"},
-      {divides(tensor, heads), "--heads must be a multiple of --tp"},
-      {divides(tensor, ffn_size()), "--ffn must be a multiple of --tp"},
-      {divides(groups, heads), "--heads must be a multiple of --kv-heads"},
+      {!attends || head_width > 0 || divides(heads, hidden),
+       "--hidden must be a multiple of --heads"},
+      {!attends || divides(tensor, heads), "--heads must be a multiple of --tp"},
+      {!attends || divides(tensor, ffn_size()), "--ffn must be a multiple of --tp"},
+      {!attends || divides(groups, heads), "--heads must be a multiple of --kv-heads"},
       {divides(context * (sequence_parallel ? tensor : 1), sequence),
        "--sequence-length must be a multiple of --cp, and of --cp x --tp with --sequence-parallel"},
       {layers >= chunks(), "--model-layers must be at least --pp x --vpp"},
@@ -238,6 +273,7 @@ base::Status TrainingSetup::check() const {
   for (const auto& [holds, message] : demands) {
     if (!holds) return base::usage_error(message);
   }
+  if (wide_resnet > 0) EGRET_RETURN_IF_ERROR(check_wide_resnet(*this));
   EGRET_RETURN_IF_ERROR(check_chunk_lists(*this));
   return has_unlike_stages() ? check_stage_lists(*this) : base::ok();
 }
@@ -374,7 +410,10 @@ double TrainingSetup::embedding_parameters() const {
          static_cast<double>(tensor);
 }
 
+double TrainingSetup::weight_bytes() const { return wide_resnet > 0 ? bytes_of(precision) : 2; }
+
 double TrainingSetup::model_parameters() const {
+  if (wide_resnet > 0) return wide_resnet_parameters(*this);
   const auto t = static_cast<double>(tensor);
   const auto of_layer = [&](LayerKind kind) {
     const double common = common_parameters(kind);
@@ -398,6 +437,7 @@ double TrainingSetup::active_parameters() const {
 }
 
 double TrainingSetup::model_flops() const {
+  if (wide_resnet > 0) return (frozen ? 2.0 / 3 : 1) * wide_resnet_flops(*this);
   const auto tokens = static_cast<double>(global_batch) * static_cast<double>(sequence);
   const auto h = static_cast<double>(hidden);
   const double matrices = (gated ? 3 : 2) * h;

@@ -67,6 +67,14 @@ struct TrainingSetup {
   std::int64_t expert_interval = 1;  // every so many layers has experts
   double expert_skew = 0;            // of their popularity (experts.h)
 
+  // Instead of the transformer: a Wide-ResNet of so many layers of weights (wide_resnet.h), whose
+  // residual blocks are the layers; 0: none. Images are the sequences.
+  std::int64_t wide_resnet = 0;
+  std::int64_t channels = 160;
+  std::int64_t width_factor = 2;
+  std::int64_t image_size = 224;
+  std::int64_t classes = 1024;
+
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
   std::int64_t data = 1;
@@ -119,6 +127,9 @@ struct TrainingSetup {
   void set_stages(const std::vector<StageDegrees>& stages);
   // The setup as the devices of one of stages() see it: all ranks have its degrees.
   TrainingSetup of_stage(const StageDegrees& stage) const;
+  // The output layer has the embedding's weights.
+  bool is_tied() const { return !untied && wide_resnet == 0; }
+  double weight_bytes() const;  // of a parameter
   std::int64_t micro_batches() const { return global_batch / data / micro_batch; }
   std::int64_t chunks() const { return pipeline * virtual_stages; }
   // Layers of each chunk of the pipeline. Unless stage_layers tells, they differ by at most one.
