@@ -16,7 +16,7 @@ class MixSolver {
  public:
   struct Answer {
     double bound_s = 0;
-    std::vector<std::vector<StageDegrees>> stages;  // of plans, by their terms
+    std::vector<std::vector<StageDegrees>> stages = {};  // of plans, by their terms
   };
 
   // STAGES: their number; 0: at least two. Only plans of less than LIMIT_S count.
@@ -53,7 +53,7 @@ class MixSolver {
   };
   struct Plan {
     double sum = 0, bottleneck = 0;
-    std::vector<StageDegrees> stages;
+    std::vector<StageDegrees> stages = {};
     double value() const { return sum + bottleneck; }
   };
   // All plans whose bottleneck is above LOW and at most HIGH have at least this sum.

@@ -30,8 +30,9 @@ struct MixedGroup {
 };
 
 struct MixedPlans {
-  double bound_s = 0;             // of all plans of the group
-  std::vector<PlanFrame> frames;  // all where there are few; otherwise those of the least terms
+  double bound_s = 0;  // of all plans of the group
+  std::vector<PlanFrame> frames =
+      {};  // all where there are few; otherwise those of the least terms
 };
 
 class StageMixes {

@@ -403,13 +403,13 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
   };
   result.first_layer = first;
   // Layers that are recomputed in full come first.
-  std::int64_t layer = first;
+  std::int64_t next = first;
   for (const auto& [count, recompute] : {std::pair(layers.full, Recompute::kFull),
                                          {layers.selective, Recompute::kSelective},
                                          {layers.kept, Recompute::kNone}}) {
     if (block.layers.empty()) break;
-    for (std::int64_t i = 0; i < count; ++i, ++layer) {
-      const auto place = static_cast<std::size_t>(layer);
+    for (std::int64_t i = 0; i < count; ++i, ++next) {
+      const auto place = static_cast<std::size_t>(next);
       const BlockPrice& one = block.layers[place][index_of(recompute)];
       add(one, 1, one.parameters);
       workspace = std::max(workspace, block.layer_workspace_bytes[place][index_of(recompute)]);

@@ -59,10 +59,10 @@ TEST(StageTransfer, OfEqualRanksIsThatOfTheirParts) {
   const double whole = 2.0 * 2 * 1024 * 2048;  // of a replica
   const double gather =
       system.fabric.collective(CollectiveKind::kAllGather, whole, {4, 1}).seconds();
-  EXPECT_EQ(stage_transfer(system, setup, 0, 1).seconds(),
+  EXPECT_EQ(stage_transfer(system, setup, 0, 1, 1).seconds(),
             system.fabric.transfer(whole / 4, 8).seconds() + gather);
   setup.sequence_parallel = true;
-  EXPECT_EQ(stage_transfer(system, setup, 1, 0).seconds(),
+  EXPECT_EQ(stage_transfer(system, setup, 1, 0, 1).seconds(),
             system.fabric.transfer(whole / 4, 8).seconds());
 }
 
@@ -81,20 +81,20 @@ TEST(StageTransfer, OfUnlikeRanksFollowsTheSideWithFewerDevices) {
   // A sender of rank 0 has half of the tokens of all sequences; a receiver a quarter of the tokens
   // of half of them: 2 x 2 receivers each.
   const CollectiveTime one = system.fabric.transfer(whole / 2, between_nodes);
-  const CollectiveTime first = stage_transfer(system, setup, 0, 1);
+  const CollectiveTime first = stage_transfer(system, setup, 0, 1, 1);
   EXPECT_EQ(first.wire_bytes, whole / 2);
   EXPECT_DOUBLE_EQ(first.latency_s, 4 * one.latency_s);
-  EXPECT_EQ(stage_transfer(system, setup, 1, 0).seconds(), first.seconds());
+  EXPECT_EQ(stage_transfer(system, setup, 1, 0, 1).seconds(), first.seconds());
   // From 4 parts of the tokens of 2 x 2 sequences to single sequences: a sender meets 2 receivers,
   // a receiver 4 senders.
-  const CollectiveTime second = stage_transfer(system, setup, 1, 2);
+  const CollectiveTime second = stage_transfer(system, setup, 1, 2, 1);
   EXPECT_EQ(second.wire_bytes, whole / 4);
   EXPECT_DOUBLE_EQ(second.latency_s,
                    4 * system.fabric.transfer(whole / 4, between_nodes).latency_s);
   // Without sequence parallelism, the receivers gather.
   setup.sequence_parallel = false;
   EXPECT_DOUBLE_EQ(
-      stage_transfer(system, setup, 0, 1).seconds() - first.seconds(),
+      stage_transfer(system, setup, 0, 1, 1).seconds() - first.seconds(),
       system.fabric.collective(CollectiveKind::kAllGather, whole / 2, {4, 1}).seconds());
 }
 
