@@ -168,14 +168,14 @@ double StagePrices::transfer_s(const PlanFrame& frame, std::int64_t from, std::i
   return stage_transfer(system_, setup_of(frame), from, to, layers).seconds();
 }
 
-// The receiver has as few devices, near by, and need not gather.
+// The receiver has as few devices, in the innermost tier that has room for one beside the sender's,
+// and need not gather.
 double StagePrices::least_transfer_s(const PlanFrame& frame, std::int64_t from,
                                      std::int64_t layers) const {
   const StageDegrees stage = frame.stage(from);
   TrainingSetup setup = setup_of(frame.of_stage(from));
   setup.sequence_parallel = true;
-  return equal_transfer(system_, setup, stage_distance(system_.fabric, stage, stage), layers)
-      .seconds();
+  return equal_transfer(system_, setup, stage.devices(), layers).seconds();
 }
 
 bool StagePrices::exchanges_block(const PlanFrame& frame, std::int64_t rank) const {

@@ -260,7 +260,7 @@ base::Status TrainingSetup::check() const {
       {divides(expert_parallel, experts), "--experts must be a multiple of --ep"},
       {divides(expert_parallel * expert_tensor_degree(), tensor * data * context),
        "--tp x --dp x --cp must be a multiple of --ep x --expert-tp"},
-      {divides(expert_tensor_degree(), expert_ffn_size()),
+      {!attends || divides(expert_tensor_degree(), expert_ffn_size()),
        "--expert-ffn must be a multiple of --expert-tp"},
       {experts == 0 || tensor == 1 || sequence_parallel,
        "--experts with --tp need --sequence-parallel, so that each token is sent once"},
