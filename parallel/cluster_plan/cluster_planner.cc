@@ -260,12 +260,14 @@ class Search {
     for (const Candidate& each : divided_) open_bound_s_ = std::min(open_bound_s_, each.bound_s);
   }
 
-  // Plans whose stages have degrees of their own.
+  // Plans whose stages have degrees of their own. As in search(), few are simulated while groups
+  // are to come.
   void mix() {
     const StageMixes mixes(prices_, options_.devices, task_.fixed, space_.disks);
     const std::vector<MixedGroup> groups = mixes.groups();
     base::Progress progress(sink_, "stages");
-    left_for_mixed_ = std::max<std::int64_t>(1, options_.limit_simulations / kMixedShare);
+    divided_.clear();
+    std::int64_t left = std::max<std::int64_t>(1, options_.limit_simulations / kMixedShare);
     std::size_t next = 0;
     while (next < groups.size() && groups[next].bound_s < incumbent() && !trials_.stopped()) {
       const std::size_t count = std::min(kMixed, groups.size() - next);
@@ -276,48 +278,53 @@ class Search {
           found[i] = mixes.solve(groups[next + i].frame, limit);
       });
       if (trials_.stopped()) break;
-      std::vector<Candidate> candidates;
+      std::vector<PlanFrame> frames;
       for (const std::optional<MixedPlans>& plans : found) {
         if (!plans) continue;
         mixed_bound_s_ = std::min(mixed_bound_s_, plans->bound_s);
-        for (const PlanFrame& frame : plans->frames) candidates.push_back({plans->bound_s, frame});
+        frames.insert(frames.end(), plans->frames.begin(), plans->frames.end());
       }
       plan_.counts.groups += static_cast<std::int64_t>(count);
-      simulate_mixed(candidates);
+      divide_mixed(frames);
+      left -= simulate_mixed();
       next += count;
       if (progress.due()) progress.report({{base::kItems, next}});
     }
     if (next < groups.size()) left_out_s_ = std::min(left_out_s_, groups[next].bound_s);
+    while (!divided_.empty() && left > 0 && !trials_.stopped()) left -= simulate_mixed();
     if (trials_.stopped()) plan_.stop_reason = base::stop_requested() ? "signal" : "time";
   }
 
-  // Those whose layers, divided with what they really send, have the least bounds.
-  void simulate_mixed(std::vector<Candidate>& candidates) {
-    base::shared_pool().parallel_for(candidates.size(), 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const auto divided =
-            trials_.partition(candidates[i].frame, {}, PartitionPrice::kBound, incumbent());
-        candidates[i].bound_s =
-            divided && trials_.can_simulate(candidates[i].frame) ? divided->bound_s : kNever;
+  // Their layers, with what they really send. The bounds of their groups hold without them.
+  void divide_mixed(const std::vector<PlanFrame>& frames) {
+    std::vector<double> bounds(frames.size(), kNever);
+    base::shared_pool().parallel_for(frames.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end && !trials_.stopped(); ++i) {
+        if (!trials_.can_simulate(frames[i])) continue;
+        if (const auto found =
+                trials_.partition(frames[i], {}, PartitionPrice::kBound, incumbent()))
+          bounds[i] = found->bound_s;
       }
     });
-    std::ranges::sort(candidates);
-    for (std::size_t next = 0; next < candidates.size() && left_for_mixed_ > 0;) {
-      const std::size_t count = std::min(candidates.size() - next, kSimulated);
-      if (candidates[next].bound_s >= incumbent() || trials_.stopped()) break;
-      std::vector<std::optional<PlannedStep>> steps(count);
-      base::shared_pool().parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-          if (candidates[next + i].bound_s < kNever)
-            steps[i] = trials_.fit(candidates[next + i].frame);
-        }
-      });
-      for (const auto& step : steps) {
-        if (step) consider(*step);
-      }
-      next += count;
-      left_for_mixed_ -= static_cast<std::int64_t>(count);
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      if (bounds[i] < incumbent()) divided_.push_back({bounds[i], frames[i]});
     }
+  }
+
+  // Simulates the plans of the least bounds, and returns their number.
+  std::int64_t simulate_mixed() {
+    const auto count = std::min(kSimulated, divided_.size());
+    std::ranges::partial_sort(divided_, divided_.begin() + static_cast<std::ptrdiff_t>(count));
+    std::vector<std::optional<PlannedStep>> steps(count);
+    base::shared_pool().parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) steps[i] = trials_.fit(divided_[i].frame);
+    });
+    for (const auto& step : steps) {
+      if (step) consider(*step);
+    }
+    divided_.erase(divided_.begin(), divided_.begin() + static_cast<std::ptrdiff_t>(count));
+    std::erase_if(divided_, [&](const Candidate& each) { return each.bound_s >= incumbent(); });
+    return static_cast<std::int64_t>(count);
   }
 
   // Moves layers between the stages of the best plans.
@@ -363,7 +370,6 @@ class Search {
   double left_out_s_ = kNever;         // the least bound of frames that were not kept
   double open_bound_s_ = kNever;       // of those that were not simulated
   double simulated_bound_s_ = kNever;  // of the simulated ones' frames
-  std::int64_t left_for_mixed_ = 0;    // simulations
   double mixed_bound_s_ = kNever;      // of groups with degrees by stage
 };
 
