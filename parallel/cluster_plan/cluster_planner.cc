@@ -264,8 +264,9 @@ class Search {
   // are to come.
   void mix() {
     const StageMixes mixes(prices_, options_.devices, task_.fixed, space_.disks);
-    const std::vector<MixedGroup> groups = mixes.groups();
+    std::vector<MixedGroup> groups = mixes.groups();
     base::Progress progress(sink_, "stages");
+    mixes.raise_bounds(groups, incumbent());
     divided_.clear();
     std::int64_t left = std::max<std::int64_t>(1, options_.limit_simulations / kMixedShare);
     std::size_t next = 0;

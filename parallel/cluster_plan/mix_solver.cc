@@ -16,12 +16,13 @@ constexpr std::size_t kNoState = std::numeric_limits<std::size_t>::max();
 }  // namespace
 
 MixSolver::MixSolver(const StagePrices& prices, const PlanFrame& group, std::int64_t stages,
-                     double limit_s, std::int64_t most_stages)
+                     double limit_s, std::int64_t most_stages, bool only_passes)
     : prices_(prices),
       group_(group),
       frame_(group),
       stages_(stages),
       limit_s_(limit_s),
+      only_passes_(only_passes),
       layers_(prices.model().layers),
       starts_(prices.distinct_layers()),
       most_(std::min(layers_, stages > 0 ? stages : most_stages)) {}
@@ -70,11 +71,12 @@ void MixSolver::fill_row(std::size_t submesh, std::int64_t after, bool first, st
   for (std::uint32_t d = 0; d < all.size(); ++d) {
     frame.stages.assign(first ? 1 : 2, all[d]);
     const StageTerms terms(submeshes_[submesh].terms[d], frame);
-    const double budget = prices_.memory_of(frame, rank);
+    const double budget = only_passes_ ? kNever : prices_.memory_of(frame, rank);
     for (std::int64_t layers = least; layers <= most; ++layers) {
       const auto price = prices_.rank(frame, rank, layers, budget, start);
       if (!price) break;
-      const PartitionTerms own = terms.of(*price, rank);
+      PartitionTerms own = terms.of(*price, rank);
+      if (first && only_passes_) own.sum -= prices_.end_of_step_s(frame, *price, /*open=*/true);
       if (own.sum + own.bottleneck >= limit_s_) break;
       const auto place = static_cast<std::size_t>(layers - 1);
       if (row.size() <= place) row.resize(place + 1);

@@ -19,9 +19,10 @@ class MixSolver {
     std::vector<std::vector<StageDegrees>> stages = {};  // of plans, by their terms
   };
 
-  // STAGES: their number; 0: at least two. Only plans of less than LIMIT_S count.
+  // STAGES: their number; 0: at least two. Only plans of less than LIMIT_S count. With ONLY_PASSES,
+  // memory is unlimited, and nothing follows the passes.
   MixSolver(const StagePrices& prices, const PlanFrame& group, std::int64_t stages, double limit_s,
-            std::int64_t most_stages);
+            std::int64_t most_stages, bool only_passes);
   void add_pool(std::int64_t units);
   // DEGREES: the ways to divide the work of a stage among these units of a pool.
   void add_submesh(std::size_t pool, std::int64_t units, std::vector<StageDegrees> degrees);
@@ -91,6 +92,7 @@ class MixSolver {
   PlanFrame frame_;            // of the submeshes' terms
   const std::int64_t stages_;  // 0: any
   const double limit_s_;
+  const bool only_passes_;
   const std::int64_t layers_;
   const std::int64_t starts_;  // numbers of layers before a stage that matter to it
   const std::int64_t most_;    // stages

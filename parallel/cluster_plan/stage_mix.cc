@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
 
-#include "parallel/cluster_plan/mix_solver.h"
+#include "base/stop.h"
+#include "base/system/thread_pool.h"
 
 namespace egret::parallel {
 namespace {
@@ -203,13 +205,46 @@ bool StageMixes::place(std::vector<StageDegrees>& stages) const {
   return true;
 }
 
+std::optional<MixSolver::Answer> StageMixes::answer_of(const PlanFrame& group,
+                                                       const std::vector<Submesh>& meshes,
+                                                       double limit_s, bool only_passes) const {
+  MixSolver solver(prices_, group, fixed_.pipeline.value_or(0), limit_s, kMostStages, only_passes);
+  for (const Pool& pool : pools_) solver.add_pool(pool.units);
+  for (const Submesh& mesh : meshes) solver.add_submesh(mesh.pool, mesh.units, mesh.degrees);
+  return solver.solve();
+}
+
+void StageMixes::raise_bounds(std::vector<MixedGroup>& groups, double limit_s) const {
+  std::map<std::pair<std::int64_t, bool>, double> bounds;
+  const auto key = [](const PlanFrame& frame) {
+    return std::pair(frame.micro_batch, frame.sequence_parallel);
+  };
+  std::vector<PlanFrame> frames;
+  for (const MixedGroup& group : groups) {
+    if (group.bound_s >= limit_s || !bounds.try_emplace(key(group.frame), 0).second) continue;
+    PlanFrame& frame = frames.emplace_back(group.frame);
+    frame.zero = 0;
+    frame.offload = Offload::kNone;
+  }
+  std::vector<double> found(frames.size(), 0);
+  base::shared_pool().parallel_for(frames.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end && !base::stop_requested(); ++i) {
+      const auto answer = answer_of(frames[i], submeshes(frames[i]), limit_s, /*only_passes=*/true);
+      found[i] = answer ? answer->bound_s : std::numeric_limits<double>::infinity();
+    }
+  });
+  for (std::size_t i = 0; i < frames.size(); ++i) bounds[key(frames[i])] = found[i];
+  for (MixedGroup& group : groups) {
+    const auto bound = bounds.find(key(group.frame));
+    if (bound != bounds.end()) group.bound_s = std::max(group.bound_s, bound->second);
+  }
+  std::ranges::stable_sort(groups, {}, &MixedGroup::bound_s);
+}
+
 std::optional<MixedPlans> StageMixes::solve(const PlanFrame& group, double limit_s) const {
   const std::vector<Submesh> meshes = submeshes(group);
   if (meshes.empty()) return std::nullopt;
-  MixSolver solver(prices_, group, fixed_.pipeline.value_or(0), limit_s, kMostStages);
-  for (const Pool& pool : pools_) solver.add_pool(pool.units);
-  for (const Submesh& mesh : meshes) solver.add_submesh(mesh.pool, mesh.units, mesh.degrees);
-  const std::optional<MixSolver::Answer> answer = solver.solve();
+  const auto answer = answer_of(group, meshes, limit_s, /*only_passes=*/false);
   if (!answer) return std::nullopt;
   MixedPlans plans{.bound_s = answer->bound_s};
   if (auto all = all_frames(group, meshes)) {

@@ -20,7 +20,7 @@
 #include <optional>
 #include <vector>
 
-#include "parallel/cluster_plan/stage_terms.h"
+#include "parallel/cluster_plan/mix_solver.h"
 
 namespace egret::parallel {
 
@@ -46,6 +46,10 @@ class StageMixes {
 
   // By their bounds; none for mixtures of experts, other schedules, or one stage.
   std::vector<MixedGroup> groups() const;
+  // Raises bounds below LIMIT_S to those of plans with unlimited memory that neither exchange
+  // gradients nor update weights, which ZeRO and offload do not change: one program for all groups
+  // of a micro-batch. To infinity, where none takes less than LIMIT_S. Sorts again.
+  void raise_bounds(std::vector<MixedGroup>& groups, double limit_s) const;
   // None where no plan fits, or none takes less than LIMIT_S. Thread-safe. O(stages x layers^2 x
   // units x submeshes) a round; few rounds.
   std::optional<MixedPlans> solve(const PlanFrame& group, double limit_s) const;
@@ -60,6 +64,9 @@ class StageMixes {
     std::int64_t units;
     std::vector<StageDegrees> degrees;  // at the pool's first device
   };
+  std::optional<MixSolver::Answer> answer_of(const PlanFrame& group,
+                                             const std::vector<Submesh>& meshes, double limit_s,
+                                             bool only_passes) const;
   std::vector<Submesh> submeshes(const PlanFrame& group) const;
   std::vector<StageDegrees> degrees_of(const PlanFrame& group, const Pool& pool,
                                        std::int64_t devices) const;
