@@ -26,12 +26,11 @@ def text(options):
     stages = options.get("stages", [])
 
     def degree(key):
-        if stages:
-            return "+".join(str(stage[key]) for stage in stages)
-        return str(options.get(f"stage_{key}", options.get(key, 1))).replace(",", "+")
+        values = [str(stage[key]) for stage in stages] or str(options.get(f"stage_{key}", options.get(key, 1))).split(",")
+        return values[0] if len(set(values)) == 1 else "+".join(values)
 
     words = [f"tp {degree('tp')}" + (" sp" if options.get("sequence_parallel") else "")]
-    words.append(f"cp {degree('cp')}" if set(degree("cp").split("+")) != {"1"} else "")
+    words.append(f"cp {degree('cp')}" if degree("cp") != "1" else "")
     words.append(f"pp {options['pp']}" + (f" x {options['vpp']}" if options.get("vpp", 1) > 1 else ""))
     words.append(options["schedule"] if options.get("schedule", "1f1b") != "1f1b" else "")
     words.append(f"dp {degree('dp')}")

@@ -43,12 +43,7 @@ std::string offload_name(const PlanFrame& frame) {
 // A degree, or those of all stages.
 std::function<std::string(const PlanFrame&)> degree(std::int64_t PlanFrame::*same,
                                                     std::int64_t StageDegrees::*own) {
-  return [same, own](const PlanFrame& frame) {
-    std::string text;
-    for (const StageDegrees& stage : frame.stages)
-      text += (text.empty() ? "" : "+") + std::to_string(stage.*own);
-    return frame.stages.empty() ? std::to_string(frame.*same) : text;
-  };
+  return [same, own](const PlanFrame& frame) { return degree_text(frame, same, own); };
 }
 
 const std::vector<Choice>& choices() {

@@ -222,27 +222,29 @@ PlanFrame PlanFrame::of_stage(std::int64_t rank) const {
   return frame;
 }
 
+std::string degree_text(const PlanFrame& frame, std::int64_t PlanFrame::*same,
+                        std::int64_t StageDegrees::*own) {
+  if (frame.stages.empty()) return std::to_string(frame.*same);
+  const std::int64_t first = frame.stages.front().*own;
+  if (std::ranges::all_of(frame.stages, [&](const auto& stage) { return stage.*own == first; }))
+    return std::to_string(first);
+  std::string text;
+  for (const StageDegrees& stage : frame.stages)
+    text += (text.empty() ? "" : "+") + std::to_string(stage.*own);
+  return text;
+}
+
 std::string to_string(const PlanFrame& frame) {
-  const auto degree = [&](std::int64_t same, std::int64_t StageDegrees::*own) {
-    std::string text;
-    for (const StageDegrees& stage : frame.stages)
-      text += (text.empty() ? "" : "+") + std::to_string(stage.*own);
-    return frame.stages.empty() ? std::to_string(same) : text;
-  };
-  const auto most_contexts = [&] {
-    std::int64_t most = frame.context;
-    for (const StageDegrees& stage : frame.stages) most = std::max(most, stage.context);
-    return most;
-  };
-  std::string text = "tp " + degree(frame.tensor, &StageDegrees::tensor);
+  std::string text = "tp " + degree_text(frame, &PlanFrame::tensor, &StageDegrees::tensor);
   if (frame.sequence_parallel) text += " with sequence parallelism";
-  if (most_contexts() > 1) text += ", cp " + degree(frame.context, &StageDegrees::context);
+  const std::string context = degree_text(frame, &PlanFrame::context, &StageDegrees::context);
+  if (context != "1") text += ", cp " + context;
   text += ", pp " + std::to_string(frame.pipeline);
   if (frame.virtual_stages > 1) text += " x " + std::to_string(frame.virtual_stages);
   if (frame.schedule == PipelineKind::kZbH1) text += " (ZB-H1)";
   if (frame.schedule == PipelineKind::kGpipe) text += " (GPipe)";
   if (frame.schedule == PipelineKind::kDualPipe) text += " (DualPipe)";
-  text += ", dp " + degree(frame.data, &StageDegrees::data);
+  text += ", dp " + degree_text(frame, &PlanFrame::data, &StageDegrees::data);
   if (frame.expert_parallel > 1) text += ", ep " + std::to_string(frame.expert_parallel);
   if (frame.expert_tensor > 1)
     text += ", " + std::to_string(frame.expert_tensor) + " ranks an expert";

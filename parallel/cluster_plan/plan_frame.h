@@ -50,6 +50,9 @@ struct PlanFrame {
   friend auto operator<=>(const PlanFrame&, const PlanFrame&) = default;
 };
 
+// A degree, or those of all ranks where they differ, as 4+4+8.
+std::string degree_text(const PlanFrame& frame, std::int64_t PlanFrame::*same,
+                        std::int64_t StageDegrees::*own);
 // "tp 8, pp 4 x 2, dp 16, ...", without choices that are off.
 std::string to_string(const PlanFrame& frame);
 
