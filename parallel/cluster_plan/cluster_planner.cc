@@ -70,9 +70,12 @@ class Search {
     }
     seed();
     search();
-    if (!options_.equal_degrees) mix();
+    polish(/*mixed=*/false);
+    if (!options_.equal_degrees) {
+      mix();
+      polish(/*mixed=*/true);
+    }
     if (pool_.empty()) return failure();
-    polish();
     finish();
     if (explain && plan_.best.fits())
       plan_.runners_up = choice_runners_up(space_, trials_, plan_.best, pool_, sink_);
@@ -328,13 +331,14 @@ class Search {
     return static_cast<std::int64_t>(count);
   }
 
-  // Moves layers between the stages of the best plans.
-  void polish() {
+  // Moves layers between the stages of the best plans, whose stages have degrees of their own or
+  // not.
+  void polish(bool mixed) {
     std::vector<PlannedStep> best(
         pool_.begin(),
         pool_.begin() + static_cast<std::ptrdiff_t>(std::min(pool_.size(), kPolished)));
     for (const PlannedStep& step : best) {
-      if (!step.fits() || trials_.stopped()) continue;
+      if (!step.fits() || step.frame.stages.empty() == mixed || trials_.stopped()) continue;
       // Long simulations must be worth it.
       const bool close = step.seconds <= (1 + kClose) * step.bound_s;
       if (close && trials_.tasks(step.frame) > kLongStep) continue;
