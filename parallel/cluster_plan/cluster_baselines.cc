@@ -199,6 +199,16 @@ std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanT
       {"galvatron", "data, ZeRO-3, tensor, pipeline, recomputation by layer",
        [&](const auto& f) { return classic(f) && whole_experts(f); },
        [](const auto& f) { return f.virtual_stages == 1 && (f.zero == 0 || f.zero == 3); }}};
+  // The others are of transformers.
+  if (space.model.wide_resnet > 0) rules.erase(rules.begin() + 2, rules.end());
+  if (prices.system().pools.size() > 1 && space.model.wide_resnet == 0) {
+    rules.push_back(
+        {.name = "equal",
+         .method = "equal stages of equal degrees, whatever their devices are",
+         .groups = classic,
+         .frames = [](const auto& f) { return f.virtual_stages == 1 && f.pipeline > 1; },
+         .price = PartitionPrice::kEqual});
+  }
   if (has_experts) {
     rules.push_back({"gshard", "data parallelism, experts divided among all devices", only_data,
                      [&](const auto& f) { return state(f, 0); }});

@@ -16,6 +16,9 @@
 //   galvatron    data, ZeRO-3, tensor and pipeline degrees, recomputation by layer (Miao et al.,
 //                2022)
 //
+//   equal        the best pipeline of equal degrees whose stages have as many layers, where devices
+//                differ
+//
 // Where layers have experts, data, zero-1, zero-3 and galvatron keep all of them on each device,
 // the others divide them, tensor parallelism is with sequence parallelism, and there are two more.
 //

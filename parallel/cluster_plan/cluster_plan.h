@@ -45,6 +45,7 @@ struct SearchCounts {
   std::int64_t partitions = 0;  // dynamic programs
   std::int64_t simulations = 0;
   std::int64_t rounds = 0;
+  std::int64_t groups = 0;  // of plans with degrees by stage, whose stages were divided
 };
 
 struct ClusterPlan {

@@ -426,6 +426,11 @@ KernelList optimizer_step(const System& system, const TrainingSetup& setup, doub
   KernelList list(system, setup.precision);
   if (setup.frozen) return list;
   const auto gradient = static_cast<double>(setup.gradient_bytes);
+  if (setup.wide_resnet > 0) {
+    // Reads the gradient, reads and writes weight and momentum.
+    list.memory("SGD", parameters * (gradient + 2 * setup.weight_bytes() + 2 * 4));
+    return list;
+  }
   list.memory("norm of gradients", parameters * gradient);
   // Reads the gradient, master weight and two moments; writes the latter and the weight.
   list.memory("Adam", parameters * (gradient + 3 * 4 + 3 * 4 + kElement));

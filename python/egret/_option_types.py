@@ -264,6 +264,8 @@ class ClusterPlanOptions(TypedDict, total=False):
     # Rule that makes a transformer's plan: any (the fastest plan), or that of an expert or of
     # another planner
     rule: Literal["any", "data", "zero-1", "zero-3", "megatron", "megatron-sp", "alpa", "galvatron", "gshard", "deepspeed-moe"]
+    # Give all stages of a transformer's plan the same degrees
+    equal_degrees: bool
     # Layers of the transformer
     model_layers: int
     # Hidden size
@@ -303,6 +305,17 @@ class ClusterPlanOptions(TypedDict, total=False):
     expert_interval: int
     # Exponent of the experts' popularity (Zipf's law); 0: all are equally popular
     expert_skew: float
+    # Train a Wide-ResNet of so many layers of weights instead of a transformer: 50 or 101, with
+    # --model-layers 16 or 33 residual blocks
+    wide_resnet: int
+    # Channels of the Wide-ResNet's first convolution
+    channels: int
+    # Channels of the Wide-ResNet's 3x3 convolutions relative to those of their inputs
+    width_factor: int
+    # Side of the Wide-ResNet's images
+    image_size: int
+    # Classes of the Wide-ResNet
+    classes: int
     # Degree of tensor parallelism
     tp: int
     # Degree of pipeline parallelism
@@ -331,6 +344,15 @@ class ClusterPlanOptions(TypedDict, total=False):
     full_layers: str
     # Layers of each chunk that recompute their attention, as 1,2,0
     selective_layers: str
+    # Degrees of tensor parallelism by pipeline rank, as 4,4,8, instead of --tp; then --micro-
+    # batch counts the sequences of all replicas of a rank
+    stage_tp: str
+    # The same of context parallelism, instead of --cp
+    stage_cp: str
+    # The same of data parallelism, instead of --dp
+    stage_dp: str
+    # First device of each pipeline rank, as 8,0,4; default: one after the other
+    stage_first: str
     # Split normalizations and dropout along the sequence between the tensor ranks
     sequence_parallel: bool
     # Split the optimizer's state between the data-parallel ranks
@@ -433,6 +455,17 @@ class SimulateOptions(TypedDict, total=False):
     expert_interval: int
     # Exponent of the experts' popularity (Zipf's law); 0: all are equally popular
     expert_skew: float
+    # Train a Wide-ResNet of so many layers of weights instead of a transformer: 50 or 101, with
+    # --model-layers 16 or 33 residual blocks
+    wide_resnet: int
+    # Channels of the Wide-ResNet's first convolution
+    channels: int
+    # Channels of the Wide-ResNet's 3x3 convolutions relative to those of their inputs
+    width_factor: int
+    # Side of the Wide-ResNet's images
+    image_size: int
+    # Classes of the Wide-ResNet
+    classes: int
     # Degree of tensor parallelism
     tp: int
     # Degree of pipeline parallelism
@@ -461,6 +494,15 @@ class SimulateOptions(TypedDict, total=False):
     full_layers: str
     # Layers of each chunk that recompute their attention, as 1,2,0
     selective_layers: str
+    # Degrees of tensor parallelism by pipeline rank, as 4,4,8, instead of --tp; then --micro-
+    # batch counts the sequences of all replicas of a rank
+    stage_tp: str
+    # The same of context parallelism, instead of --cp
+    stage_cp: str
+    # The same of data parallelism, instead of --dp
+    stage_dp: str
+    # First device of each pipeline rank, as 8,0,4; default: one after the other
+    stage_first: str
     # Split normalizations and dropout along the sequence between the tensor ranks
     sequence_parallel: bool
     # Split the optimizer's state between the data-parallel ranks
