@@ -436,10 +436,7 @@ TEST_P(Kernels, Reductions) {
                                   : m.shape(1, 5, m.pick({4, 70}) / 4 + 5);
   Value v = m.input(shape);
   if (behind_conv) {
-    v = m.b.add("conv", {v, m.constant({shape[1], shape[1], 1, 1})},
-                {{"strides", Integers{1, 1}},
-                 {"dilations", Integers{1, 1}},
-                 {"pads", Integers{0, 0, 0, 0}}});
+    v = m.b.add("conv", {v, m.constant({shape[1], shape[1], 1, 1})}, plain_window());
   } else if (shape.size() > 1 && m.random.chance(0.5)) {
     Integers perm;
     for (std::size_t i = shape.size(); i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
@@ -481,10 +478,7 @@ TEST_P(Kernels, ConcatenationsOfParts) {
     Shape part = shape;
     part[static_cast<std::size_t>(axis)] = image ? m.pick({16, 16, 32, 20}) : m.between(1, 4);
     if (image && m.random.chance(0.7)) {
-      parts.push_back(m.b.add("conv", {x, m.constant({part[1], 16, 1, 1})},
-                              {{"strides", Integers{1, 1}},
-                               {"dilations", Integers{1, 1}},
-                               {"pads", Integers{0, 0, 0, 0}}}));
+      parts.push_back(m.b.add("conv", {x, m.constant({part[1], 16, 1, 1})}, plain_window()));
     } else {
       parts.push_back(m.random.chance(0.7) ? m.b.add("relu", {m.input(part)}) : m.weights(part));
     }
