@@ -564,9 +564,19 @@ Group attention_group(const ir::Graph& graph, ir::NodeId anchor,
   return group;
 }
 
+// A division may ask for any nodes, so that the last two do not tell what is before them.
 bool is_attention(const ir::Graph& graph, const Group& group) {
-  return group.nodes.size() > 2 && is_operator(graph.node(*(group.nodes.end() - 2)), "softmax") &&
-         is_operator(graph.node(group.root()), "matmul");
+  if (group.nodes.size() < 3 || !is_operator(graph.node(group.root()), "matmul")) return false;
+  const auto reader_inside = [&](ir::NodeId id) {
+    ir::NodeId only;
+    for (const ir::NodeId reader : group.nodes) {
+      if (std::ranges::count(graph.node(reader).inputs, id) == 0) continue;
+      if (only.valid()) return ir::NodeId();
+      only = reader;
+    }
+    return only;
+  };
+  return attention_group(graph, group.anchor(), reader_inside).nodes == group.nodes;
 }
 
 // The first product with its pointwise operators, the softmax, and the second product.
@@ -577,6 +587,9 @@ std::vector<Group> split_attention(const Group& group) {
 }
 
 base::Status make_attention_kernel(PlanBuilder& builder, const Group& group) {
+  for (const ir::NodeId product : {group.anchor(), group.root()}) {
+    if (builder.given_form(product) != OperandForm::kF32) return base::unsupported("is in f32");
+  }
   return AttentionMaker(builder, group).make();
 }
 

@@ -65,6 +65,10 @@ base::Result<ProductChain> ProductChain::of(PlanBuilder& builder, const ProductG
   chain.columns_ = columns;
   chain.group_ = group;
   if (group.pointwise.empty() && group.products.size() == 1) return chain;
+  for (const ir::NodeId id : group.stored) {
+    if (builder.node(id).type != first.type)
+      return base::unsupported("a value of another shape than the product");
+  }
   EGRET_ASSIGN_OR_RETURN(chain.program_,
                          compile_values(builder.graph(), group.pointwise, group.stored, {}));
   if (static_cast<std::size_t>(chain.program_.registers) > kMaxRegisters)
