@@ -56,7 +56,7 @@ class JointProduct : public ::testing::TestWithParam<Sizes> {
  protected:
   void SetUp() override {
     if (GetParam().rows > 8 && cpu::tile_functions() == nullptr)
-      GTEST_SKIP() << "products by tiles need AVX-512";
+      GTEST_SKIP() << "products by tiles need AVX2";
   }
   std::string kind() const { return GetParam().rows > 8 ? "own:tiles" : "own:row"; }
   Value left(GraphBuilder& b) const {

@@ -90,7 +90,6 @@ class ProductChain {
 
   std::int64_t columns_ = 0;
   ProductGroup group_{};
-  ir::NodeId left_{};           // of the products
   PointwiseProgram program_{};  // empty: the product alone
   std::vector<Input> inputs_{};
   std::vector<Operand> results_{};
