@@ -9,7 +9,10 @@ namespace egret::backends::cpu {
 // y[i] = exp(x[i] - max x) of a row of n > 0 elements, and their sum. May work in place.
 float exponentials(const float* x, float* y, std::int64_t n);
 
-// y[i] = factor * x[i].
+// y[i] = factor * x[i]. May work in place.
 void scaled(const float* x, float factor, float* y, std::int64_t n);
+
+// Whether none of n elements is an infinity or NaN.
+bool all_finite(const float* x, std::int64_t n);
 
 }  // namespace egret::backends::cpu
