@@ -36,7 +36,7 @@ base::Result<KernelPrediction> predict_by_kernels(const ir::Graph& original,
     if (base::stop_requested()) return base::limit_hit("interrupted");
     // Where it cannot run, the race says why.
     if (!known.ok()) return KernelPrediction();
-    return KernelPrediction{.seconds = (*known)->times.rest, .known_s = (*known)->times.rest};
+    return KernelPrediction{.seconds = (*known)->times.whole, .known_s = (*known)->times.whole};
   };
   EGRET_ASSIGN_OR_RETURN(const KernelPrediction before, predicted(original));
   for (Candidate& candidate : candidates) {

@@ -2,9 +2,13 @@
 #include "runtime/plan_run.h"
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "backends/named_backend.h"
+#include "base/median.h"
+#include "base/timer.h"
 #include "runtime/ranks/constant_part.h"
 
 namespace egret::runtime {
@@ -124,19 +128,20 @@ base::Result<std::vector<ir::Tensor>> PlanRun::interpret(std::span<const ir::Ten
   return outputs;
 }
 
-base::Result<std::vector<ir::Tensor>> PlanRun::run_here(std::span<const ir::Tensor> held) {
-  if (device_run_ != nullptr) return device_run_->run(held);
+base::Result<std::vector<ir::Tensor>> PlanRun::run_here(std::span<const ir::Tensor> held,
+                                                        bool ends_on_stop) {
+  if (device_run_ != nullptr) return device_run_->run(held, ends_on_stop);
   const auto run_stage = [this](std::size_t graph, std::span<const ir::Tensor> values) {
     return plans_[graph]->run(values);
   };
-  return run_rank(plan_.placed, program_, held, run_stage, ranks_->exchange());
+  return run_rank(plan_.placed, program_, held, run_stage, ranks_->exchange(ends_on_stop));
 }
 
 base::Result<std::vector<ir::Tensor>> PlanRun::run(std::span<const ir::Tensor> inputs) {
   const std::vector<ir::Tensor> own = in_order_of_nodes(inputs);
   if (!ranks_->is_distributed()) return interpret(own);
   EGRET_ASSIGN_OR_RETURN(const auto held, held_inputs(plan_.placed, program_.rank, own));
-  return run_here(held);
+  return run_here(held, true);
 }
 
 base::Status PlanRun::begin(std::span<const ir::Tensor> inputs) {
@@ -148,7 +153,7 @@ base::Status PlanRun::begin(std::span<const ir::Tensor> inputs) {
 
 base::Result<double> PlanRun::step() {
   EGRET_ASSIGN_OR_RETURN(outputs_,
-                         !ranks_->is_distributed() ? interpret(inputs_) : run_here(inputs_));
+                         !ranks_->is_distributed() ? interpret(inputs_) : run_here(inputs_, false));
   // A carried value (a parameter or a state) is the input of the next step. The number of inputs
   // before its node is its position among the inputs.
   for (const auto& [node, output] : plan_.placed.carried) {
@@ -157,12 +162,79 @@ base::Result<double> PlanRun::step() {
         std::ranges::count(before, parallel::PlacedNode::Kind::kInput, &parallel::PlacedNode::kind);
     inputs_[static_cast<std::size_t>(input)] = outputs_[output];
   }
+  EGRET_ASSIGN_OR_RETURN(stopped_, ranks_->stop_agreed());
   return outputs_.front().f64_at(0);
 }
 
 base::Result<std::vector<ir::Tensor>> PlanRun::end() {
   if (!ranks_->is_distributed()) return outputs_;
-  return gathered_outputs(plan_.placed, program_.rank, outputs_, ranks_->exchange());
+  return gathered_outputs(plan_.placed, program_.rank, outputs_, ranks_->exchange(false));
+}
+
+// Pieces run in the order of the step, so that they find the caches as there. Ranks meet before
+// each collective: how long they wait for each other is the time of segments.
+base::Result<PlanPrediction> PlanRun::predict(int repetitions) {
+  if (!ranks_->is_distributed())
+    return base::unsupported("steps of a plan are predicted under mpirun alone");
+  if (device_run_ != nullptr || !program_.rings.empty()) {
+    return base::unsupported(
+        "steps of plans with rings, or whose values stay on GPUs, are not predicted; `egret "
+        "simulate` prices them");
+  }
+  const Exchange exchange = ranks_->exchange(false);
+  std::vector<std::int64_t> all(static_cast<std::size_t>(ranks_->size()));
+  std::iota(all.begin(), all.end(), 0);
+  struct Piece {
+    bool computes;
+    std::function<base::Status()> run;
+    std::vector<double> seconds{};
+  };
+  std::vector<Piece> pieces;
+  for (std::size_t s = 0; s < program_.stages.size(); ++s) {
+    if (plans_[s] != nullptr) {
+      std::vector<ir::Tensor> zeros;
+      for (const ir::TensorType& type : plans_[s]->input_types()) zeros.emplace_back(type);
+      pieces.push_back(
+          {true, [plan = plans_[s].get(), zeros] { return plan->run(zeros).status(); }});
+    }
+    for (const std::size_t node : program_.stages[s].collectives) {
+      const parallel::PlacedNode& placed = plan_.placed.nodes[node];
+      const ir::Tensor zeros(plan_.placed.nodes[placed.inputs.front()].type);
+      pieces.push_back({false, [this, &placed, &exchange, zeros] {
+                          return run_collective(placed.collective, plan_.placed.mesh, program_.rank,
+                                                zeros, exchange)
+                              .status();
+                        }});
+    }
+  }
+  for (int i = 0; i <= repetitions; ++i) {
+    for (Piece& piece : pieces) {
+      if (!piece.computes)
+        EGRET_RETURN_IF_ERROR(
+            exchange(all, std::vector<std::vector<std::byte>>(all.size())).status());
+      const base::Stopwatch watch;
+      EGRET_RETURN_IF_ERROR(piece.run());
+      if (i > 0 || repetitions == 0) piece.seconds.push_back(watch.seconds());
+    }
+  }
+  std::vector<double> own;
+  for (const Piece& piece : pieces) own.push_back(base::median(piece.seconds));
+  std::vector<std::byte> bytes(own.size() * sizeof(double));
+  if (!own.empty()) std::memcpy(bytes.data(), own.data(), bytes.size());
+  EGRET_ASSIGN_OR_RETURN(const auto others,
+                         exchange(all, std::vector<std::vector<std::byte>>(all.size(), bytes)));
+  PlanPrediction result;
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    double longest = 0;
+    for (const std::vector<std::byte>& from : others) {
+      double one = 0;
+      if (from.size() != bytes.size()) return base::internal_error("ranks differ in their plans");
+      std::memcpy(&one, from.data() + k * sizeof one, sizeof one);
+      longest = std::max(longest, one);
+    }
+    (pieces[k].computes ? result.compute_s : result.exchange_s) += longest;
+  }
+  return result;
 }
 
 }  // namespace egret::runtime

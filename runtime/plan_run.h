@@ -41,6 +41,14 @@ struct RunOptions {
 // Checks that the backend exists, works here and supports the precision. Call it before ranks join.
 base::Status check_backend(const RunOptions& options);
 
+// A step, from the times of its segments and exchanges, each alone.
+struct PlanPrediction {
+  double compute_s = 0;   // segments one after another, each on its slowest rank
+  double exchange_s = 0;  // collectives; none runs beside a segment
+
+  double seconds() const { return compute_s + exchange_s; }
+};
+
 class PlanRun {
  public:
   // Compiles this rank's part, and exchanges with the other ranks the values that depend on
@@ -60,8 +68,18 @@ class PlanRun {
   // the previous one left and returns the loss. end() returns the step's last outputs, whole, at
   // the reporting rank.
   base::Status begin(std::span<const ir::Tensor> inputs);
+  // Under mpirun a step is finished also after base::stop_requested(): ranks agree on where they
+  // stop.
   base::Result<double> step();
+  // Whether some rank saw base::stop_requested() before the end of the last step but one (without
+  // mpirun, of the last one); the same on all ranks.
+  bool stopped() const { return stopped_; }
   base::Result<std::vector<ir::Tensor>> end();
+
+  // Times segments and collectives `repetitions` times on zeros, the slowest rank each. All ranks
+  // call it; all get the answer. Errors: unsupported without mpirun, for rings, and where values
+  // stay on GPUs.
+  base::Result<PlanPrediction> predict(int repetitions);
 
   // Frees what the run holds on a GPU and in communicators, before Ranks::leave().
   void release() { device_run_.reset(); }
@@ -77,7 +95,8 @@ class PlanRun {
   // In the order of the program's input nodes.
   std::vector<ir::Tensor> in_order_of_nodes(std::span<const ir::Tensor> inputs) const;
   base::Result<std::vector<ir::Tensor>> interpret(std::span<const ir::Tensor> own) const;
-  base::Result<std::vector<ir::Tensor>> run_here(std::span<const ir::Tensor> held);
+  base::Result<std::vector<ir::Tensor>> run_here(std::span<const ir::Tensor> held,
+                                                 bool ends_on_stop);
 
   LoadedPlan plan_;
   const Ranks* ranks_;
@@ -90,6 +109,7 @@ class PlanRun {
   // in this process.
   std::vector<ir::Tensor> inputs_;
   std::vector<ir::Tensor> outputs_;
+  bool stopped_ = false;
 };
 
 }  // namespace egret::runtime

@@ -15,11 +15,13 @@ base::Result<ir::Graph> mobilenet_v2(const ZooOptions& options);
 base::Result<ir::Graph> squeezenet_1_0(const ZooOptions& options);
 base::Result<ir::Graph> squeezenet_1_1(const ZooOptions& options);
 base::Result<ir::Graph> unet(const ZooOptions& options);
+base::Result<ir::Graph> vgg16(const ZooOptions& options);
 base::Result<ir::Graph> vgg19(const ZooOptions& options);
 // resnets.cc
 base::Result<ir::Graph> resnet18(const ZooOptions& options);
 base::Result<ir::Graph> resnet34(const ZooOptions& options);
 base::Result<ir::Graph> resnet50(const ZooOptions& options);
+base::Result<ir::Graph> resnet101(const ZooOptions& options);
 base::Result<ir::Graph> resnet50_taso(const ZooOptions& options);
 base::Result<ir::Graph> resnext50(const ZooOptions& options);
 base::Result<ir::Graph> resnext50_taso(const ZooOptions& options);

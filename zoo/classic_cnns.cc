@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // AlexNet, VGG, U-Net, SqueezeNet, MobileNetV2, DenseNet, CSRNet's back end, and Unity's MLP.
 #include <array>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "zoo/builders.h"
@@ -60,6 +62,22 @@ Value dense_block(Network& n, Value x, int layers, std::int64_t growth) {
   return n.concat(features, 1);
 }
 
+// Simonyan and Zisserman 2015: so many convolutions in each of five stages.
+base::Result<ir::Graph> vgg(std::string name, const std::array<std::int64_t, 5>& convolutions,
+                            const ZooOptions& options) {
+  constexpr std::array<std::int64_t, 5> kFilters = {64, 128, 256, 512, 512};
+  Network n(std::move(name), options.seed);
+  Value x = n.input("input", {options.batch, 3, 224, 224});
+  for (std::size_t stage = 0; stage < kFilters.size(); ++stage) {
+    for (std::int64_t i = 0; i < convolutions[stage]; ++i)
+      x = n.conv_relu(x, with_bias(conv(kFilters[stage], 3)));
+    x = n.max_pool(x, {.kernel = 2, .stride = 2, .pad = 0});
+  }
+  x = n.relu(n.linear(n.flatten(x), 4096));
+  x = n.relu(n.linear(x, 4096));
+  return n.finish(n.linear(x, kClasses));
+}
+
 }  // namespace
 
 base::Result<ir::Graph> alexnet(const ZooOptions& options) {
@@ -110,18 +128,11 @@ base::Result<ir::Graph> unet(const ZooOptions& options) {
   return n.finish(n.conv(x, with_bias(conv(2, 1))));
 }
 
+base::Result<ir::Graph> vgg16(const ZooOptions& options) {
+  return vgg("vgg16", {2, 2, 3, 3, 3}, options);
+}
 base::Result<ir::Graph> vgg19(const ZooOptions& options) {
-  Network n("vgg19", options.seed);
-  Value x = n.input("input", {options.batch, 3, 224, 224});
-  constexpr std::array<std::array<std::int64_t, 2>, 5> kStages = {
-      {{2, 64}, {2, 128}, {4, 256}, {4, 512}, {4, 512}}};
-  for (const auto& [convs, filters] : kStages) {
-    for (std::int64_t i = 0; i < convs; ++i) x = n.conv_relu(x, with_bias(conv(filters, 3)));
-    x = n.max_pool(x, {.kernel = 2, .stride = 2, .pad = 0});
-  }
-  x = n.relu(n.linear(n.flatten(x), 4096));
-  x = n.relu(n.linear(x, 4096));
-  return n.finish(n.linear(x, kClasses));
+  return vgg("vgg19", {2, 2, 4, 4, 4}, options);
 }
 
 base::Result<ir::Graph> squeezenet_1_0(const ZooOptions& options) {

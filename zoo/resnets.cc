@@ -53,13 +53,13 @@ base::Result<ir::Graph> basic_resnet(std::string name, const Depths& depths,
   return finish(n, x);
 }
 
-base::Result<ir::Graph> bottleneck_resnet(std::string name, std::int64_t base_width,
-                                          std::int64_t group, const ZooOptions& options) {
-  constexpr Depths kDepths = {3, 4, 6, 3};
+base::Result<ir::Graph> bottleneck_resnet(std::string name, const Depths& depths,
+                                          std::int64_t base_width, std::int64_t group,
+                                          const ZooOptions& options) {
   Network n(std::move(name), options.seed);
   Value x = stem(n, n.input("input", {options.batch, 3, 224, 224}));
-  for (std::size_t stage = 0; stage < kDepths.size(); ++stage) {
-    for (int block = 0; block < kDepths[stage]; ++block) {
+  for (std::size_t stage = 0; stage < depths.size(); ++stage) {
+    for (int block = 0; block < depths[stage]; ++block) {
       x = bottleneck(n, x, base_width << stage, std::int64_t{256} << stage,
                      stage > 0 && block == 0 ? 2 : 1, group);
     }
@@ -101,10 +101,13 @@ base::Result<ir::Graph> resnet34(const ZooOptions& options) {
   return basic_resnet("resnet34", {3, 4, 6, 3}, options);
 }
 base::Result<ir::Graph> resnet50(const ZooOptions& options) {
-  return bottleneck_resnet("resnet50", 64, 1, options);
+  return bottleneck_resnet("resnet50", {3, 4, 6, 3}, 64, 1, options);
+}
+base::Result<ir::Graph> resnet101(const ZooOptions& options) {
+  return bottleneck_resnet("resnet101", {3, 4, 23, 3}, 64, 1, options);
 }
 base::Result<ir::Graph> resnext50(const ZooOptions& options) {
-  return bottleneck_resnet("resnext50", 128, 32, options);
+  return bottleneck_resnet("resnext50", {3, 4, 6, 3}, 128, 32, options);
 }
 base::Result<ir::Graph> resnet50_taso(const ZooOptions& options) {
   return taso_resnet("resnet50-taso", 64, 4, 1, options);

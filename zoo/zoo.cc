@@ -36,6 +36,7 @@ constexpr std::array kModels = {
            &moe_block},
     ZooRow{"nasnet-a", "TASO's NASNet-A: stem, then 3 x (5 normal cells + 1 reduction)", &nasnet_a},
     ZooRow{"nasrnn", "NasRNN, hidden 512, 5 steps", &nasrnn},
+    ZooRow{"resnet101", "ResNet-101, 224x224 (torchvision)", &resnet101},
     ZooRow{"resnet18", "ResNet-18, 224x224 (torchvision)", &resnet18},
     ZooRow{"resnet34", "ResNet-34, 224x224 (torchvision)", &resnet34},
     ZooRow{"resnet50", "ResNet-50, 224x224 (torchvision)", &resnet50},
@@ -47,6 +48,7 @@ constexpr std::array kModels = {
     ZooRow{"squeezenet1.0", "SqueezeNet 1.0, 224x224", &squeezenet_1_0},
     ZooRow{"squeezenet1.1", "SqueezeNet 1.1, 224x224", &squeezenet_1_1},
     ZooRow{"unet", "U-Net with half of its filters and padded convolutions, 128x128", &unet},
+    ZooRow{"vgg16", "VGG-16, 224x224", &vgg16},
     ZooRow{"vgg19", "VGG-19, 224x224", &vgg19},
 };
 

@@ -160,10 +160,10 @@ base::Status try_group(PlanBuilder& builder, const Group& group, const StoredByR
 }
 
 // Never fails. A group that no kernel takes is split; a single node gets an emitted kernel or the
-// interpreter.
+// interpreter. A division may ask for any group: each kernel checks all nodes of what it takes.
 void build_group(PlanBuilder& builder, const Group& group, const StoredByRoot& stored) {
   builder.begin(group);
-  if (group.emitted) {
+  if (group.emitted && (group.nodes.size() == 1 || is_emitted_as_one(builder, group))) {
     make_emitted_kernel(builder, group, "no kernel for " + builder.node(group.root()).op->name());
     return builder.end(group);
   }

@@ -2,8 +2,11 @@
 #include "backends/timing/cache_state.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <vector>
+
+#include "backends/backend.h"
 
 namespace egret::backends {
 namespace {
@@ -23,10 +26,26 @@ void read_lines(const unsigned char* data, std::size_t bytes) {
 // Reading more bytes than the caches hold evicts what lies there.
 void sweep_caches() { sweep_caches(kSweptBytes); }
 
-void sweep_caches(std::size_t bytes) {
+void sweep_caches(std::size_t bytes, int threads) {
   // Written once: untouched pages would all map to one page of zeros.
   static const std::vector<unsigned char> data(kSweptBytes, 1);
-  read_lines(data.data(), std::min(bytes, data.size()));
+  const auto parts = static_cast<std::size_t>(threads > 0 ? threads : available_threads());
+  const std::size_t lines = std::min(bytes, data.size()) / kLine;
+  const auto read_part = [&](std::size_t part) {
+    const std::size_t first = lines * part / parts, end = lines * (part + 1) / parts;
+    read_lines(data.data() + first * kLine, (end - first) * kLine);
+  };
+  if (parts == 1) return read_part(0);
+#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static)
+  for (std::size_t part = 0; part < parts; ++part) read_part(part);
+}
+
+void wake_threads(int threads) {
+  if (threads <= 0) threads = available_threads();
+  if (threads == 1) return;
+  std::atomic<int> awake = 0;
+#pragma omp parallel num_threads(threads)
+  awake.fetch_add(1, std::memory_order_relaxed);  // the barrier behind it waits for all of them
 }
 
 void touch(std::span<const ir::Tensor> tensors) {

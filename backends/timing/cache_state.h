@@ -14,8 +14,14 @@ namespace egret::backends {
 // Fills the caches with other data: reads 64 MiB, some milliseconds. The data are kept from the
 // first call on.
 void sweep_caches();
-// Evicts as much as reading that many bytes does, up to the same 64 MiB.
-void sweep_caches(std::size_t bytes);
+// Evicts as much as so many threads (0: as many as the process may use) do that read that many
+// bytes together, up to the same 64 MiB. They are awake afterwards, as behind another plan's run.
+void sweep_caches(std::size_t bytes, int threads = 1);
+
+// As between two kernels of a run: a team of so many threads has just worked and waits for work. A
+// thread that waits for some tens of microseconds sleeps, and the next kernel would be charged for
+// its waking.
+void wake_threads(int threads);
 
 // Reads all of the tensors, the last one last.
 void touch(std::span<const ir::Tensor> tensors);

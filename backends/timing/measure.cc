@@ -124,6 +124,7 @@ base::Result<std::vector<Timing>> measure_interleaved(std::span<ExecutablePlan* 
         sweep_caches();
         touch(outputs[p]);
         touch(set);
+        wake_threads(options.threads);
       }
       const base::Stopwatch watch;
       EGRET_RETURN_IF_ERROR(plans[p]->run_into(set, outputs[p]));

@@ -32,6 +32,7 @@ struct MeasureOptions {
   // Sweep the caches before each run and touch the inputs, instead of rotating inputs
   // (backends/timing/cache_state.h): the state in the middle of a graph.
   bool sweep = false;
+  int threads = 0;  // of the plans, as in CompileOptions: they are awake after a sweep
   // Device time only, without transfers.
   bool on_device = false;
   std::function<bool()> should_stop{};  // polled between runs, like max_seconds

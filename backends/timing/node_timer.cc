@@ -88,7 +88,9 @@ base::Result<std::unique_ptr<ExecutablePlan>> compile_profiled(const Backend& ba
 base::Result<KernelSeconds> time_kernels(ExecutablePlan& plan, bool on_device,
                                          const TimerOptions& options) {
   KernelSeconds result_timing;
-  EGRET_ASSIGN_OR_RETURN(result_timing.timing, quiet_timing(plan, on_device, options.measure));
+  MeasureOptions measuring = options.measure;
+  measuring.threads = options.threads;
+  EGRET_ASSIGN_OR_RETURN(result_timing.timing, quiet_timing(plan, on_device, measuring));
   const PlanReport report = plan.report();
   double kernels = 0, all = 0;
   for (const PlanReport::Kernel& kernel : report.kernels) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/measure/kept_times.h"
 
-#include <numeric>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -15,12 +14,12 @@ namespace egret::driver {
 namespace {
 
 // The entry holds the time of all of the program, and says whether it was disturbed; the note holds
-// the parts and the rest.
+// the parts, the rest and the median of whole runs.
 std::string note_of(const PartTimes& times) {
   std::ostringstream text;
   text.precision(9);
   for (const double part : times.parts) text << part << ' ';
-  text << times.rest;
+  text << times.rest << ' ' << times.whole;
   return text.str();
 }
 
@@ -28,9 +27,10 @@ std::optional<PartTimes> times_from(const std::string& note, std::size_t parts) 
   std::istringstream text(note);
   PartTimes times;
   for (double value = 0; text >> value;) times.parts.push_back(value);
-  if (times.parts.size() != parts + 1) return std::nullopt;
-  times.rest = times.parts.back();
-  times.parts.pop_back();
+  if (times.parts.size() != parts + 2) return std::nullopt;
+  times.whole = times.parts.back();
+  times.rest = times.parts[parts];
+  times.parts.resize(parts);
   return times;
 }
 
@@ -46,9 +46,8 @@ base::Result<std::optional<PartTimes>> recall(const KeptTimes& kept, const std::
 }
 
 base::Status keep(const KeptTimes& kept, const std::string& key, const PartTimes& times) {
-  const double seconds = std::accumulate(times.parts.begin(), times.parts.end(), times.rest);
   const cost::Entry entry{
-      .runs = times.runs, .median_s = seconds, .disturbed = kept.disturbed && kept.disturbed()};
+      .runs = times.runs, .median_s = times.whole, .disturbed = kept.disturbed && kept.disturbed()};
   EGRET_RETURN_IF_ERROR(kept.database->store(kept.machine, key, entry));
   return kept.database->store_note(key + " on " + kept.machine, note_of(times));
 }

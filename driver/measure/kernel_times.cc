@@ -55,6 +55,7 @@ base::Result<PartTimes> time_parts(const backends::Backend& backend, const ir::G
   std::vector<ir::Tensor> outputs = plan->make_outputs();
   const std::size_t count = options.division.size() + options.layouts.reorders.size();
   std::vector<std::vector<double>> samples(count + 1);  // the last: of the rest
+  std::vector<double> wholes;
   // In a race, others run between two runs of a plan.
   const backends::PlanReport report = plan->report();
   const auto of_others =
@@ -62,7 +63,7 @@ base::Result<PartTimes> time_parts(const backends::Backend& backend, const ir::G
   double seconds = 0;
   for (int run = -kWarmUpRuns; run < kLeastRuns || seconds < least_seconds; ++run) {
     if (base::stop_requested()) return base::limit_hit("interrupted");
-    backends::sweep_caches(of_others);
+    backends::sweep_caches(of_others, options.threads);
     const base::Stopwatch watch;
     EGRET_RETURN_IF_ERROR(plan->run_into(inputs, outputs));
     // A device's kernels have their own clock.
@@ -70,6 +71,7 @@ base::Result<PartTimes> time_parts(const backends::Backend& backend, const ir::G
     const double of_all = on_device > 0 ? on_device : watch.seconds();
     if (run < 0) continue;
     seconds += of_all;
+    wholes.push_back(of_all);
     std::vector<double> of_run(count + 1, 0);
     for (const backends::PlanReport::Kernel& kernel : plan->report().kernels) {
       if (kernel.part >= 0) of_run[static_cast<std::size_t>(kernel.part)] += kernel.last_s;
@@ -78,7 +80,8 @@ base::Result<PartTimes> time_parts(const backends::Backend& backend, const ir::G
     for (std::size_t i = 0; i <= count; ++i) samples[i].push_back(of_run[i]);
     if (seconds > kMostSeconds && run >= kFewestRuns) break;
   }
-  PartTimes times{.runs = static_cast<std::int64_t>(samples[count].size())};
+  PartTimes times{.runs = static_cast<std::int64_t>(wholes.size())};
+  times.whole = backends::summarize(std::move(wholes)).median_s;
   times.rest = backends::summarize(std::move(samples.back())).median_s;
   samples.pop_back();
   for (std::vector<double>& part : samples)

@@ -32,9 +32,14 @@ base::Result<std::vector<KernelTime>> time_kernels(const backends::Backend& back
 // reorders of CompileOptions::layouts: medians over runs of the whole graph, as a race runs it, for
 // at least `least_seconds` and ten times, or two seconds. `rest` is the rest of a run: copies of
 // outputs, and what passes between kernels.
+//
+// `whole` is the median of the runs themselves. Where other processes run, each run is disturbed at
+// some kernel, and each kernel in few runs: the sum of medians is then less than the whole. The sum
+// compares programs that were measured at different times; the whole is what a clock would show.
 struct PartTimes {
   std::vector<double> parts{};
   double rest = 0;
+  double whole = 0;
   std::int64_t runs = 0;
 };
 

@@ -341,8 +341,9 @@ ir::Graph without_lone_inputs(const ir::Graph& graph, const ir::Graph& other,
 }
 
 // The proof that needs no run of the models, which may be too large for one.
-std::optional<EqualityProof> same_operators(const ir::Graph& a, const ir::Graph& b) {
-  if (!SameOperators::of(a, b).outputs_agree(a, b)) return std::nullopt;
+std::optional<EqualityProof> same_operators(const ir::Graph& a, const ir::Graph& b,
+                                            const SameOperators& same) {
+  if (!same.outputs_agree(a, b)) return std::nullopt;
   EqualityProof proof;
   proof.verdict = EqualityProof::Verdict::kProven;
   proof.values = static_cast<std::int64_t>(b.operator_count());
@@ -362,11 +363,17 @@ base::Result<EqualityProof> prove_equal(const ir::Graph& given_a, const ir::Grap
   const auto prove = [&]() -> base::Result<EqualityProof> {
     EGRET_ASSIGN_OR_RETURN(const ir::Graph first, as_operators(a));
     EGRET_ASSIGN_OR_RETURN(const ir::Graph second, as_operators(b));
-    if (const auto proof = same_operators(first, second)) return *proof;
+    const SameOperators same = SameOperators::of(first, second);
+    if (const auto proof = same_operators(first, second, same)) return *proof;
     EGRET_ASSIGN_OR_RETURN(const ir::Graph bodies_a, ir::expand_composites(first));
     EGRET_ASSIGN_OR_RETURN(const ir::Graph bodies_b, ir::expand_composites(second));
-    if (const auto proof = same_operators(bodies_a, bodies_b)) return *proof;
-    return Prover(first, second, rules, options).run();
+    if (const auto proof =
+            same_operators(bodies_a, bodies_b, SameOperators::of(bodies_a, bodies_b)))
+      return *proof;
+    // A value that one model computes twice would be in a pair once, and its other node in none.
+    return Prover(with_one_node_each(first, same.a), with_one_node_each(second, same.b), rules,
+                  options)
+        .run();
   };
   EGRET_ASSIGN_OR_RETURN(EqualityProof proof, prove());
   proof.unused_inputs = std::move(lone);

@@ -69,4 +69,19 @@ bool SameOperators::outputs_agree(const ir::Graph& graph_a, const ir::Graph& gra
                             });
 }
 
+ir::Graph with_one_node_each(const ir::Graph& graph, const std::vector<std::size_t>& numbers) {
+  ir::Graph result;
+  result.copy_header(graph);
+  std::map<std::size_t, ir::NodeId> made;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (made.contains(numbers[i])) continue;
+    ir::Node node = graph.node(ir::NodeId(i));
+    for (ir::NodeId& input : node.inputs) input = made.at(numbers[input.index()]);
+    made.emplace(numbers[i], result.append(std::move(node)));
+  }
+  for (const auto& output : graph.outputs())
+    result.add_output(output.name, made.at(numbers[output.node.index()]));
+  return result;
+}
+
 }  // namespace egret::driver

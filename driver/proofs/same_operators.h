@@ -20,4 +20,7 @@ struct SameOperators {
   bool outputs_agree(const ir::Graph& graph_a, const ir::Graph& graph_b) const;
 };
 
+// The graph with one node for all values of one number: the first of them.
+ir::Graph with_one_node_each(const ir::Graph& graph, const std::vector<std::size_t>& numbers);
+
 }  // namespace egret::driver

@@ -34,8 +34,22 @@ double sum(const PlannedStep& step, std::initializer_list<TimeUse> uses) {
   return seconds;
 }
 
-base::TextTable stages_table(const PlannedStep& step) {
+// "0-7, A100-SXM-80GB".
+std::string devices_text(const parallel::System& system, const parallel::StageDegrees& stage) {
+  const std::int64_t last = stage.first_device + stage.devices() - 1;
+  std::string text = std::to_string(stage.first_device);
+  if (stage.devices() > 1) text += "-" + std::to_string(last);
+  if (system.pools.size() < 2) return text;
+  const std::size_t pool = system.slowest_pool(stage.first_device, stage.devices());
+  return text + ", " + system.pools[pool].accelerator.name;
+}
+
+base::TextTable stages_table(const PlannedStep& step, const parallel::System& system) {
   base::TextTable table({{"rank"},
+                         {"devices"},
+                         {"tp", Align::kRight},
+                         {"cp", Align::kRight},
+                         {"dp", Align::kRight},
                          {"layers", Align::kRight},
                          {"recomputed in full", Align::kRight},
                          {"attention only", Align::kRight},
@@ -51,7 +65,10 @@ base::TextTable stages_table(const PlannedStep& step) {
       layers.selective += step.chunks[chunk].selective;
       layers.full += step.chunks[chunk].full;
     }
-    table.row({std::to_string(rank), std::to_string(layers.all()), std::to_string(layers.full),
+    const parallel::StageDegrees stage = step.frame.stage(static_cast<std::int64_t>(rank));
+    table.row({std::to_string(rank), devices_text(system, stage), std::to_string(stage.tensor),
+               std::to_string(stage.context), std::to_string(stage.data),
+               std::to_string(layers.all()), std::to_string(layers.full),
                std::to_string(layers.selective), base::format_bytes(step.peak_bytes[rank]),
                base::format_bytes(-step.excess_bytes[rank])});
   }
@@ -116,12 +133,13 @@ std::string stop_text(const std::string& reason) {
   if (reason == "bound") return "no plan was left";
   if (reason == "simulations") return "--limit-simulations was reached";
   if (reason == "time") return "--limit-plan-time was reached";
+  if (reason == "rule") return "the plan of --rule";
   return "interrupted";
 }
 
 }  // namespace
 
-std::string cluster_plan_text(const parallel::ClusterPlan& plan, const std::string& machine,
+std::string cluster_plan_text(const parallel::ClusterPlan& plan, const parallel::System& system,
                               std::int64_t devices) {
   const PlannedStep& best = plan.best;
   std::string text =
@@ -130,7 +148,7 @@ std::string cluster_plan_text(const parallel::ClusterPlan& plan, const std::stri
       (plan.setup.experts > 0
            ? " (" + base::format_short(plan.setup.active_parameters() / 1e9) + " of a token)"
            : "") +
-      " on " + base::counted(devices, "device") + " of " + machine + ", MFU " +
+      " on " + base::counted(devices, "device") + " of " + system.name + ", MFU " +
       base::format_percent(best.mfu) + ", " + base::format_bytes(best.most_bytes()) + " a device";
   const std::string gap =
       plan.bound_s > 0 ? "; at most " + base::format_percent(plan.gap()) + " above the bound\n"
@@ -140,13 +158,17 @@ std::string cluster_plan_text(const parallel::ClusterPlan& plan, const std::stri
   text += "recomputed: " + parallel::recomputation_text(best) + "\n";
   if (best.frame.devices() < devices)
     text += base::counted(devices - best.frame.devices(), "device") + " stay idle\n";
-  text += "\n" + stages_table(best).render() + "\n" + steps_table(plan).render();
+  text += "\n" + stages_table(best, system).render() + "\n" + steps_table(plan).render();
   if (!plan.runners_up.empty()) text += "\n" + runners_up_table(plan).render();
   text += "\nplanned in " + base::format_seconds(plan.seconds) + ": " +
           base::counted(plan.counts.frames, "frame") + " below the bound, " +
           base::counted(plan.counts.partitions, "division") + " into stages, " +
           base::counted(plan.counts.simulations, "simulation") + " in " +
-          base::counted(plan.counts.rounds, "round") + "; " + stop_text(plan.stop_reason) + "\n";
+          base::counted(plan.counts.rounds, "round") +
+          (plan.counts.groups > 0
+               ? ", " + base::counted(plan.counts.groups, "group") + " with degrees by stage"
+               : "") +
+          "; " + stop_text(plan.stop_reason) + "\n";
   return text;
 }
 

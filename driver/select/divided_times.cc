@@ -27,6 +27,7 @@ KernelTimes kernel_times(const ir::Graph& graph, const backends::Division& divis
          .seconds = seconds[division.size() + k]});
     times.seconds += times.kernels.back().seconds;
   }
+  times.whole = times.seconds;
   return times;
 }
 
@@ -34,12 +35,13 @@ KernelTimes kernel_times(const ir::Graph& graph, const backends::Division& divis
                          const PartTimes& times, const backends::DivisionLayouts& layouts) {
   KernelTimes result = kernel_times(graph, division, std::span<const double>(times.parts), layouts);
   result.seconds += times.rest;
+  result.whole = times.whole;
   result.measured = true;
   return result;
 }
 
 Prediction prediction_of(KernelTimes times) {
-  return {.seconds = times.seconds,
+  return {.seconds = times.whole,
           .estimated = times.measured ? 0 : std::ssize(times.kernels),
           .operators = std::move(times.kernels)};
 }

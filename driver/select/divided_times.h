@@ -17,6 +17,7 @@ namespace egret::driver {
 struct KernelTimes {
   std::vector<KernelTime> kernels{};
   double seconds = 0;     // the sum over the kernels, and the copies of outputs
+  double whole = 0;       // the median of runs of this program; not measured: the same sum
   bool measured = false;  // in a run of this program
 };
 

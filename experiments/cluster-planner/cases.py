@@ -2,6 +2,7 @@
 """Transformers, clusters, and the plans of experts for them, as their papers give them."""
 import csv
 import dataclasses
+import itertools
 import pathlib
 
 from lib import egret
@@ -15,7 +16,7 @@ class Case:
     machine: str
     devices: int
     model: dict  # options of `egret simulate` that describe the model and what the program can do
-    expert: dict | None = None  # the options of the expert's plan
+    expert: dict | list | None = None  # the options of the expert's plan; of several, the fastest that fits counts
     source: str = ""
     published_s: float = 0  # its step, as measured
 
@@ -189,6 +190,62 @@ def deepseek():
                180e3 * 3600 / 2048 * 15360 * 4096 / 1e12)
 
 
+# Zheng et al. (2022), table 5: Wide-ResNet in 32 bits on p3.16xlarge. Columns: depth, channels, width factor, GPUs, images
+# of a step; then the plan that Alpa found (benchmark/alpa/suite_wresnet.py): micro-batches, blocks of each stage, its GPUs,
+# and how they divide it: "d" is data and "t" tensor parallelism, "?" what Alpa leaves to its integer program.
+ALPA_WIDE_RESNET = {
+    "250M": (50, 160, 2, 1, 1536, 24, (16,), (1,), "d"),
+    "500M": (50, 224, 2, 2, 1536, 24, (16,), (2,), "?"),
+    "1B": (50, 320, 2, 4, 1536, 24, (16,), (4,), "?"),
+    "2B": (50, 448, 2, 8, 1536, 24, (8, 8), (4, 4), "?t"),
+    "4B": (50, 640, 2, 16, 1536, 32, (5, 4, 7), (4, 4, 8), "dd?"),
+    "6.8B": (50, 320, 16, 32, 1536, 32, (5, 4, 4, 3), (8, 8, 8, 8), "d???"),
+    "13B": (101, 320, 16, 64, 1520, 38, (4, 4, 4, 4, 4, 4, 5, 4), (8,) * 8, "?t?t??t?")}
+
+
+def numbers(values):
+    return ",".join(map(str, values))
+
+
+def first_devices(sizes, node=8):
+    """Of stages of these sizes, from the largest, so that none lies on two nodes."""
+    firsts, following = [0] * len(sizes), 0
+    for stage in sorted(range(len(sizes)), key=lambda each: -sizes[each]):
+        aligned = min(sizes[stage], node)
+        following = -(-following // aligned) * aligned
+        firsts[stage], following = following, following + sizes[stage]
+    return firsts
+
+
+def alpa_wide_resnet():
+    """The "?" stages divide images or channels: all combinations are plans."""
+    for size, (depth, channels, width, devices, images, micro_batches, blocks, sizes, ways) in ALPA_WIDE_RESNET.items():
+        model = {"wide-resnet": depth, "channels": channels, "width-factor": width, "model-layers": sum(blocks),
+                 "global-batch": images, "train-precision": "f32", "gradient-bytes": 4, "optimizer-bytes": 4}
+        micro_batch = images // micro_batches
+        experts = []
+        for choice in itertools.product(*("dt" if way == "?" else way for way in ways)):
+            if any(micro_batch % count for count, way in zip(sizes, choice) if way == "d"):
+                continue
+            experts.append({
+                "pp": len(blocks), "micro-batch": micro_batch, "recompute": "full", "stage-layers": numbers(blocks),
+                "stage-tp": numbers(count if way == "t" else 1 for count, way in zip(sizes, choice)),
+                "stage-dp": numbers(count if way == "d" else 1 for count, way in zip(sizes, choice)),
+                "stage-first": numbers(first_devices(sizes))})
+        yield Case(f"alpa wide-resnet {size}", "p3-16xlarge-8", devices, model, experts, "Alpa's found plan")
+
+
+MACHINES = pathlib.Path(__file__).resolve().parent / "machines"
+
+
+def unlike_devices():
+    """Devices of two kinds; the rule "equal" has as many layers in each stage."""
+    for machine, size in (("a100-v100", "2.6B"), ("a100-v100", "6.7B"), ("h100-a100", "6.7B"), ("h100-a100", "15B")):
+        layers, hidden, heads, _ = ALPA[size]
+        yield Case(f"{machine} {size}", str(MACHINES / f"{machine}.toml"), 32, gpt(layers, hidden, heads, 1024, 1024))
+
+
 def all_cases():
-    groups = (alpa, megatron, korthikanti, herd, mlperf, h100, alpa_moe, mixtral, qwen3, deepseek)
+    groups = (alpa, megatron, korthikanti, herd, mlperf, h100, alpa_moe, mixtral, qwen3, deepseek, alpa_wide_resnet,
+              unlike_devices)
     return [case for group in groups for case in group()]

@@ -8,7 +8,7 @@ from lib import egret, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLUMNS = ["case", "machine", "devices", "plan", "step_s", "mfu", "memory_gb", "gap", "planning_s", "simulations",
-           "best_rule", "best_rule_s", "expert", "expert_s", "expert_gb", "published_s", "source"]
+           "best_rule", "best_rule_s", "data_s", "equal_s", "expert", "expert_s", "expert_gb", "published_s", "source"]
 
 
 def flags(options):
@@ -23,11 +23,17 @@ def flags(options):
 
 def text(options):
     """Degrees in short: "tp 8 sp, pp 4 x 2, ...". """
-    words = [f"tp {options['tp']}" + (" sp" if options.get("sequence_parallel") else "")]
-    words.append(f"cp {options['cp']}" if options.get("cp", 1) > 1 else "")
+    stages = options.get("stages", [])
+
+    def degree(key):
+        values = [str(stage[key]) for stage in stages] or str(options.get(f"stage_{key}", options.get(key, 1))).split(",")
+        return values[0] if len(set(values)) == 1 else "+".join(values)
+
+    words = [f"tp {degree('tp')}" + (" sp" if options.get("sequence_parallel") else "")]
+    words.append(f"cp {degree('cp')}" if degree("cp") != "1" else "")
     words.append(f"pp {options['pp']}" + (f" x {options['vpp']}" if options.get("vpp", 1) > 1 else ""))
     words.append(options["schedule"] if options.get("schedule", "1f1b") != "1f1b" else "")
-    words.append(f"dp {options.get('dp', 1)}")
+    words.append(f"dp {degree('dp')}")
     words.append(f"ep {options['ep']}" if options.get("ep", 1) > 1 else "")
     words.append(f"expert tp {options['expert_tp']}" if options.get("expert_tp", 1) > 1 else "")
     words.append(f"ZeRO-{options['zero']}" if options.get("zero", 0) else "")
@@ -47,13 +53,21 @@ def expert_of(case):
     """The expert's plan, simulated; its step and the memory of its fullest device."""
     if case.expert is None:
         return {}
-    document = egret.call("simulate", "--system", case.machine, *flags({**case.model, **case.expert}))
-    peak = max(device["peak_bytes"] for device in document["pipeline"])
+    plans = case.expert if isinstance(case.expert, list) else [case.expert]
+    documents = [egret.call("simulate", "--system", case.machine, *flags({**case.model, **plan})) for plan in plans]
+
+    def peak_of(document):
+        return max(device["peak_bytes"] for device in document["pipeline"])
+
+    limit = MEMORY_GB.get(case.machine, 85.9) * 1e9
+    expert, document = min(zip(plans, documents),
+                           key=lambda one: (max(0, peak_of(one[1]) - limit), one[1]["seconds"]))
+    peak = peak_of(document)
     # A negative figure is the MFU of all devices.
     published = case.published_s
     if published < 0:
         published = document["seconds"] * document["mfu"] / -published
-    return {"expert": text({key.replace("-", "_"): value for key, value in case.expert.items()}),
+    return {"expert": text({key.replace("-", "_"): value for key, value in expert.items()}),
             "expert_s": f"{document['seconds']:.5g}", "expert_gb": f"{peak / 1e9:.4g}",
             "published_s": f"{published:.4g}" if published else "", "source": case.source}
 
@@ -63,11 +77,13 @@ def measure(case):
                       *flags(case.model))
     rules = {name: rule["seconds"] for name, rule in plan["baselines"].items() if rule["fits"]}
     best = min(rules, key=rules.get) if rules else ""
-    return {"case": case.name, "machine": case.machine, "devices": case.devices, "plan": text(plan["plan"]),
+    return {"case": case.name, "machine": pathlib.Path(case.machine).stem, "devices": case.devices, "plan": text(plan["plan"]),
             "step_s": f"{plan['seconds']:.5g}", "mfu": f"{plan['mfu']:.3f}",
             "memory_gb": f"{plan['plan']['peak_bytes'] / 1e9:.4g}", "gap": f"{plan['gap']:.4f}",
             "planning_s": f"{plan['planning_seconds']:.3g}", "simulations": plan["search"]["simulations"],
-            "best_rule": best, "best_rule_s": f"{rules[best]:.5g}" if best else "", **expert_of(case)}
+            "best_rule": best, "best_rule_s": f"{rules[best]:.5g}" if best else "",
+            "data_s": f"{rules['data']:.5g}" if "data" in rules else "",
+            "equal_s": f"{rules['equal']:.5g}" if "equal" in rules else "", **expert_of(case)}
 
 
 MEMORY_GB = {"p3-16xlarge-8": 17.1, "gb200-nvl72": 186}  # of a device; others: 85.9

@@ -54,7 +54,9 @@ def megatron_setup(row, sequence_parallel, recompute):
             "sequence-length": 2048, "vocabulary": 51200, "tp": int(row["tp"]), "pp": int(row["pp"]),
             "vpp": int(row["interleave"]), "micro-batch": int(row["micro_batch"]),
             "global-batch": int(row["global_batch"]), "sequence-parallel": sequence_parallel, "recompute": recompute,
-            "overlap-transfers": int(row["interleave"]) > 1}
+            "overlap-transfers": int(row["interleave"]) > 1,
+            # Megatron-LM exchanges gradients of inputs beside the products of weights' gradients.
+            "overlap-weights": True}
 
 
 def megatron_times():

@@ -39,8 +39,8 @@ def of_machine(cases, machine):
 FITS = {
     "a100": (lambda: [clusters.vtrain_one_node(), clusters.vtrain_nodes(), clusters.megatron_times()], A100),
     "gh200": (lambda: [clusters.sailor("step_s")], ["matmul_efficiency", "seconds_per_kernel"]),
-    "b200": (lambda: [of_machine(clusters.mlperf(), "dgx-b200")], ["matmul_efficiency"]),
-    "gb200": (lambda: [of_machine(clusters.mlperf(), "gb200-nvl72")], ["matmul_efficiency"]),
+    "b200": (lambda: [of_machine(clusters.mlperf(), "dgx-b200")], ["narrow_efficiency"]),
+    "gb200": (lambda: [of_machine(clusters.mlperf(), "gb200-nvl72")], ["narrow_efficiency"]),
     "a100-links": (lambda: [clusters.allreduce("a100")[::2]], LINK),
     "v100-links": (lambda: [clusters.allreduce("v100")[::2]], LINK),
 }

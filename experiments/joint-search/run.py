@@ -16,7 +16,8 @@ def solve(table, model, name, mesh, config):
     if table.has(model=name, mesh=mesh):
         return
     def plan(*flags):
-        return egret.call("plan", model, "--machine", config["machine"], "--mesh", mesh, "--layers", 0, *flags)
+        return egret.call("plan", model, "--machine", config["machine"], "--mesh", mesh, "--layers", 0,
+                           "--limit-check", config["limit_check"], *flags)
     alone = plan()
     rules = ["--rules", config["rules"], "--limit-nodes", config["limit_nodes"]]
     sequential, joint = plan(*rules, "--sequential"), plan(*rules)

@@ -73,6 +73,15 @@ def attention(folder, batch=1, sequence=16, width=256, heads=8):
     m.save(folder, attend(m, x, batch, sequence, width, heads), [batch * sequence, width])
 
 
+def late_attention(folder, batch=1, sequence=512, width=32, heads=8):
+    """Layers of single tokens before the attention, which make it worth cutting the sequence."""
+    m = Model("late_attention")
+    x = m.input("x", [batch * sequence, width])
+    h = m.apply("Relu", [m.linear(x, "up", width, 8 * width)])
+    y = m.linear(h, "down", 8 * width, width)
+    m.save(folder, attend(m, y, batch, sequence, width, heads), [batch * sequence, width])
+
+
 def transformer_layer(m, x, batch, sequence, width, heads, layer=""):
     def norm(y, name):
         ones = m.constant(f"{layer}{name}.scale", numpy.ones(width, numpy.float32))
@@ -146,16 +155,45 @@ def deep(folder, layers=6, batch=1024, width=256):
     m.save(folder, x, [batch, width])
 
 
-def image(folder, channels=8, size=64):
-    """A residual block of two 3x3 convolutions over one image, large for its few channels."""
+def image(folder, channels=8, size=64, batch=1):
+    """A residual block of two 3x3 convolutions over images, by default one, large for their few channels."""
     m = Model("image")
-    x = m.input("x", [1, channels, size, size])
+    x = m.input("x", [batch, channels, size, size])
 
     def conv(y, name):
         return m.apply("Conv", [y, m.weight(name, channels, channels, 3, 3)], pads=[1, 1, 1, 1])
 
     y = m.apply("Relu", [m.apply("Add", [conv(m.apply("Relu", [conv(x, "w1")]), "w2"), x])])
-    m.save(folder, y, [1, channels, size, size])
+    m.save(folder, y, [batch, channels, size, size])
+
+
+def language(folder, rows=31, width=64, words=8192):
+    """The end of a language model: a layer, and the logits of many words. The rows cannot be cut evenly."""
+    m = Model("language")
+    h = m.apply("Relu", [m.linear(m.input("x", [rows, width]), "hidden", width, width)])
+    m.save(folder, m.apply("MatMul", [h, m.weight("words", width, words)]), [rows, words])
+
+
+def stacked_towers(folder, towers=8, batch=16, width=128, layers=2):
+    """Towers of layers over an input each, as products of stacks of matrices, and a layer over all of them."""
+    m = Model("stacked_towers")
+    y = m.input("x", [towers, batch, width])
+    for k in range(layers):
+        y = m.apply("Relu", [m.apply("MatMul", [y, m.weight(f"tower{k}", towers, width, width)])])
+    side = m.apply("Transpose", [y], perm=[1, 0, 2])
+    flat = m.apply("Reshape", [side, m.constant("flat", numpy.int64([batch, towers * width]))])
+    m.save(folder, m.linear(flat, "top", towers * width, 16), [batch, 16])
+
+
+def stacked_tables(folder, tables=8, batch=64, rows=4095, width=15):
+    """A DLRM whose tables are one stack, of which each index reads a row of its table. Rows and columns are odd."""
+    m = Model("stacked_tables")
+    m.input("i", [tables, batch, 1], TensorProto.INT64)
+    found = m.apply("GatherND", [m.weight("table", tables, rows, width), "i"], batch_dims=1)
+    side = m.apply("Transpose", [found], perm=[1, 0, 2])
+    flat = m.apply("Reshape", [side, m.constant("flat", numpy.int64([batch, tables * width]))])
+    top = m.apply("Relu", [m.linear(flat, "top0", tables * width, 64)])
+    m.save(folder, m.linear(top, "top1", 64, 2), [batch, 2])
 
 
 def embedding(folder, rows=3, width=15, words=65536):
@@ -180,6 +218,19 @@ def dlrm(folder, batch=256, tables=4, rows=16384, width=64):
     features = m.apply("Concat", [bottom, *found], axis=1)
     top = m.apply("Relu", [m.linear(features, "top0", width * (tables + 1), 64)])
     m.save(folder, m.linear(top, "top1", 64, 2), [batch, 2])
+
+
+def xdl(folder, batch=256, tables=4, rows=16384, width=64):
+    """XDL with tables of 16 K rows instead of 1 M: what is looked up, and layers of 256, 256 and 2."""
+    m = Model("xdl")
+    found = []
+    for i in range(tables):
+        m.input(f"i{i}", [batch], TensorProto.INT64)
+        found.append(m.apply("Gather", [m.weight(f"table{i}", rows, width), f"i{i}"]))
+    y = m.apply("Concat", found, axis=1)
+    for i in range(2):
+        y = m.apply("Relu", [m.linear(y, f"top{i}", 256 if i else tables * width, 256)])
+    m.save(folder, m.linear(y, "top2", 256, 2), [batch, 2])
 
 
 def experts(folder, groups=8, tokens=32, width=128, hidden=512, count=8, capacity=8):
@@ -263,5 +314,6 @@ def training(name, devices):
             "embedding": ([], str(8_000_000 + 20_000_000 // devices))}.get(name, ([], ""))
 
 
-WRITE = {"mlp": mlp, "attention": attention, "transformer": transformer, "vocabulary": vocabulary, "deep": deep, "cache": cache, "self_attention": self_attention, "towers": towers,
-         "image": image, "embedding": embedding, "dlrm": dlrm, "experts": experts, "uno": uno}
+WRITE = {function.__name__: function for function in (
+    mlp, attention, late_attention, transformer, vocabulary, deep, cache, self_attention, towers, image, embedding, dlrm, xdl, experts, uno,
+    language, stacked_towers, stacked_tables)}

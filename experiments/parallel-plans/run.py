@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans of small models on meshes of 2 to 8 devices: what they send and cost, and what ranks compute with them."""
 import pathlib
-import shutil
 import sys
 import tempfile
 
 import numpy
-import onnx
 from lib import egret, ranks, results, settings
 from lib import small_models as models
 
@@ -21,23 +19,6 @@ def closed_form(name, mesh):
     if "," in mesh or name not in models.SENT:
         return ""
     return models.SENT[name](int(mesh.split("=")[1]))
-
-
-def tensor(path):
-    return onnx.numpy_helper.to_array(onnx.load_tensor(str(path)))
-
-
-def outputs_differ(folder, model, plan, devices):
-    """Of a run by so many ranks from one by a single process, relative to the largest element; empty without MPI."""
-    if shutil.which("mpirun") is None:
-        return ""
-    one, many = folder / "one", folder / "many"
-    one.mkdir(exist_ok=True)
-    many.mkdir(exist_ok=True)
-    egret.run("run", model, "--output-folder", one)
-    ranks.run(devices, "run", plan, "--output-folder", many, "--progress=never")
-    a, b = tensor(one / "output_0.pb"), tensor(many / "output_0.pb")
-    return float(numpy.abs(a - b).max() / numpy.abs(a).max())
 
 
 def machine_file(folder, machine, size, times_slower):
@@ -75,7 +56,7 @@ def solve(table, folder, name, mesh, forms):
               **(sends_least(folder, name, devices, forms) if differs else {}),
               collectives=" ".join(f"{one['count']}x{one['collective']}:{one['axis']}" for one in sent),
               memory_bytes=found["memory_bytes"], placed_values=found["placed_values"],
-              placed_nodes=found["placed_nodes"], relative_difference=outputs_differ(folder, model, plan, devices),
+              placed_nodes=found["placed_nodes"], relative_difference=ranks.outputs_differ(folder, model, plan, devices),
               seconds=f"{found['seconds']:.3f}")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proofs of rules as certificates: how many are replayed without a solver, their size, the time of checking, and how
-many altered certificates are rejected."""
+many altered certificates are rejected. And the rules as theorems: how many of them Coq shows."""
 import copy
 import json
 import pathlib
@@ -9,16 +9,21 @@ import subprocess
 import sys
 import tempfile
 
+import coq
 from lib import egret, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 CHECK = egret.PROGRAM.with_name("egret-check-rule")
 COLUMNS = ["rule", "verdict", "families", "kinds", "complete", "any_rank", "contradictions", "of_solver", "bytes",
-           "check_s", "mutants", "rejected", "error"]
+           "check_s", "mutants", "rejected", "error", "theorems", "coq", "coq_s", "coq_error"]
 
-def check(path, *flags):
-    """The answers, one for each line of the file."""
-    done = subprocess.run([CHECK, "--json", *flags, path], capture_output=True, text=True, timeout=3600, check=False)
+
+
+def check(lines, folder):
+    """The answers, one for each of the certificates."""
+    path = folder / "checked.jsonl"
+    path.write_text("".join(line + "\n" for line in lines))
+    done = subprocess.run([CHECK, "--json", path], capture_output=True, text=True, timeout=3600, check=False)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -84,8 +89,22 @@ def mutated(document, draws):
     return kind, made
 
 
-def row_of(line, answer, config, folder):
+def theorem_of(stated, config, folder):
+    """The columns of a rule as a theorem."""
+    if "reason" in stated:
+        return {"coq": "not stated", "coq_error": stated["reason"]}
+    row = {"theorems": stated["statements"]}
+    if not config["coq"]:
+        return {**row, "coq": "no Coq"}
+    if stated["statements"] > config["coq_statements"]:
+        return {**row, "coq": "left out"}
+    verdict, seconds, error = coq.check(folder, stated["file"], config["coq_seconds"])
+    return {**row, "coq": verdict, "coq_s": f"{seconds:.1f}", "coq_error": error}
+
+
+def row_of(line, config, folder):
     document = json.loads(line)
+    answer = check([line], folder)[0]
     row = {"rule": document["rule"].split()[1], "families": len(document["families"]),
            "kinds": document["claim"]["kinds"], "complete": document["claim"]["complete"],
            "any_rank": int(document["claim"]["any_rank"]), "contradictions": len(document["contradictions"]),
@@ -100,9 +119,7 @@ def row_of(line, answer, config, folder):
         kind, mutant = mutated(document, draws)
         if mutant is not None and len(mutants) < config["mutants"]:
             mutants.append((kind, json.dumps(mutant)))
-    path = folder / "mutants.jsonl"
-    path.write_text("".join(text + "\n" for _, text in mutants))
-    answers = check(path)
+    answers = check([text for _, text in mutants], folder)
     taken = [(kind, one) for (kind, _), one in zip(mutants, answers, strict=True) if one["accepted"]]
     for kind, one in taken:
         print(f"{row['rule']}: a mutant ({kind}) is accepted", file=sys.stderr)
@@ -110,26 +127,43 @@ def row_of(line, answer, config, folder):
 
 
 def main():
-    mode, forms = settings.read(__doc__, HERE)
-    config = {**forms, **forms[mode]}
+    parser = settings.parser(__doc__)
+    parser.add_argument("--proofs", type=pathlib.Path, help="what `egret rules verify --certificates` wrote of the "
+                                                            "selection before, instead of verifying it now")
+    arguments = parser.parse_args()
+    mode, forms = arguments.mode, settings.config_of(HERE)
+    config = {**forms, **forms[mode], "coq": coq.version()}
     table = results.Table("rule-proofs", results.on_this_processor(mode), COLUMNS, ["rule"],
-                          {"egret": egret.version(), "selection": config["selection"]})
+                          {"egret": egret.version(), "selection": config["selection"], "coq": config["coq"]})
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        path = folder / "proofs.jsonl"
-        egret.call("rules", "verify", config["selection"], "--certificates", path, accept=(0, 20, 30))
-        answers = check(path)
-        for line, answer in zip(path.read_text().splitlines(), answers, strict=True):
-            table.add(**{column: "" for column in COLUMNS} | row_of(line, answer, config, folder))
+        path = arguments.proofs or folder / "proofs.jsonl"
+        if not path.exists():
+            egret.call("rules", "verify", config["selection"], "--certificates", path, accept=(0, 20, 30))
+        stated = coq.state(path, folder / "theorems")
+        if config["coq"]:
+            coq.check(folder / "theorems", "Laws.v", 600)
+        lines = path.read_text().splitlines()
+        work = settings.WithinTime(zip(lines, stated, strict=True))
+        for line, theorem in work:
+            rule = json.loads(line)["rule"].split()[1]
+            if table.has(rule=rule):
+                continue
+            table.add(**{column: "" for column in COLUMNS} | row_of(line, config, folder)
+                      | theorem_of(theorem, config, folder / "theorems"))
+    if work.left:
+        return 0
     table.finish()
     table.print()
     accepted = [row for row in table.rows if row["verdict"] == "accepted"]
-    return results.judge(HERE / "expected.json", mode, {
-        "accepted": len(accepted),
-        "rejected": sum(row["verdict"] == "rejected" for row in table.rows),
-        "need_solver": sum(row["verdict"] == "needs the solver" for row in table.rows),
-        "mutants": sum(int(row["mutants"]) for row in accepted),
-        "mutants_accepted": sum(int(row["mutants"]) - int(row["rejected"]) for row in accepted)})
+    values = {"accepted": len(accepted),
+              "rejected": sum(row["verdict"] == "rejected" for row in table.rows),
+              "need_solver": sum(row["verdict"] == "needs the solver" for row in table.rows),
+              "mutants": sum(int(row["mutants"]) for row in accepted),
+              "mutants_accepted": sum(int(row["mutants"]) - int(row["rejected"]) for row in accepted)}
+    if config["coq"]:
+        values["theorems"] = sum(row["coq"] == "accepted" for row in table.rows)
+    return results.judge(HERE / "expected.json", mode, values)
 
 
 if __name__ == "__main__":

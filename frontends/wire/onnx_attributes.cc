@@ -38,15 +38,36 @@ Attributes parse(std::string_view row) {
   return attributes;
 }
 
-const Attributes* attributes_of(const onnx::NodeProto& node) {
-  static const auto* const table = new std::unordered_map<std::string_view, Attributes>{
+using Table = std::unordered_map<std::string_view, Attributes>;
+
+const Table& onnx_table() {
+  static const auto* const table = new Table{
 #define EGRET_ONNX_ATTRIBUTES(op, attributes) {#op, parse(attributes)},
+#define EGRET_MICROSOFT_ATTRIBUTES(op, attributes)
 #include "frontends/wire/onnx_attributes.def"
 #undef EGRET_ONNX_ATTRIBUTES
+#undef EGRET_MICROSOFT_ATTRIBUTES
   };
-  if (!canonical_domain(node.domain()).empty()) return nullptr;
-  const auto found = table->find(node.op_type());
-  return found == table->end() ? nullptr : &found->second;
+  return *table;
+}
+
+const Table& microsoft_table() {
+  static const auto* const table = new Table{
+#define EGRET_ONNX_ATTRIBUTES(op, attributes)
+#define EGRET_MICROSOFT_ATTRIBUTES(op, attributes) {#op, parse(attributes)},
+#include "frontends/wire/onnx_attributes.def"
+#undef EGRET_ONNX_ATTRIBUTES
+#undef EGRET_MICROSOFT_ATTRIBUTES
+  };
+  return *table;
+}
+
+const Attributes* attributes_of(const onnx::NodeProto& node) {
+  const std::string domain = canonical_domain(node.domain());
+  if (!domain.empty() && domain != "com.microsoft") return nullptr;
+  const Table& table = domain.empty() ? onnx_table() : microsoft_table();
+  const auto found = table.find(node.op_type());
+  return found == table.end() ? nullptr : &found->second;
 }
 
 // It may belong to a later version of the operator.

@@ -28,25 +28,41 @@ struct Loss {
   Value (*build)(GraphBuilder& b, Value output, Value labels);
 };
 
-// A sum times 1/count instead of a mean: devices that hold parts of the batch can add their sums.
-Value mean_of_all(GraphBuilder& b, Value x) {
-  double count = 1;
-  for (const Index& size : b.type(x).dims) count *= static_cast<double>(size.constant());
-  const Value sum =
-      b.add("reduce_sum", {x}, reduction_attrs(axes_from(0, b.type(x).rank()), false));
-  return times(b, sum, 1 / count);
+Value sum_of_all(GraphBuilder& b, Value x) {
+  return b.add("reduce_sum", {x}, reduction_attrs(axes_from(0, b.type(x).rank()), false));
 }
 
-// -log softmax(x) at the class, along the last axis.
+double elements_of(const TensorType& type) {
+  double count = 1;
+  for (const Index& size : type.dims) count *= static_cast<double>(size.constant());
+  return count;
+}
+
+// A sum times 1/count instead of a mean: devices that hold parts of the batch can add their sums.
+Value mean_of_all(GraphBuilder& b, Value x) {
+  return times(b, sum_of_all(b, x), 1 / elements_of(b.type(x)));
+}
+
+// -log softmax(x) at the class, along the last axis. The class is selected by a mask instead of an
+// index: devices that hold some of the classes can add their sums, and the gradient is a mask too,
+// not a scatter (the parallel loss of Shoeybi et al., "Megatron-LM", 2019, section 3).
 Value cross_entropy(GraphBuilder& b, Value x, Value labels) {
-  const std::int64_t axis = b.type(x).rank() - 1;
+  const TensorType type = b.type(x);
+  const TensorType classes = b.type(labels);
+  const std::int64_t axis = type.rank() - 1;
+  const std::int64_t count = type.dims.back().constant();
   const Value logarithms = b.add("log_softmax", {x}, {{"axis", axis}});
   Integers column;
-  for (const Index& size : b.type(labels).dims) column.push_back(size.constant());
+  for (const Index& size : classes.dims) column.push_back(size.constant());
   column.push_back(1);
-  const Value classes = b.add("reshape", {labels}, {{"shape", column}});
-  const Value picked = b.add("gather_elements", {logarithms, classes}, {{"axis", axis}});
-  return b.add("neg", {mean_of_all(b, picked)});
+  // A label counts modulo the number of classes, as an index does.
+  const Value own = b.add("mod", {b.add("reshape", {labels}, {{"shape", column}}),
+                                  b.scalar(classes.dtype, static_cast<double>(count))});
+  const Value numbers = b.add("iota", std::span<const Value>{},
+                              {{"size", count}, {"dtype", std::string(to_string(classes.dtype))}});
+  const Value picked =
+      b.add("where", {b.add("equal", {own, numbers}), logarithms, b.scalar(type.dtype, 0)});
+  return b.add("neg", {times(b, sum_of_all(b, picked), 1 / elements_of(classes))});
 }
 
 Value squared_error(GraphBuilder& b, Value x, Value labels) {

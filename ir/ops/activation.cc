@@ -32,6 +32,52 @@ const Activation* find_activation(std::string_view name) {
   return found != activations().end() ? &*found : nullptr;
 }
 
+namespace {
+
+struct OnnxActivation {
+  std::string_view onnx;
+  std::string_view op;
+  std::vector<std::string_view> numbers{};
+};
+
+const std::vector<OnnxActivation>& onnx_activations() {
+  static const auto* const table = new std::vector<OnnxActivation>{
+      {"Relu", "relu"},
+      {"Sigmoid", "sigmoid"},
+      {"Tanh", "tanh"},
+      {"Softplus", "softplus"},
+      {"Softsign", "softsign"},
+      {"LeakyRelu", "leaky_relu", {"alpha"}},
+      {"Elu", "elu", {"alpha"}},
+      {"ThresholdedRelu", "thresholded_relu", {"alpha"}},
+      {"Clip", "clip", {"min", "max"}},
+      {"HardSigmoid", "hard_sigmoid", {"alpha", "beta"}},
+      {"Selu", "selu", {"alpha", "gamma"}},
+  };
+  return *table;
+}
+
+}  // namespace
+
+base::Result<Value> fused_activation(const OnnxNode& node, Value x,
+                                     const ActivationNumber& number) {
+  const std::string name = node.text("activation", "");
+  if (name.empty()) return x;
+  const auto found = std::ranges::find(onnx_activations(), name, &OnnxActivation::onnx);
+  if (found == onnx_activations().end())
+    return base::unsupported("there is no activation '" + name.substr(0, 80) + "'");
+  Attrs attrs;
+  for (std::size_t i = 0; i < found->numbers.size(); ++i) {
+    const auto given = number(i, found->numbers[i]);
+    if (!given) {
+      return base::bad_input("number '" + std::string(found->numbers[i]) + "' of activation " +
+                             name + " is missing");
+    }
+    attrs.set(found->numbers[i], *given);
+  }
+  return node.builder().add(found->op, {x}, std::move(attrs));
+}
+
 // The operator without its activation, then the residual, then the activation. Nothing where it has
 // neither: the caller then builds the core.
 Value fused_epilogue(Body& b, std::string_view op, int core_inputs) {

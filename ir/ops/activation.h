@@ -4,12 +4,15 @@
 //   1]), leaky_relu (slope 0.01), gelu (by erf).
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/graph/body.h"
+#include "ir/graph/onnx_binding.h"
 
 namespace egret::ir {
 
@@ -22,6 +25,13 @@ struct Activation {
 std::span<const Activation> activations();
 std::vector<std::string> activation_names();
 const Activation* find_activation(std::string_view name);
+
+// The activation that ONNX Runtime fused into the node: attribute `activation` has the name of an
+// ONNX operator (x itself where it is absent), and `number` yields that operator's attributes,
+// which are numbered in ONNX's order. Errors: bad_input if one of them is missing; unsupported for
+// operators that ONNX Runtime does not fuse.
+using ActivationNumber = std::function<std::optional<double>(std::size_t, std::string_view)>;
+base::Result<Value> fused_activation(const OnnxNode& node, Value x, const ActivationNumber& number);
 
 // The body of fused_conv and fused_matmul. The core is the operator itself with attribute
 // `activation` set to none and without its optional last input, the residual. The body adds the

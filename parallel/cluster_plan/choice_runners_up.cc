@@ -40,12 +40,22 @@ std::string offload_name(const PlanFrame& frame) {
   return "";
 }
 
+// A degree, or those of all stages.
+std::function<std::string(const PlanFrame&)> degree(std::int64_t PlanFrame::*same,
+                                                    std::int64_t StageDegrees::*own) {
+  return [same, own](const PlanFrame& frame) { return degree_text(frame, same, own); };
+}
+
 const std::vector<Choice>& choices() {
   static const std::vector<Choice> rows = {
-      {"tp", [](const PlanFrame& f) { return std::to_string(f.tensor); }},
+      {"stages",
+       [](const PlanFrame& f) {
+         return std::string(f.stages.empty() ? "equal degrees" : "degrees of their own");
+       }},
+      {"tp", degree(&PlanFrame::tensor, &StageDegrees::tensor)},
       {"pp", [](const PlanFrame& f) { return std::to_string(f.pipeline); }},
-      {"dp", [](const PlanFrame& f) { return std::to_string(f.data); }},
-      {"cp", [](const PlanFrame& f) { return std::to_string(f.context); }},
+      {"dp", degree(&PlanFrame::data, &StageDegrees::data)},
+      {"cp", degree(&PlanFrame::context, &StageDegrees::context)},
       {"vpp", [](const PlanFrame& f) { return std::to_string(f.virtual_stages); }},
       {"micro-batch", [](const PlanFrame& f) { return std::to_string(f.micro_batch); }},
       {"schedule", schedule_name},

@@ -2,6 +2,7 @@
 #include "parallel/cluster_plan/cluster_baselines.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <string>
@@ -14,6 +15,10 @@ namespace {
 
 constexpr std::size_t kMostTried = 4;       // simulations of a baseline's best frames
 constexpr std::size_t kMostFrames = 1'000;  // whose layers are divided
+
+constexpr std::array<std::string_view, 9> kRules = {"data",      "zero-1",      "zero-3",
+                                                    "megatron",  "megatron-sp", "alpa",
+                                                    "galvatron", "gshard",      "deepspeed-moe"};
 
 using Filter = std::function<bool(const PlanFrame&)>;
 
@@ -149,8 +154,10 @@ std::vector<std::pair<double, PlanFrame>> most_expert_parallelism(
 
 }  // namespace
 
+std::span<const std::string_view> baseline_rules() { return kRules; }
+
 std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanTrials& trials,
-                                            base::ProgressSink* sink) {
+                                            base::ProgressSink* sink, std::string_view only) {
   base::Progress progress(sink, "baselines");
   const StagePrices& prices = trials.prices();
   const std::int64_t domain = prices.system().fabric.tiers.front().devices;
@@ -192,6 +199,16 @@ std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanT
       {"galvatron", "data, ZeRO-3, tensor, pipeline, recomputation by layer",
        [&](const auto& f) { return classic(f) && whole_experts(f); },
        [](const auto& f) { return f.virtual_stages == 1 && (f.zero == 0 || f.zero == 3); }}};
+  // The others are of transformers.
+  if (space.model.wide_resnet > 0) rules.erase(rules.begin() + 2, rules.end());
+  if (prices.system().pools.size() > 1 && space.model.wide_resnet == 0) {
+    rules.push_back(
+        {.name = "equal",
+         .method = "equal stages of equal degrees, whatever their devices are",
+         .groups = classic,
+         .frames = [](const auto& f) { return f.virtual_stages == 1 && f.pipeline > 1; },
+         .price = PartitionPrice::kEqual});
+  }
   if (has_experts) {
     rules.push_back({"gshard", "data parallelism, experts divided among all devices", only_data,
                      [&](const auto& f) { return state(f, 0); }});
@@ -202,6 +219,7 @@ std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanT
   std::vector<PlannedBaseline> result;
   for (const Rule& rule : rules) {
     if (trials.stopped()) break;
+    if (!only.empty() && rule.name != only) continue;
     if (progress.due()) progress.report({{base::kItems, result.size()}}, -1, rule.name);
     FixedChoices fixed = space.fixed;
     if (rule.recompute && !fixed.recompute) fixed.recompute = rule.recompute;

@@ -16,6 +16,9 @@
 //   galvatron    data, ZeRO-3, tensor and pipeline degrees, recomputation by layer (Miao et al.,
 //                2022)
 //
+//   equal        the best pipeline of equal degrees whose stages have as many layers, where devices
+//                differ
+//
 // Where layers have experts, data, zero-1, zero-3 and galvatron keep all of them on each device,
 // the others divide them, tensor parallelism is with sequence parallelism, and there are two more.
 //
@@ -27,6 +30,8 @@
 //                  2022)
 #pragma once
 
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/progress.h"
@@ -34,8 +39,13 @@
 
 namespace egret::parallel {
 
-// Deterministic. Baselines that the user's fixed choices exclude do not exist.
+// The names of all rules.
+std::span<const std::string_view> baseline_rules();
+
+// Deterministic. Baselines that the user's fixed choices exclude do not exist. Of the rule ONLY, if
+// that is given.
 std::vector<PlannedBaseline> plan_baselines(const FrameSpace& space, const PlanTrials& trials,
-                                            base::ProgressSink* progress);
+                                            base::ProgressSink* progress,
+                                            std::string_view only = {});
 
 }  // namespace egret::parallel

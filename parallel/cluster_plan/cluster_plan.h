@@ -45,6 +45,7 @@ struct SearchCounts {
   std::int64_t partitions = 0;  // dynamic programs
   std::int64_t simulations = 0;
   std::int64_t rounds = 0;
+  std::int64_t groups = 0;  // of plans with degrees by stage, whose stages were divided
 };
 
 struct ClusterPlan {
@@ -57,7 +58,7 @@ struct ClusterPlan {
   std::vector<ChoiceRunnerUp> runners_up;
   SearchCounts counts;
   double seconds = 0;       // spent planning
-  std::string stop_reason;  // "bound", "simulations", "time" or "signal"
+  std::string stop_reason;  // "bound", "simulations", "time", "signal", or "rule" for a rule's plan
   // Of the best plan above the bound; 0 where the search ended before there was a bound.
   double gap() const { return bound_s > 0 ? best.seconds / bound_s - 1 : 0; }
 };

@@ -25,6 +25,15 @@ ChunkLayers sum_of(const PlannedStep& step) {
   return sum;
 }
 
+base::Json to_json(const StageDegrees& stage) {
+  return base::Json::object()
+      .set("devices", stage.devices())
+      .set("first_device", stage.first_device)
+      .set("tp", stage.tensor)
+      .set("cp", stage.context)
+      .set("dp", stage.data);
+}
+
 base::Json to_json(const PlannedStep& step) {
   const PlanFrame& frame = step.frame;
   base::Json json = base::Json::object();
@@ -57,7 +66,11 @@ base::Json to_json(const PlannedStep& step) {
                     .set("full", chunk.full)
                     .set("selective", chunk.selective));
   }
-  return json.set("chunks", std::move(chunks));
+  json.set("chunks", std::move(chunks));
+  if (frame.stages.empty()) return json;
+  base::Json stages = base::Json::array();
+  for (const StageDegrees& stage : frame.stages) stages.push(to_json(stage));
+  return json.set("stages", std::move(stages));
 }
 
 template <typename S>
@@ -111,7 +124,8 @@ base::Json to_json(const ClusterPlan& plan, const std::string& machine) {
                          .set("frames", plan.counts.frames)
                          .set("partitions", plan.counts.partitions)
                          .set("simulations", plan.counts.simulations)
-                         .set("rounds", plan.counts.rounds));
+                         .set("rounds", plan.counts.rounds)
+                         .set("groups", plan.counts.groups));
   base::Json ranking = base::Json::array();
   for (const PlannedStep& step : plan.ranking) ranking.push(to_json(step));
   json.set("ranking", std::move(ranking));

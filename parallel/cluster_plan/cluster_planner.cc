@@ -16,6 +16,7 @@
 #include "parallel/cluster_plan/cluster_baselines.h"
 #include "parallel/cluster_plan/layer_moves.h"
 #include "parallel/cluster_plan/plan_trials.h"
+#include "parallel/cluster_plan/stage_mix.h"
 
 namespace egret::parallel {
 namespace {
@@ -24,9 +25,12 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostFrames = 400'000;  // kept; the least bounds
 constexpr std::size_t kDivided = 256;         // frames whose layers are divided in a round
 constexpr std::size_t kSimulated = 8;         // plans in a round
+constexpr std::size_t kMixed = 8;             // groups of mixed stages at a time
+constexpr std::int64_t kMixedShare = 4;       // one of so many simulations is for them, in addition
 constexpr std::size_t kPolished = 3;          // plans whose layers are moved
 constexpr double kClose = 5e-3;               // above the bound
 constexpr double kLongStep = 5e4;             // tasks
+constexpr std::string_view kAnyRule = "any";
 
 inline constexpr base::ProgressColumn kSimulations{
     "simulations", "simulated", base::ProgressColumn::Unit::kCount, "simulated plans"};
@@ -55,6 +59,7 @@ class Search {
         space_{task.model, options.devices, task_.fixed, task.step.host_memory > 0} {}
 
   base::Result<ClusterPlan> run(bool explain) {
+    if (options_.rule != kAnyRule) return of_rule();
     if (!options_.without_baselines) {
       plan_.baselines = plan_baselines(space_, trials_, sink_);
       for (PlannedBaseline& baseline : plan_.baselines) {
@@ -67,8 +72,12 @@ class Search {
     }
     seed();
     search();
+    polish(/*mixed=*/false);
+    if (!options_.equal_degrees) {
+      mix();
+      polish(/*mixed=*/true);
+    }
     if (pool_.empty()) return failure();
-    polish();
     finish();
     if (explain && plan_.best.fits())
       plan_.runners_up = choice_runners_up(space_, trials_, plan_.best, pool_, sink_);
@@ -79,6 +88,28 @@ class Search {
   }
 
  private:
+  // The plan of one rule, which is not compared with others.
+  base::Result<ClusterPlan> of_rule() {
+    std::vector<PlannedBaseline> found = plan_baselines(space_, trials_, sink_, options_.rule);
+    if (found.empty() || !found.front().exists) {
+      if (trials_.stopped()) return base::limit_hit("stopped before a plan was found");
+      return base::usage_error("--rule " + options_.rule +
+                               " has no plan for these sizes, this number of devices and the "
+                               "given choices");
+    }
+    PlannedStep& step = found.front().step;
+    const auto bound = trials_.partition(step.frame);
+    step.bound_s = bound ? bound->bound_s : 0;
+    consider(step);
+    finish();
+    plan_.bound_s = std::min(plan_.best.seconds, step.bound_s);
+    plan_.stop_reason = "rule";
+    plan_.counts.simulations = trials_.simulations();
+    plan_.counts.partitions = trials_.partitions();
+    plan_.seconds = timer_.seconds();
+    return std::move(plan_);
+  }
+
   // The time of the best plan that fits.
   double incumbent() const {
     return !pool_.empty() && pool_.front().fits() ? pool_.front().seconds : kNever;
@@ -256,13 +287,82 @@ class Search {
     for (const Candidate& each : divided_) open_bound_s_ = std::min(open_bound_s_, each.bound_s);
   }
 
-  // Moves layers between the stages of the best plans.
-  void polish() {
+  // Plans whose stages have degrees of their own. As in search(), few are simulated while groups
+  // are to come.
+  void mix() {
+    const StageMixes mixes(prices_, options_.devices, task_.fixed, space_.disks);
+    std::vector<MixedGroup> groups = mixes.groups();
+    base::Progress progress(sink_, "stages");
+    mixes.raise_bounds(groups, incumbent());
+    divided_.clear();
+    std::int64_t left = std::max<std::int64_t>(1, options_.limit_simulations / kMixedShare);
+    std::size_t next = 0;
+    while (next < groups.size() && groups[next].bound_s < incumbent() && !trials_.stopped()) {
+      const std::size_t count = std::min(kMixed, groups.size() - next);
+      const double limit = incumbent();
+      std::vector<std::optional<MixedPlans>> found(count);
+      base::shared_pool().parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end && !trials_.stopped(); ++i)
+          found[i] = mixes.solve(groups[next + i].frame, limit);
+      });
+      if (trials_.stopped()) break;
+      std::vector<PlanFrame> frames;
+      for (const std::optional<MixedPlans>& plans : found) {
+        if (!plans) continue;
+        mixed_bound_s_ = std::min(mixed_bound_s_, plans->bound_s);
+        frames.insert(frames.end(), plans->frames.begin(), plans->frames.end());
+      }
+      plan_.counts.groups += static_cast<std::int64_t>(count);
+      divide_mixed(frames);
+      left -= simulate_mixed();
+      next += count;
+      if (progress.due()) progress.report({{base::kItems, next}});
+    }
+    if (next < groups.size()) left_out_s_ = std::min(left_out_s_, groups[next].bound_s);
+    while (!divided_.empty() && left > 0 && !trials_.stopped()) left -= simulate_mixed();
+    if (trials_.stopped()) plan_.stop_reason = base::stop_requested() ? "signal" : "time";
+  }
+
+  // Their layers, with what they really send. The bounds of their groups hold without them.
+  void divide_mixed(const std::vector<PlanFrame>& frames) {
+    std::vector<double> bounds(frames.size(), kNever);
+    base::shared_pool().parallel_for(frames.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end && !trials_.stopped(); ++i) {
+        if (!trials_.can_simulate(frames[i])) continue;
+        if (const auto found =
+                trials_.partition(frames[i], {}, PartitionPrice::kBound, incumbent()))
+          bounds[i] = found->bound_s;
+      }
+    });
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      if (bounds[i] < incumbent()) divided_.push_back({bounds[i], frames[i]});
+    }
+  }
+
+  // Simulates the plans of the least bounds, and returns their number.
+  std::int64_t simulate_mixed() {
+    const auto count = std::min(kSimulated, divided_.size());
+    std::ranges::partial_sort(divided_, divided_.begin() + static_cast<std::ptrdiff_t>(count));
+    std::vector<std::optional<PlannedStep>> steps(count);
+    base::shared_pool().parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) steps[i] = trials_.fit(divided_[i].frame);
+    });
+    for (const auto& step : steps) {
+      if (step) consider(*step);
+    }
+    divided_.erase(divided_.begin(), divided_.begin() + static_cast<std::ptrdiff_t>(count));
+    std::erase_if(divided_, [&](const Candidate& each) { return each.bound_s >= incumbent(); });
+    return static_cast<std::int64_t>(count);
+  }
+
+  // Moves layers between the stages of the best plans, whose stages have degrees of their own or
+  // not.
+  void polish(bool mixed) {
     std::vector<PlannedStep> best(
         pool_.begin(),
         pool_.begin() + static_cast<std::ptrdiff_t>(std::min(pool_.size(), kPolished)));
     for (const PlannedStep& step : best) {
-      if (!step.fits() || trials_.stopped()) continue;
+      if (!step.fits() || step.frame.stages.empty() == mixed || trials_.stopped()) continue;
       // Long simulations must be worth it.
       const bool close = step.seconds <= (1 + kClose) * step.bound_s;
       if (close && trials_.tasks(step.frame) > kLongStep) continue;
@@ -276,7 +376,8 @@ class Search {
         pool_.begin(),
         pool_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(
                             pool_.size(), static_cast<std::size_t>(options_.plans))));
-    plan_.bound_s = std::min({plan_.best.seconds, open_bound_s_, simulated_bound_s_, left_out_s_});
+    plan_.bound_s = std::min(
+        {plan_.best.seconds, open_bound_s_, simulated_bound_s_, left_out_s_, mixed_bound_s_});
     plan_.setup = task_.model;
     plan_.options = task_.step;
     apply(plan_.best.frame, plan_.setup, plan_.options);
@@ -298,9 +399,19 @@ class Search {
   double left_out_s_ = kNever;         // the least bound of frames that were not kept
   double open_bound_s_ = kNever;       // of those that were not simulated
   double simulated_bound_s_ = kNever;  // of the simulated ones' frames
+  double mixed_bound_s_ = kNever;      // of groups with degrees by stage
 };
 
+std::vector<std::string> rule_names() {
+  std::vector<std::string> names = {std::string(kAnyRule)};
+  for (const std::string_view name : baseline_rules()) names.emplace_back(name);
+  return names;
+}
+
 base::Status check(const ClusterTask& task, const ClusterPlanOptions& options) {
+  const std::vector<std::string> rules = rule_names();
+  if (std::ranges::find(rules, options.rule) == rules.end())
+    return base::usage_error("unknown rule '" + options.rule + "'");
   if (options.devices < 1) {
     return base::usage_error("--devices is missing: the number of devices to plan for");
   }
@@ -310,8 +421,13 @@ base::Status check(const ClusterTask& task, const ClusterPlanOptions& options) {
   model.expert_tensor = 0;
   model.sequence_parallel = false;
   model.schedule = PipelineKind::k1F1B;
-  if (!model.stage_layers.empty() || !model.full_layers.empty() || !model.selective_layers.empty())
-    return base::usage_error("the plan chooses --stage-layers, --full-layers, --selective-layers");
+  if (!model.stage_layers.empty() || !model.full_layers.empty() ||
+      !model.selective_layers.empty() || model.has_unlike_stages()) {
+    return base::usage_error(
+        "the plan chooses --stage-layers, --full-layers, --selective-layers, --stage-tp, "
+        "--stage-cp, "
+        "--stage-dp and --stage-first");
+  }
   if (model.experts == 0 &&
       (task.fixed.expert_parallel.value_or(1) > 1 || task.fixed.expert_tensor.value_or(0) > 1))
     return base::usage_error("--ep and --expert-tp need --experts");
@@ -339,13 +455,21 @@ const base::OptionTable<ClusterPlanOptions>& ClusterPlanOptions::table() {
        {"limit-plan-time", &C::limit_plan_time, "Stop a transformer's plan after this time",
         base::seconds()},
        {"without-baselines", &C::without_baselines,
-        "Do not plan by other planners' rules for comparison"}}};
+        "Do not plan by other planners' rules for comparison"},
+       {"rule", &C::rule,
+        "Rule that makes a transformer's plan: any (the fastest plan), or that of an expert or of "
+        "another planner",
+        base::one_of(rule_names())},
+       {"equal-degrees", &C::equal_degrees,
+        "Give all stages of a transformer's plan the same degrees"}}};
   return rows;
 }
 
 base::Result<ClusterPlan> plan_cluster(const ClusterTask& task, const ClusterPlanOptions& options,
                                        bool explain, base::ProgressSink* progress) {
   EGRET_RETURN_IF_ERROR(check(task, options));
+  if (explain && options.rule != kAnyRule)
+    return base::usage_error("--rule " + options.rule + " cannot be combined with --explain");
   return Search(task, options, progress).run(explain);
 }
 

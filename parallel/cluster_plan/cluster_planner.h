@@ -11,9 +11,15 @@
 // 4. The rest is simulated in the order of bounds until no bound is below the incumbent, or a limit
 //    is hit. Layers of the best plans are moved between stages while this is faster.
 //
+// 5. Groups of plans whose stages have degrees of their own (stage_mix.h) follow in the same way:
+// those
+//    whose bound is below the incumbent are divided, and the best few of each are simulated.
+//
 // Everything is counted in simulations, so results do not depend on the machine's speed unless the
 // limit of time is hit.
 #pragma once
+
+#include <string>
 
 #include "base/options/option_table.h"
 #include "base/progress.h"
@@ -29,6 +35,8 @@ struct ClusterPlanOptions {
   std::int64_t limit_simulations = 300;
   double limit_plan_time = 120;  // seconds
   bool without_baselines = false;
+  std::string rule = "any";    // the plan is this rule's; "any": the best one
+  bool equal_degrees = false;  // of all stages
 
   static const base::OptionTable<ClusterPlanOptions>& table();
 };

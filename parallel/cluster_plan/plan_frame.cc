@@ -2,6 +2,7 @@
 #include "parallel/cluster_plan/plan_frame.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "base/stop.h"
@@ -49,13 +50,15 @@ class Visitor {
 
   void run() {
     PlanFrame frame;
-    for (const std::int64_t tensor : choices(fixed_.tensor, divisors(model_.heads, devices_))) {
-      if (model_.ffn_size() % tensor != 0) continue;
+    for (const std::int64_t tensor :
+         choices(fixed_.tensor, divisors(most_tensor_ranks(model_), devices_))) {
+      if (most_tensor_ranks(model_) % tensor != 0) continue;
       frame.tensor = tensor;
       for (const std::int64_t context :
-           choices(fixed_.context, divisors(model_.sequence, devices_ / tensor))) {
+           choices(fixed_.context, divisors(most_context_ranks(model_), devices_ / tensor))) {
         frame.context = context;
-        const std::int64_t stages = std::min(model_.layers, devices_ / (tensor * context));
+        std::int64_t stages = std::min(model_.layers, devices_ / (tensor * context));
+        if (model_.wide_resnet > 0) stages = 1;  // others are those of stage_mix.h
         for (const std::int64_t pipeline : choices(fixed_.pipeline, up_to(stages))) {
           if (base::stop_requested()) return;
           frame.pipeline = pipeline;
@@ -109,8 +112,8 @@ class Visitor {
       for (const bool sequence : {false, true}) {
         if (fixed_.sequence_parallel && *fixed_.sequence_parallel != sequence && frame.tensor > 1)
           continue;
-        if (sequence &&
-            (frame.tensor == 1 || model_.sequence % (frame.context * frame.tensor) != 0))
+        if (sequence && (frame.tensor == 1 || model_.wide_resnet > 0 ||
+                         model_.sequence % (frame.context * frame.tensor) != 0))
           continue;
         // Each token is sent to its experts once.
         if (!sequence && frame.tensor > 1 && model_.experts > 0) continue;
@@ -159,7 +162,7 @@ class Visitor {
 
   void visit_states(PlanFrame frame) {
     std::int64_t most = frame.copies() > 1 && !model_.frozen ? 3 : 0;
-    if (frame.two_directions()) most = std::min<std::int64_t>(most, 1);
+    if (frame.two_directions() || model_.wide_resnet > 0) most = std::min<std::int64_t>(most, 1);
     for (std::int64_t zero = 0; zero <= most; ++zero) {
       if (fixed_.zero && *fixed_.zero != zero && most > 0) continue;
       frame.zero = zero;
@@ -167,6 +170,7 @@ class Visitor {
            {Offload::kNone, Offload::kActivations, Offload::kOptimizer, Offload::kDisk}) {
         if (fixed_.offload && *fixed_.offload != offload) continue;
         if (offload == Offload::kDisk && !fixed_.offload && !disks_) continue;
+        if (offload != Offload::kNone && model_.wide_resnet > 0) continue;
         if (offloads_optimizer(offload) && model_.frozen) continue;
         if (offload == Offload::kActivations && frame.two_directions()) continue;
         frame.offload = offload;
@@ -186,16 +190,61 @@ class Visitor {
 
 }  // namespace
 
+std::int64_t most_tensor_ranks(const TrainingSetup& model) {
+  return model.wide_resnet > 0 ? model.channels : std::gcd(model.heads, model.ffn_size());
+}
+
+std::int64_t most_context_ranks(const TrainingSetup& model) {
+  return model.wide_resnet > 0 ? 1 : model.sequence;
+}
+
+std::int64_t PlanFrame::devices() const {
+  if (stages.empty()) return tensor * context * pipeline * data;
+  std::int64_t all = 0;
+  for (const StageDegrees& stage : stages) all += stage.devices();
+  return all;
+}
+
+StageDegrees PlanFrame::stage(std::int64_t rank) const {
+  if (!stages.empty()) return stages[static_cast<std::size_t>(rank)];
+  return {tensor, context, data, rank * tensor * context * data};
+}
+
+PlanFrame PlanFrame::of_stage(std::int64_t rank) const {
+  PlanFrame frame = *this;
+  if (stages.empty()) return frame;
+  const StageDegrees& own = stages[static_cast<std::size_t>(rank)];
+  frame.stages.clear();
+  frame.tensor = own.tensor;
+  frame.context = own.context;
+  frame.data = own.data;
+  frame.micro_batch = micro_batch / own.data;
+  return frame;
+}
+
+std::string degree_text(const PlanFrame& frame, std::int64_t PlanFrame::*same,
+                        std::int64_t StageDegrees::*own) {
+  if (frame.stages.empty()) return std::to_string(frame.*same);
+  const std::int64_t first = frame.stages.front().*own;
+  if (std::ranges::all_of(frame.stages, [&](const auto& stage) { return stage.*own == first; }))
+    return std::to_string(first);
+  std::string text;
+  for (const StageDegrees& stage : frame.stages)
+    text += (text.empty() ? "" : "+") + std::to_string(stage.*own);
+  return text;
+}
+
 std::string to_string(const PlanFrame& frame) {
-  std::string text = "tp " + std::to_string(frame.tensor);
+  std::string text = "tp " + degree_text(frame, &PlanFrame::tensor, &StageDegrees::tensor);
   if (frame.sequence_parallel) text += " with sequence parallelism";
-  if (frame.context > 1) text += ", cp " + std::to_string(frame.context);
+  const std::string context = degree_text(frame, &PlanFrame::context, &StageDegrees::context);
+  if (context != "1") text += ", cp " + context;
   text += ", pp " + std::to_string(frame.pipeline);
   if (frame.virtual_stages > 1) text += " x " + std::to_string(frame.virtual_stages);
   if (frame.schedule == PipelineKind::kZbH1) text += " (ZB-H1)";
   if (frame.schedule == PipelineKind::kGpipe) text += " (GPipe)";
   if (frame.schedule == PipelineKind::kDualPipe) text += " (DualPipe)";
-  text += ", dp " + std::to_string(frame.data);
+  text += ", dp " + degree_text(frame, &PlanFrame::data, &StageDegrees::data);
   if (frame.expert_parallel > 1) text += ", ep " + std::to_string(frame.expert_parallel);
   if (frame.expert_tensor > 1)
     text += ", " + std::to_string(frame.expert_tensor) + " ranks an expert";
@@ -218,6 +267,7 @@ void apply(const PlanFrame& frame, TrainingSetup& setup, StepOptions& options) {
   setup.sequence_parallel = frame.sequence_parallel;
   setup.expert_parallel = frame.expert_parallel;
   setup.expert_tensor = setup.experts > 0 ? frame.expert_tensor : 0;
+  setup.set_stages(frame.stages);
   setup.distributed_optimizer = false;  // --zero says more
   options.zero = frame.zero;
   options.offload = frame.offload;

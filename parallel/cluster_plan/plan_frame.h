@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame: the degrees and choices that all stages of a plan share. Within a frame, the layers of
-// each stage and their recomputation remain open (stage_partition.h).
+// A frame: the degrees and choices of a plan's stages. Within a frame, the layers of each stage and
+// their recomputation remain open (stage_partition.h).
 #pragma once
 
 #include <compare>
@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "parallel/simulator/step_options.h"
 #include "parallel/transformer/training_setup.h"
@@ -28,8 +29,15 @@ struct PlanFrame {
   Offload offload = Offload::kNone;
   std::int64_t expert_parallel = 1;  // 1 without experts
   std::int64_t expert_tensor = 1;
+  // By pipeline rank, where they have degrees of their own. Then tensor, context and data are 1,
+  // and micro_batch counts the sequences of all replicas of a rank, as in TrainingSetup.
+  std::vector<StageDegrees> stages = {};
 
-  std::int64_t devices() const { return tensor * context * pipeline * data; }
+  std::int64_t devices() const;
+  // The degrees and devices of a rank.
+  StageDegrees stage(std::int64_t rank) const;
+  // The frame in which all ranks are as this one.
+  PlanFrame of_stage(std::int64_t rank) const;
   bool two_directions() const { return schedule == PipelineKind::kDualPipe; }
   // Of each weight that is not of an expert. Both directions of DualPipe have one.
   std::int64_t copies() const { return data * context * (two_directions() ? 2 : 1); }
@@ -42,11 +50,18 @@ struct PlanFrame {
   friend auto operator<=>(const PlanFrame&, const PlanFrame&) = default;
 };
 
+// A degree, or those of all ranks where they differ, as 4+4+8.
+std::string degree_text(const PlanFrame& frame, std::int64_t PlanFrame::*same,
+                        std::int64_t StageDegrees::*own);
 // "tp 8, pp 4 x 2, dp 16, ...", without choices that are off.
 std::string to_string(const PlanFrame& frame);
 
 // The frame's fields in SETUP and OPTIONS.
 void apply(const PlanFrame& frame, TrainingSetup& setup, StepOptions& options);
+
+// Numbers whose divisors are degrees of tensor and context parallelism.
+std::int64_t most_tensor_ranks(const TrainingSetup& model);
+std::int64_t most_context_ranks(const TrainingSetup& model);
 
 // What the user has fixed; the rest is searched.
 struct FixedChoices {
@@ -64,7 +79,8 @@ FixedChoices fixed_choices(const TrainingSetup& setup, const StepOptions& option
 
 // The space of frames for so many devices.
 //
-//   tensor    divides the heads and the feed-forward layer
+//   tensor    divides the heads and the feed-forward layer, or the channels of a Wide-ResNet, which
+//             has one stage here
 //   context   divides the sequence (with the tensor degree, under sequence parallelism)
 //   pipeline  any number of stages up to the layers
 //   data      the largest that divides the batch, finds enough devices, and suits the experts

@@ -7,7 +7,7 @@
 //
 //   sum_r (f_r + b_r) + max_r ((m - 1) b_r + max(0, m - p + r) f_r)
 //
-// which is exact for equal stages. Other schedules have other terms (stage_partition.cc). The end
+// which is exact for equal stages. Other schedules have other terms (stage_terms.cc). The end
 // of the step follows the first rank. So a step takes at least sum_r h_r(n_r) + max_r g_r(n_r) for
 // numbers n_r of layers that sum to the model's, and a dynamic program over stages finds the least.
 // Alpa's planner has the terms (m - 1) max_r (f_r + b_r) instead, and no transfers (Zheng et al.,
@@ -18,22 +18,14 @@
 #include <optional>
 #include <vector>
 
-#include "parallel/cluster_plan/stage_prices.h"
+#include "parallel/cluster_plan/stage_terms.h"
 
 namespace egret::parallel {
-
-struct PartitionTerms {
-  double sum = 0;         // h
-  double bottleneck = 0;  // g
-};
 
 struct StagePartition {
   double bound_s = 0;               // no partition takes less
   std::vector<ChunkLayers> chunks;  // of one that takes this by the price
 };
-
-// What plans the layers.
-enum class PartitionPrice : unsigned char { kBound, kAlpa };
 
 // Bytes by which each rank's memory is less than its device's: what a simulation of an earlier
 // answer exceeded.

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "parallel/transformer/experts.h"
-#include "parallel/transformer/stage_work.h"
+#include "parallel/transformer/stage_transfer.h"
 #include "parallel/transformer/training_memory.h"
 #include "parallel/transformer/transformer_kernels.h"
 
@@ -123,6 +123,11 @@ const BlockPrices& StagePrices::priced(std::size_t pool, const PlanFrame& frame)
       prices->layer.dense[i] = price_of(blocks.layer[i], launches);
       prices->layer.experts[i] = price_of(blocks.expert_layer[i], launches);
     }
+    for (const std::array<ModelBlock, 3>& layer : blocks.layers) {
+      std::array<BlockPrice, 3>& one = prices->layers.emplace_back();
+      for (std::size_t i = 0; i < layer.size(); ++i) one[i] = price_of(layer[i], launches);
+    }
+    prices->layer_workspace_bytes = blocks.layer_workspace_bytes;
     prices->embedding = price_of(blocks.embedding, launches);
     prices->head = price_of(blocks.head, launches);
     prices->workspace_bytes = {blocks.workspace_bytes, blocks.expert_workspace_bytes};
@@ -131,51 +136,22 @@ const BlockPrices& StagePrices::priced(std::size_t pool, const PlanFrame& frame)
   return *place;
 }
 
-// As System::seen_by() chooses.
 std::size_t StagePrices::pool_of(const PlanFrame& frame, std::int64_t rank) const {
   if (system_.pools.size() < 2) return 0;
-  const std::int64_t count = frame.devices() / frame.pipeline;
-  std::optional<std::size_t> slowest;
-  std::int64_t begin = 0;
-  for (std::size_t i = 0; i < system_.pools.size(); ++i) {
-    const AcceleratorPool& pool = system_.pools[i];
-    const bool last = i + 1 == system_.pools.size() || pool.devices == 0;
-    const std::int64_t end = begin + pool.devices;
-    const bool holds = begin < (rank + 1) * count && (last || end > rank * count);
-    if (holds &&
-        (!slowest || slowness(pool.accelerator) > slowness(system_.pools[*slowest].accelerator)))
-      slowest = i;
-    if (last) break;
-    begin = end;
-  }
-  return slowest.value_or(0);
+  const StageDegrees stage = frame.stage(rank);
+  return system_.slowest_pool(stage.first_device, stage.devices());
 }
 
 double StagePrices::memory_of(const PlanFrame& frame, std::int64_t rank) const {
-  const auto usable = [](const Accelerator& device) {
-    return device.memory_bytes > 0 ? device.memory_bytes - device.reserved_bytes
-                                   : std::numeric_limits<double>::infinity();
-  };
-  if (system_.pools.size() < 2) return usable(system_.accelerator);
-  const std::int64_t count = frame.devices() / frame.pipeline;
-  double least = std::numeric_limits<double>::infinity();
-  std::int64_t begin = 0;
-  for (std::size_t i = 0; i < system_.pools.size(); ++i) {
-    const AcceleratorPool& pool = system_.pools[i];
-    const bool last = i + 1 == system_.pools.size() || pool.devices == 0;
-    const std::int64_t end = begin + pool.devices;
-    if (begin < (rank + 1) * count && (last || end > rank * count))
-      least = std::min(least, usable(pool.accelerator));
-    if (last) break;
-    begin = end;
-  }
-  return least;
+  const StageDegrees stage = frame.stage(rank);
+  return system_.usable_bytes(stage.first_device, stage.devices());
 }
 
 const BlockPrices& StagePrices::blocks(const PlanFrame& frame, std::int64_t rank) const {
   // A rank's two stages may be those of different accelerators.
   if (frame.two_directions() && system_.pools.size() > 1) return fastest_blocks(frame);
-  return priced(pool_of(frame, rank), frame);
+  const std::size_t pool = pool_of(frame, rank);
+  return frame.stages.empty() ? priced(pool, frame) : priced(pool, frame.of_stage(rank));
 }
 
 const BlockPrices& StagePrices::fastest_blocks(const PlanFrame& frame) const {
@@ -187,20 +163,35 @@ const BlockPrices& StagePrices::fastest_blocks(const PlanFrame& frame) const {
   return priced(fastest, frame);
 }
 
-double StagePrices::transfer_s(const PlanFrame& frame) const {
-  if (frame.pipeline == 1) return 0;
-  return boundary_s(system_, setup_of(frame));
+double StagePrices::transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t to,
+                               std::int64_t layers) const {
+  return stage_transfer(system_, setup_of(frame), from, to, layers).seconds();
+}
+
+// The receiver has as few devices, in the innermost tier that has room for one beside the sender's,
+// and need not gather.
+double StagePrices::least_transfer_s(const PlanFrame& frame, std::int64_t from,
+                                     std::int64_t layers) const {
+  const StageDegrees stage = frame.stage(from);
+  TrainingSetup setup = setup_of(frame.of_stage(from));
+  setup.sequence_parallel = true;
+  return equal_transfer(system_, setup, stage.devices(), layers).seconds();
+}
+
+bool StagePrices::exchanges_block(const PlanFrame& frame, std::int64_t rank) const {
+  if (frame.zero < 2 || model_.overlap_gradients || model_.frozen) return false;
+  return frame.stages.empty() ? frame.copies() > 1 : frame.of_stage(rank).copies() > 1;
 }
 
 // One or two collectives: of experts, and of all other weights.
-StagePrices::Exchange StagePrices::exchange(const PlanFrame& frame, CollectiveKind kind,
+StagePrices::Exchange StagePrices::exchange(const PlanFrame& own, CollectiveKind kind,
                                             double element, double parameters,
                                             double expert_parameters) const {
   Exchange all;
-  const TrainingSetup setup = setup_of(frame);
   const std::pair<double, RankGroup> parts[] = {
-      {parameters - expert_parameters, {frame.copies(), frame.tensor}},
-      {expert_parameters, expert_data_group(setup, frame.copies())}};
+      {parameters - expert_parameters, {own.copies(), own.tensor}},
+      {expert_parameters,
+       expert_parameters > 0 ? expert_data_group(setup_of(own), own.copies()) : RankGroup{}}};
   for (const auto& [count, group] : parts) {
     if (count <= 0 || group.size == 1) continue;
     const CollectiveTime time = system_.fabric.collective(kind, element * count, group);
@@ -212,10 +203,11 @@ StagePrices::Exchange StagePrices::exchange(const PlanFrame& frame, CollectiveKi
   return all;
 }
 
-ExchangePrices StagePrices::exchanges(const PlanFrame& frame) const {
+ExchangePrices StagePrices::exchanges(const PlanFrame& frame, std::int64_t rank) const {
   ExchangePrices prices;
-  if (model_.frozen || !shares_weights(frame)) return prices;
-  const BlockPrices& one = blocks(frame, 0);
+  const PlanFrame own = frame.of_stage(rank);
+  if (model_.frozen || !shares_weights(own)) return prices;
+  const BlockPrices& one = blocks(frame, rank);
   const double embedding = one.embedding.parameters;
   const auto gradient = static_cast<double>(model_.gradient_bytes);
   const CollectiveKind reduces =
@@ -226,7 +218,7 @@ ExchangePrices StagePrices::exchanges(const PlanFrame& frame) const {
     const bool experts = kind == LayerKind::kExperts;
     const BlockPrice& layer = one.layer.of(kind)[0];
     const auto of = [&](CollectiveKind collective, double element, double more) {
-      return exchange(frame, collective, element, layer.parameters + more, layer.expert_parameters);
+      return exchange(own, collective, element, layer.parameters + more, layer.expert_parameters);
     };
     const Exchange sum = of(reduces, gradient, 0), first_sum = of(reduces, gradient, embedding);
     (experts ? prices.layer_gradients_s.experts : prices.layer_gradients_s.dense) = sum.seconds;
@@ -253,56 +245,94 @@ ExchangePrices StagePrices::exchanges(const PlanFrame& frame) const {
   return prices;
 }
 
-double StagePrices::end_of_step_s(const PlanFrame& frame, const RankPrice& rank) const {
-  const Accelerator& device = system_.accelerator;
+double StagePrices::end_of_step_s(const PlanFrame& frame, const RankPrice& rank, bool open) const {
+  const PlanFrame own = frame.of_stage(0);
+  const Accelerator& device =
+      system_.pools.size() < 2 ? system_.accelerator : system_.pools[pool_of(frame, 0)].accelerator;
   double seconds = device.host_seconds_per_step;
   if (model_.frozen) return seconds;
   const Fabric& fabric = system_.fabric;
   const auto gradient = static_cast<double>(model_.gradient_bytes);
-  const auto copies = static_cast<double>(frame.copies());
-  if (shares_weights(frame)) {
-    if (exchanges_block(frame) || model_.overlap_gradients || frame.zero >= 2) {
-      const ExchangePrices each = exchanges(frame);
+  const auto copies = static_cast<double>(own.copies());
+  if (shares_weights(own)) {
+    const bool block = exchanges_block(frame, 0);
+    if (model_.overlap_gradients && model_.wide_resnet > 0) {
+      const double all =
+          exchange(own,
+                   frame.zero >= 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                   gradient, rank.parameters, 0)
+              .seconds;
+      seconds += std::max(0.0, all - rank.backward.seconds());
+    } else if (block || model_.overlap_gradients || frame.zero >= 2) {
+      const ExchangePrices each = exchanges(frame, 0);
       const double all = each.embedding_gradients_s +
                          ExchangePrices::of(each.layer_gradients_s, rank.layers_by_kind);
       const double first =
           each.layer_gradients_s.of(model_.kind_of(0)) + each.embedding_gradients_s;
       // Where they block, the backward passes include all other layers' exchanges.
-      seconds += exchanges_block(frame) ? first : std::max(first, all - rank.backward.seconds());
+      seconds += block ? first : std::max(first, all - rank.backward.seconds());
     } else {
       seconds +=
-          exchange(frame,
+          exchange(own,
                    frame.zero >= 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
                    gradient, rank.parameters, rank.expert_parameters)
               .seconds;
     }
   }
-  if (frame.pipeline > 1 && !model_.untied && !frame.two_directions()) {
-    const double bytes = gradient * blocks(frame, 0).embedding.parameters;
-    seconds +=
-        fabric.transfer(bytes, (frame.pipeline - 1) * frame.tensor * frame.copies()).seconds();
+  if (frame.pipeline > 1 && model_.is_tied() && !frame.two_directions()) {
+    const StageDegrees ends[] = {frame.stage(0), frame.stage(open ? 0 : frame.pipeline - 1)};
+    double elements = blocks(frame, 0).embedding.parameters;
+    std::int64_t distance = ends[1].first_device;
+    if (!frame.stages.empty()) {
+      distance = stage_distance(fabric, ends[0], ends[1]);
+      elements *=
+          std::max(1.0, static_cast<double>(ends[0].tensor) / static_cast<double>(ends[1].tensor));
+    }
+    seconds += fabric.transfer(gradient * elements, distance).seconds();
   }
-  if (frame.devices() > 1)
-    seconds += fabric.collective(CollectiveKind::kAllReduce, 4, {frame.devices(), 1}).seconds();
-  const double part = frame.zero >= 1 ? divided_parameters(frame, rank) : rank.parameters;
+  const std::int64_t devices = open ? own.tensor * own.context * own.data : frame.devices();
+  if (devices > 1)
+    seconds += fabric.collective(CollectiveKind::kAllReduce, 4, {devices, 1}).seconds();
+  const double part = frame.zero >= 1 ? divided_parameters(own, rank) : rank.parameters;
   if (offloads_optimizer(frame.offload)) {
     seconds += part * (gradient + 2) / options_.host_bandwidth +
                host_update_s(model_, options_, frame.offload, part);
   } else {
-    seconds += part * (2 * gradient + 26) / (device.bytes_per_second * device.memory_efficiency);
+    const double bytes =
+        model_.wide_resnet > 0 ? gradient + 2 * model_.weight_bytes() + 8 : 2 * gradient + 26;
+    seconds += part * bytes / (device.bytes_per_second * device.memory_efficiency);
   }
   if (frame.zero >= 1 && frame.zero < 3 && copies > 1) {
-    seconds +=
-        exchange(frame, CollectiveKind::kAllGather, 2, rank.parameters, rank.expert_parameters)
-            .seconds;
+    seconds += exchange(own, CollectiveKind::kAllGather, model_.weight_bytes(), rank.parameters,
+                        rank.expert_parameters)
+                   .seconds;
   }
   return seconds;
 }
 
+PassPrice StagePrices::layer_passes(const PlanFrame& frame, std::int64_t rank,
+                                    std::int64_t layer) const {
+  const BlockPrices& all = blocks(frame, rank);
+  const BlockPrice& block =
+      (all.layers.empty()
+           ? all.layer.of(model_.kind_of(layer))
+           : all.layers[static_cast<std::size_t>(layer)])[index_of(least_recomputation())];
+  return block.forward + block.backward;
+}
+
 RankPrice StagePrices::average_rank(const PlanFrame& frame) const {
   const BlockPrices& block = fastest_blocks(frame);
-  const bool own = model_.untied || frame.pipeline > 1;
+  const bool own = !model_.is_tied() || frame.pipeline > 1;
   RankPrice rank;
+  if (!block.layers.empty()) {
+    PlanFrame one = frame;
+    one.pipeline = 1;
+    ChunkLayers layers;
+    (least_recomputation() == Recompute::kFull ? layers.full : layers.kept) = model_.layers;
+    rank = price(block, one, 0, layers, 0);
+    rank.parameters /= static_cast<double>(frame.pipeline);
+    return rank;
+  }
   rank.layers.kept = model_.layers;
   rank.layers_by_kind = {model_.layers - model_.expert_layers(), model_.expert_layers()};
   const auto dense = static_cast<double>(rank.layers_by_kind.dense);
@@ -314,10 +344,7 @@ RankPrice StagePrices::average_rank(const PlanFrame& frame) const {
        block.embedding.parameters + (own ? block.head.parameters : 0)) *
       copies / p;
   rank.expert_parameters = experts * block.layer.experts[0].expert_parameters * copies / p;
-  const auto least =
-      static_cast<std::size_t>(allows(Recompute::kNone)        ? Recompute::kNone
-                               : allows(Recompute::kSelective) ? Recompute::kSelective
-                                                               : Recompute::kFull);
+  const std::size_t least = index_of(least_recomputation());
   const auto all = [&](PassPrice BlockPrice::*pass) {
     return block.layer.dense[least].*pass * dense + block.layer.experts[least].*pass * experts +
            block.embedding.*pass + block.head.*pass;
@@ -374,7 +401,22 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
     result.expert_parameters += one.expert_parameters * count;
     kept += one.kept_bytes * count;
   };
-  const ByKind<std::array<std::int64_t, 3>> by_kind = kinds(frame, rank, layers, first);
+  result.first_layer = first;
+  // Layers that are recomputed in full come first.
+  std::int64_t next = first;
+  for (const auto& [count, recompute] : {std::pair(layers.full, Recompute::kFull),
+                                         {layers.selective, Recompute::kSelective},
+                                         {layers.kept, Recompute::kNone}}) {
+    if (block.layers.empty()) break;
+    for (std::int64_t i = 0; i < count; ++i, ++next) {
+      const auto place = static_cast<std::size_t>(next);
+      const BlockPrice& one = block.layers[place][index_of(recompute)];
+      add(one, 1, one.parameters);
+      workspace = std::max(workspace, block.layer_workspace_bytes[place][index_of(recompute)]);
+    }
+  }
+  const auto by_kind = block.layers.empty() ? kinds(frame, rank, layers, first)
+                                            : ByKind<std::array<std::int64_t, 3>>{};
   // Experts that no other rank has are not gathered.
   const bool gathers_experts =
       frame.copies() * frame.tensor > frame.expert_parallel * frame.expert_tensor;
@@ -403,7 +445,7 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
     gathered += block.embedding.parameters;
   }
   if (has_head) {
-    const bool own = model_.untied || frame.pipeline > 1;
+    const bool own = !model_.is_tied() || frame.pipeline > 1;
     add(block.head, 1, own ? block.head.parameters : 0);
     if (rank > 0) gathered += block.head.parameters;
   }
@@ -411,6 +453,8 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
   state_setup.frozen = model_.frozen;
   state_setup.gradient_bytes = model_.gradient_bytes;
   state_setup.optimizer_bytes = model_.optimizer_bytes;
+  state_setup.wide_resnet = model_.wide_resnet;
+  state_setup.precision = model_.precision;
   const StateBytes state = state_bytes(state_setup, result.parameters);
   const auto copies = static_cast<double>(frame.copies());
   double divided = copies;
@@ -420,7 +464,7 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
   const auto share = [&](std::int64_t from) { return frame.zero >= from ? divided : 1; };
   result.memory_bytes = state.weights / share(3) + state.gradients / share(2);
   if (!offloads_optimizer(frame.offload)) result.memory_bytes += state.optimizer / share(1);
-  if (frame.zero == 3 && copies > 1) result.memory_bytes += 2 * gathered;
+  if (frame.zero == 3 && copies > 1) result.memory_bytes += model_.weight_bytes() * gathered;
   const std::int64_t micro_batches = model_.global_batch / frame.data / frame.micro_batch;
   double in_flight = micro_batches_in_flight(frame, rank, micro_batches);
   // One is computed while another one is copied.
@@ -460,10 +504,11 @@ double StagePrices::bytes_that_leave(const BlockPrices& block,
   return bytes_left;
 }
 
-std::optional<RankPrice> StagePrices::rank(const PlanFrame& frame, std::int64_t rank,
+std::optional<RankPrice> StagePrices::rank(const PlanFrame& whole_frame, std::int64_t rank,
                                            std::int64_t layers, double budget,
                                            std::int64_t first) const {
-  const BlockPrices& block = blocks(frame, rank);
+  const BlockPrices& block = blocks(whole_frame, rank);
+  const PlanFrame frame = whole_frame.of_stage(rank);
   if (fixed_.recompute) {
     ChunkLayers all;
     (*fixed_.recompute == Recompute::kNone        ? all.kept
@@ -507,9 +552,10 @@ std::optional<RankPrice> StagePrices::rank(const PlanFrame& frame, std::int64_t 
   return best;
 }
 
-double StagePrices::least_memory(const PlanFrame& frame, std::int64_t rank,
+double StagePrices::least_memory(const PlanFrame& whole_frame, std::int64_t rank,
                                  std::int64_t layers) const {
-  const BlockPrices& block = blocks(frame, rank);
+  const BlockPrices& block = blocks(whole_frame, rank);
+  const PlanFrame frame = whole_frame.of_stage(rank);
   double least = std::numeric_limits<double>::infinity();
   for (const Recompute recompute : kRecomputations) {
     if (!allows(recompute)) continue;

@@ -48,6 +48,9 @@ struct ByKind {
 
 struct BlockPrices {
   ByKind<std::array<BlockPrice, 3>> layer;  // by Recompute
+  // By layer, where all are different; then there are no others.
+  std::vector<std::array<BlockPrice, 3>> layers;
+  std::vector<std::array<double, 3>> layer_workspace_bytes;
   BlockPrice embedding, head;
   ByKind<std::array<double, 3>> workspace_bytes;
 };
@@ -70,6 +73,7 @@ struct ExchangePrices {
 
 struct RankPrice {
   ChunkLayers layers;
+  std::int64_t first_layer = 0;
   ByKind<std::int64_t> layers_by_kind;
   PassPrice forward, backward, inputs, weights;  // of one micro-batch, all chunks
   double parameters = 0;
@@ -95,23 +99,27 @@ class StagePrices {
   const BlockPrices& blocks(const PlanFrame& frame, std::int64_t rank) const;
   // Of the fastest accelerator of the machine.
   const BlockPrices& fastest_blocks(const PlanFrame& frame) const;
-  ExchangePrices exchanges(const PlanFrame& frame) const;
-  // Whether several ranks hold the same weights: all of them, or those of experts only.
-  bool shares_weights(const PlanFrame& frame) const {
-    return frame.copies() > 1 ||
-           (model_.experts > 0 && frame.tensor > frame.expert_parallel * frame.expert_tensor);
-  }
-  // Whether backward passes wait for the exchange of gradients of each micro-batch.
-  bool exchanges_block(const PlanFrame& frame) const {
-    return frame.zero >= 2 && frame.copies() > 1 && !model_.overlap_gradients && !model_.frozen;
-  }
+  ExchangePrices exchanges(const PlanFrame& frame, std::int64_t rank) const;
+  // Whether backward passes of a rank wait for the exchange of gradients of each micro-batch.
+  bool exchanges_block(const PlanFrame& frame, std::int64_t rank) const;
   // Bytes that a rank's devices have for a step.
   double memory_of(const PlanFrame& frame, std::int64_t rank) const;
-  // A message between neighbouring stages, seen by the sender.
-  double transfer_s(const PlanFrame& frame) const;
+  // A message between ranks behind so many layers, seen by the sender.
+  double transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t to,
+                    std::int64_t layers) const;
+  // The same, at least, whatever the receiver's degrees are.
+  double least_transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t layers) const;
   // Between the last backward pass of the rank of the first stage and the end of the step. What
-  // overlaps with that pass is left out.
-  double end_of_step_s(const PlanFrame& frame, const RankPrice& first) const;
+  // overlaps with that pass is left out. With OPEN, at least, whatever the other ranks are.
+  double end_of_step_s(const PlanFrame& frame, const RankPrice& first, bool open = false) const;
+  // Of one micro-batch through a layer of a rank, with the least recomputation that is allowed.
+  PassPrice layer_passes(const PlanFrame& frame, std::int64_t rank, std::int64_t layer) const;
+  // Layers of the model from the first on, until they repeat.
+  std::int64_t distinct_layers() const {
+    return model_.wide_resnet > 0 ? model_.layers : model_.experts > 0 ? model_.expert_interval : 1;
+  }
+  // Numbers of layers before a cut that matter to its messages.
+  std::int64_t distinct_cuts() const { return model_.wide_resnet > 0 ? model_.layers + 1 : 1; }
   // A rank that has the average of all parameters, and passes of all layers.
   RankPrice average_rank(const PlanFrame& frame) const;
 
@@ -125,7 +133,7 @@ class StagePrices {
                                 double budget, std::int64_t first = 0) const;
   RankPrice rank_with(const PlanFrame& frame, std::int64_t rank, const ChunkLayers& layers,
                       std::int64_t first = 0) const {
-    return price(blocks(frame, rank), frame, rank, layers, first);
+    return price(blocks(frame, rank), frame.of_stage(rank), rank, layers, first);
   }
   // The least memory of it, whatever time it takes.
   double least_memory(const PlanFrame& frame, std::int64_t rank, std::int64_t layers) const;
@@ -137,6 +145,11 @@ class StagePrices {
   bool allows(Recompute recompute) const {
     return !fixed_.recompute || *fixed_.recompute == recompute;
   }
+  Recompute least_recomputation() const {
+    return allows(Recompute::kNone)        ? Recompute::kNone
+           : allows(Recompute::kSelective) ? Recompute::kSelective
+                                           : Recompute::kFull;
+  }
 
  private:
   // Of gradients or weights of experts and of others, one after the other.
@@ -145,12 +158,18 @@ class StagePrices {
     double bytes_per_second = 0;  // of the faster
     std::set<std::size_t> tiers;
   };
+  // Whether several ranks hold the same weights: all of them, or those of experts only.
+  bool shares_weights(const PlanFrame& own) const {
+    return own.copies() > 1 ||
+           (model_.experts > 0 && own.tensor > own.expert_parallel * own.expert_tensor);
+  }
   using Key = std::tuple<std::size_t, std::int64_t, std::int64_t, std::int64_t, bool, std::int64_t,
                          std::int64_t>;
 
   const BlockPrices& priced(std::size_t pool, const PlanFrame& frame) const;
   std::size_t pool_of(const PlanFrame& frame, std::int64_t rank) const;
-  RankPrice price(const BlockPrices& block, const PlanFrame& frame, std::int64_t rank,
+  // OWN is a frame whose ranks are all as this one; so are those below.
+  RankPrice price(const BlockPrices& block, const PlanFrame& own, std::int64_t rank,
                   const ChunkLayers& layers, std::int64_t first) const;
   // The rank's layers of each kind, by recomputation.
   ByKind<std::array<std::int64_t, 3>> kinds(const PlanFrame& frame, std::int64_t rank,
@@ -158,7 +177,7 @@ class StagePrices {
   double bytes_that_leave(const BlockPrices& block,
                           const ByKind<std::array<std::int64_t, 3>>& layers,
                           std::int64_t count) const;
-  Exchange exchange(const PlanFrame& frame, CollectiveKind kind, double element, double parameters,
+  Exchange exchange(const PlanFrame& own, CollectiveKind kind, double element, double parameters,
                     double expert_parameters) const;
 
   const System& system_;

@@ -12,11 +12,13 @@ namespace egret::parallel {
 namespace {
 
 // Rates of processes on one host: a core's arithmetic and memory, messages through shared memory.
+// `egret run` executes exchanges between them one after another.
 constexpr std::string_view kLocal = R"(name = "local"
 [device]
 flops_per_second = 5e10
 bytes_per_second = 1e10
 seconds_per_kernel = 2e-6
+overlaps = false
 [[axis]]
 name = "x"
 size = 2
@@ -141,6 +143,11 @@ base::Result<Cluster> parse_cluster(std::string_view toml, std::string_view orig
          EGRET_ASSIGN_OR_RETURN(machine.fuses, value.as_bool());
          return base::ok();
        }},
+      {"device.overlaps",
+       [&](const base::Json& value) {
+         EGRET_ASSIGN_OR_RETURN(machine.overlaps, value.as_bool());
+         return base::ok();
+       }},
       {"axis", [&](const base::Json& value) {
          if (!value.is_array())
            return base::bad_input("'axis' must be an array of tables: [[axis]]");
@@ -175,6 +182,7 @@ std::string to_toml(const Cluster& cluster) {
   text += line("seconds_per_kernel", cluster.rates.seconds_per_kernel);
   if (cluster.memory_bytes > 0) text += line("memory_bytes", cluster.memory_bytes);
   if (cluster.fuses) text += "fuses = true\n";
+  if (!cluster.overlaps) text += "overlaps = false\n";
   for (int axis = 0; axis < cluster.mesh.axis_count(); ++axis) {
     const Link& link = cluster.links[static_cast<std::size_t>(axis)];
     text += "[[axis]]\nname = " + base::Json(cluster.mesh.axis(axis).name).dump() +

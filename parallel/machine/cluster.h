@@ -8,6 +8,7 @@
 //   seconds_per_kernel = 4e-6
 //   memory_bytes = 85899345920
 //   fuses = true                   # elementwise operators run in the kernels of their operands
+//   overlaps = false               # exchanges do not run beside computation (default: they do)
 //   [[axis]]
 //   name = "gpus"
 //   size = 8
@@ -44,6 +45,7 @@ struct Cluster {
   cost::Rates rates;
   double memory_bytes = 0;  // of one device; 0: not known
   bool fuses = false;       // elementwise operators run in the kernels of their operands
+  bool overlaps = true;     // exchanges run beside computation; not where ranks wait in MPI's calls
   Mesh mesh;
   std::vector<Link> links;  // by axis
 

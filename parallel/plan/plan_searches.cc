@@ -2,6 +2,7 @@
 #include "parallel/plan/plan_searches.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -9,6 +10,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "base/stop.h"
 #include "base/timer.h"
 #include "extract/core/extractor.h"
 
@@ -24,6 +26,10 @@ constexpr double kTemperature = 0.01;
 constexpr double kTolerance = 1.05;
 constexpr std::size_t kMostValues = 200;  // of an exhaustive search, which recurses
 
+bool is_over(const SearchLimits& limits, const base::Stopwatch& watch) {
+  return watch.seconds() >= limits.seconds || base::stop_requested();
+}
+
 // Branch and bound. Consumers are chosen before producers, so the price of a choice is exact when
 // it is made.
 class Exhaustive {
@@ -31,13 +37,13 @@ class Exhaustive {
   Exhaustive(const PlanSpace& space, const SearchLimits& limits) : space_(space), limits_(limits) {}
 
   FoundPlan run() {
-    best_ = space_.cost(space_.copies());
-    if (space_.values() > kMostValues) return {"exhaustive", best_, 0, watch_.seconds(), false};
+    current_ = best_choice_ = space_.copies();
+    best_ = space_.cost(best_choice_);
+    gave_up_ = space_.values() > kMostValues || !find_order();
     State start;
     for (const Index root : space_.roots()) start.wanted[space_.value_of(root)].push_back(root);
-    if (!find_order()) return {"exhaustive", best_, 0, watch_.seconds(), false};
     descend(start, 0);
-    return {"exhaustive", best_, steps_, watch_.seconds(), !gave_up_};
+    return {"exhaustive", best_, steps_, watch_.seconds(), !gave_up_, space_.nodes(best_choice_)};
   }
 
  private:
@@ -72,11 +78,12 @@ class Exhaustive {
   // best plan's: further choices only add cost.
   void descend(State& state, double so_far) {
     if (gave_up_) return;
-    if (++steps_ > limits_.steps || (steps_ % 4096 == 0 && watch_.seconds() > limits_.seconds)) {
+    if (++steps_ > limits_.steps || (steps_ % 4096 == 0 && is_over(limits_, watch_))) {
       gave_up_ = true;
       return;
     }
     if (state.wanted.empty()) {
+      if (so_far < best_) best_choice_ = current_;
       best_ = std::min(best_, so_far);
       return;
     }
@@ -92,6 +99,7 @@ class Exhaustive {
       State after = state;
       after.wanted.erase(value);
       for (const Index child : step.wanted) after.wanted[space_.value_of(child)].push_back(child);
+      current_[value] = choice;
       descend(after, so_far + step.cost);
     }
   }
@@ -100,18 +108,27 @@ class Exhaustive {
   const SearchLimits& limits_;
   base::Stopwatch watch_;
   std::vector<int> place_;  // by value
+  Choice current_;          // by value; of those on the way down
+  Choice best_choice_;
   double best_ = 0;
   std::int64_t steps_ = 0;
   bool gave_up_ = false;
 };
 
 // Each value's cheapest placement by itself: shared values are paid once per reader while choosing.
-FoundPlan chain(const egraph::EGraphView& view, std::span<const double> costs) {
+FoundPlan chain(const PlanSpace&, const egraph::EGraphView& view, std::span<const double> costs,
+                const SearchLimits&) {
   const base::Stopwatch watch;
   const extract::ExtractorRow* tree = extract::find_extractor("tree-greedy");
-  const auto found = tree->extract({view, costs}, {});
-  const double cost = found.ok() ? found->dag_cost : std::numeric_limits<double>::infinity();
-  return {"chain", cost, 1, watch.seconds(), true};
+  auto found = tree->extract({view, costs}, {});
+  if (!found.ok())
+    return {"chain", std::numeric_limits<double>::infinity(), 1, watch.seconds(), true};
+  return {"chain", found->dag_cost, 1, watch.seconds(), true, std::move(found->choice)};
+}
+
+FoundPlan exhaustive(const PlanSpace& space, const egraph::EGraphView&, std::span<const double>,
+                     const SearchLimits& limits) {
+  return Exhaustive(space, limits).run();
 }
 
 // Values with more than one choice.
@@ -125,16 +142,18 @@ std::vector<std::size_t> free_values(const PlanSpace& space) {
 
 // A random walk over plans, as in FlexFlow (Jia et al., 2019): each step changes the choice of one
 // value.
-FoundPlan mcmc(const PlanSpace& space, const SearchLimits& limits) {
+FoundPlan mcmc(const PlanSpace& space, const egraph::EGraphView&, std::span<const double>,
+               const SearchLimits& limits) {
   const base::Stopwatch watch;
   base::Random random(limits.seed);
   const std::vector<std::size_t> free = free_values(space);
   Choice choice = space.copies();
+  Choice best_choice = choice;
   double now = space.cost(choice);
   double best = now;
   const double temperature = kTemperature * now;
   std::int64_t plans = 1;
-  while (!free.empty() && plans < limits.plans && watch.seconds() < limits.seconds) {
+  while (!free.empty() && plans < limits.plans && !is_over(limits, watch)) {
     const std::size_t value = free[random.below(free.size())];
     const auto choices = space.choices(value);
     const Index before = choice[value];
@@ -147,28 +166,36 @@ FoundPlan mcmc(const PlanSpace& space, const SearchLimits& limits) {
     // temperature).
     if (random.unit() < std::exp((now - cost) / temperature)) {
       now = cost;
+      if (now < best) best_choice = choice;
       best = std::min(best, now);
     } else {
       choice[value] = before;
     }
   }
-  return {"mcmc", best, plans, watch.seconds(), plans >= limits.plans || free.empty()};
+  return {"mcmc",
+          best,
+          plans,
+          watch.seconds(),
+          plans >= limits.plans || free.empty(),
+          space.nodes(best_choice)};
 }
 
 // Best-first search as in Unity (Unger et al., 2022): plans that cost up to kTolerance times the
 // best are expanded, by changing one value's choice.
-FoundPlan best_first(const PlanSpace& space, const SearchLimits& limits) {
+FoundPlan best_first(const PlanSpace& space, const egraph::EGraphView&, std::span<const double>,
+                     const SearchLimits& limits) {
   const base::Stopwatch watch;
   const std::vector<std::size_t> free = free_values(space);
   using Entry = std::pair<double, Choice>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   std::set<Choice> seen;
   Choice start = space.copies();
+  Choice best_choice = start;
   double best = space.cost(start);
   std::int64_t plans = 1;
   queue.push({best, start});
   seen.insert(std::move(start));
-  const auto is_within = [&] { return plans < limits.plans && watch.seconds() < limits.seconds; };
+  const auto is_within = [&] { return plans < limits.plans && !is_over(limits, watch); };
   while (!queue.empty() && is_within()) {
     const auto [cost, choice] = queue.top();
     queue.pop();
@@ -180,22 +207,31 @@ FoundPlan best_first(const PlanSpace& space, const SearchLimits& limits) {
         changed[value] = other;
         const double changed_cost = space.cost(changed);
         ++plans;
+        if (changed_cost < best) best_choice = changed;
         best = std::min(best, changed_cost);
         if (changed_cost > kTolerance * best || !seen.insert(changed).second) continue;
         queue.push({changed_cost, std::move(changed)});
       }
     }
   }
-  return {"best-first", best, plans, watch.seconds(), is_within()};
+  return {"best-first", best, plans, watch.seconds(), is_within(), space.nodes(best_choice)};
 }
 
+constexpr std::array kSearches{PlanSearchRow{"exhaustive", exhaustive},
+                               PlanSearchRow{"chain", chain}, PlanSearchRow{"mcmc", mcmc},
+                               PlanSearchRow{"best-first", best_first}};
+
 }  // namespace
+
+std::span<const PlanSearchRow> plan_searches() { return kSearches; }
 
 std::vector<FoundPlan> run_plan_searches(const PlanSpace& space, const egraph::EGraphView& view,
                                          std::span<const double> costs,
                                          const SearchLimits& limits) {
-  return {Exhaustive(space, limits).run(), chain(view, costs), mcmc(space, limits),
-          best_first(space, limits)};
+  std::vector<FoundPlan> found;
+  for (const PlanSearchRow& search : kSearches)
+    found.push_back(search.run(space, view, costs, limits));
+  return found;
 }
 
 }  // namespace egret::parallel

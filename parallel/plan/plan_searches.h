@@ -29,14 +29,25 @@ struct FoundPlan {
   std::int64_t plans = 0;  // plans examined; steps of the exhaustive search
   double seconds = 0;      // spent
   bool finished = true;    // within the limits
+  // Of the plan: the node of each class of the view, PlanSpace::kNone where none is needed. Empty
+  // where no plan was found.
+  std::vector<PlanSpace::Index> nodes{};
 };
 
 struct SearchLimits {
   std::int64_t plans = 100'000;     // for each of the last two
   std::int64_t steps = 20'000'000;  // of the exhaustive search
-  double seconds = 60;              // for each
+  double seconds = 60;              // for each; base::stop_requested() ends it earlier
   std::uint64_t seed = 1;
 };
+
+struct PlanSearchRow {
+  std::string_view name;
+  FoundPlan (*run)(const PlanSpace& space, const egraph::EGraphView& view,
+                   std::span<const double> costs, const SearchLimits& limits);
+};
+
+std::span<const PlanSearchRow> plan_searches();
 
 // Runs all searches on the view of the space.
 std::vector<FoundPlan> run_plan_searches(const PlanSpace& space, const egraph::EGraphView& view,

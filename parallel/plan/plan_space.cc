@@ -42,10 +42,7 @@ PlanSpace::PlanSpace(const PlacedEGraph& placed, const egraph::EGraphView& view,
     if (value.is_leaf) {
       std::vector<Index> sources;
       for (const Index c : value.classes) {
-        for (Index node = view.class_begin[c]; node < view.class_begin[c + 1]; ++node) {
-          const bool is_there = placed.meaning(view.node_op[node]).kind == Kind::kPlace;
-          if (is_there && std::isfinite(costs[node])) sources.push_back(c);
-        }
+        if (place_of(c) != kNone) sources.push_back(c);
       }
       ways_[value.classes.front()] = ways_from(value, sources);
       continue;
@@ -55,6 +52,16 @@ PlanSpace::PlanSpace(const PlacedEGraph& placed, const egraph::EGraphView& view,
       if (!ways_.contains(c)) ways_[c] = ways_from(value, std::vector{c});
     }
   }
+}
+
+// The node by which a leaf is there; kNone: it is not, or may not be.
+PlanSpace::Index PlanSpace::place_of(Index view_class) const {
+  for (Index node = view_.class_begin[view_class]; node < view_.class_begin[view_class + 1];
+       ++node) {
+    const bool is_there = placed_.meaning(view_.node_op[node]).kind == Kind::kPlace;
+    if (is_there && std::isfinite(costs_[node])) return node;
+  }
+  return kNone;
 }
 
 // Dijkstra's algorithm over the collectives of one value, from its produced placements.
@@ -105,12 +112,17 @@ std::vector<PlanSpace::Index> PlanSpace::copies() const {
   return choice;
 }
 
+const PlanSpace::Ways& PlanSpace::ways_of(std::size_t value, Index choice) const {
+  return ways_.at(values_[value].is_leaf ? values_[value].classes.front()
+                                         : view_.node_class[choice]);
+}
+
 // The cost of a value: its operator, and each collective on the paths to the wanted placements
 // once.
 PlanSpace::Step PlanSpace::step(std::size_t number, Index choice,
                                 std::span<const Index> wanted) const {
   const Value& value = values_[number];
-  const Ways& ways = ways_.at(value.is_leaf ? value.classes.front() : view_.node_class[choice]);
+  const Ways& ways = ways_of(number, choice);
   Step result;
   std::set<Index> paid;
   for (Index at : wanted) {
@@ -133,7 +145,8 @@ PlanSpace::Step PlanSpace::step(std::size_t number, Index choice,
 // Visits values in topological order, consumers first: all requests for a value are then known. The
 // first traversal counts the readers of each value. The second one visits a value when all its
 // readers have been visited (Kahn's algorithm).
-double PlanSpace::cost(std::span<const Index> choice) const {
+template <typename Each>
+double PlanSpace::visit(std::span<const Index> choice, const Each& each) const {
   std::vector<int> readers(values_.size(), 0);
   std::vector<char> seen(values_.size(), 0);
   std::vector<std::size_t> stack;
@@ -165,10 +178,10 @@ double PlanSpace::cost(std::span<const Index> choice) const {
     ++priced;
     const std::size_t value = stack.back();
     stack.pop_back();
-    const Step taken = step(value, choice[value], wanted[value]);
-    total += taken.cost;
+    total += each(value, wanted[value]);
     if (!std::isfinite(total)) return total;
-    for (const Index child : taken.wanted) {
+    if (values_[value].is_leaf) continue;
+    for (const Index child : view_.children_of(choice[value])) {
       wanted[value_of_[child]].push_back(child);
       if (--readers[value_of_[child]] == 0) stack.push_back(value_of_[child]);
     }
@@ -176,6 +189,34 @@ double PlanSpace::cost(std::span<const Index> choice) const {
   // Values of a cycle wait for each other. Such a choice is no plan.
   const bool acyclic = priced == std::ranges::count(seen, 1);
   return acyclic ? total : std::numeric_limits<double>::infinity();
+}
+
+double PlanSpace::cost(std::span<const Index> choice) const {
+  return visit(choice, [&](std::size_t value, std::span<const Index> wanted) {
+    return step(value, choice[value], wanted).cost;
+  });
+}
+
+std::vector<PlanSpace::Index> PlanSpace::nodes(std::span<const Index> choice) const {
+  std::vector<Index> chosen(view_.class_count(), kNone);
+  const double cost = visit(choice, [&](std::size_t value, std::span<const Index> wanted) {
+    const Ways& ways = ways_of(value, choice[value]);
+    for (Index at : wanted) {
+      auto way = ways.find(at);
+      for (; way != ways.end() && way->second != kNone; way = ways.find(at)) {
+        chosen[at] = way->second;
+        at = view_.children_of(way->second).front();
+      }
+      if (way == ways.end()) return kNever;
+      chosen[at] = values_[value].is_leaf ? place_of(at) : choice[value];
+      if (!values_[value].is_leaf) continue;
+      // A leaf is placed from the value itself, whose class has the one node.
+      for (const Index whole : view_.children_of(chosen[at]))
+        chosen[whole] = view_.class_begin[whole];
+    }
+    return 0.0;
+  });
+  return std::isfinite(cost) ? chosen : std::vector<Index>();
 }
 
 }  // namespace egret::parallel

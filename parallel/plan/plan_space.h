@@ -37,6 +37,9 @@ class PlanSpace {
 
   // Seconds of the plan with these choices; infinite where it is not a plan.
   double cost(std::span<const Index> choice) const;
+  // The plan's node of each class of the view; kNone for classes that it does not need. Empty where
+  // it is not a plan.
+  std::vector<Index> nodes(std::span<const Index> choice) const;
 
   // The consequence of choosing a node for a value whose classes `wanted` are requested: its price
   // including collectives, and the classes that it requests.
@@ -56,6 +59,13 @@ class PlanSpace {
   // The collective on the cheapest path to each class of a value; kNone at its start.
   using Ways = std::map<Index, Index>;
   Ways ways_from(const Value& value, std::span<const Index> sources) const;
+  const Ways& ways_of(std::size_t value, Index choice) const;
+  Index place_of(Index view_class) const;
+  // Calls EACH(value, wanted) for the values of the plan, consumers first, with the classes that
+  // are requested of it, until it returns an infinite cost. Returns the sum of costs; infinite
+  // where it is not a plan.
+  template <typename Each>
+  double visit(std::span<const Index> choice, const Each& each) const;
 
   const PlacedEGraph& placed_;
   const egraph::EGraphView& view_;

@@ -37,6 +37,7 @@ constexpr double kLeastSeconds = 0.05;
 constexpr double kTolerance = 1e-9;  // of the cost
 
 constexpr std::string_view kBodies = "expand-composites";
+constexpr std::string_view kExtraction = "egret";  // the search
 
 inline constexpr base::ProgressColumn kPlacedValues{"placed_values", "placed values",
                                                     base::ProgressColumn::Unit::kCount,
@@ -81,6 +82,18 @@ Result<ir::Graph> rewritten(ir::Graph graph, const Cluster& machine,
                                 *extract::find_extractor(options.extractor), extraction(options));
 }
 
+// Nullptr for Egret's own, and where there is none of this name.
+const PlanSearchRow* other_search(std::string_view name) {
+  const auto found = std::ranges::find(plan_searches(), name, &PlanSearchRow::name);
+  return found == plan_searches().end() ? nullptr : &*found;
+}
+
+std::vector<std::string> names_of_searches() {
+  std::vector<std::string> names = names_of(plan_searches());
+  names.emplace(names.begin(), kExtraction);
+  return names;
+}
+
 // The best plan among those of a placed e-graph.
 class PlanSearch {
  public:
@@ -91,6 +104,7 @@ class PlanSearch {
         carried_(task.carried),
         outputs_(names_of(task.graph.outputs())),
         searches_(options.searches),
+        other_(other_search(options.search)),
         explains_(options.explain),
         whole_(whole),
         pricing_(placed, machine, task.carried, outputs_) {
@@ -112,8 +126,8 @@ class PlanSearch {
     find_baselines(plan);
     const base::Stopwatch watch;
     Result<extract::Solution> found = base::limit_hit("interrupted; no plan was made");
-    if (!base::stop_requested()) found = cheapest();
-    if (found.status().code() == base::StatusCode::kLimit && known_ &&
+    if (!base::stop_requested()) found = other_ != nullptr ? by_other_search() : cheapest();
+    if (found.status().code() == base::StatusCode::kLimit && known_ && other_ == nullptr &&
         search_.strategy->name == "any") {
       // No plan was found in time, but a baseline was.
       found = *known_;
@@ -158,6 +172,16 @@ class PlanSearch {
   }
 
  private:
+  // The plan of another planner's search, at the same costs; it has no bound.
+  Result<extract::Solution> by_other_search() const {
+    const std::vector<double> costs = pricing_.costs_of(search_);
+    const PlanSpace space(placed_, pricing_.view(), costs);
+    FoundPlan found = other_->run(space, pricing_.view(), costs, {});
+    if (found.nodes.empty())
+      return base::limit_hit("the search " + std::string(found.search) + " found no plan");
+    return extract::solution_of({pricing_.view(), costs}, std::move(found.nodes));
+  }
+
   Result<extract::Solution> cheapest() const {
     // A baseline is a plan of the strategy "any" only.
     const bool known = known_ && search_.strategy->name == "any";
@@ -278,7 +302,7 @@ class PlanSearch {
     Pricing::Search search = search_;
     search.copied_inputs = false;
     for (const Strategy& strategy : strategies()) {
-      if (strategy.name == "any" || (strategy.training && carried_.empty())) continue;
+      if (!strategy.baseline || (strategy.training && carried_.empty())) continue;
       search.strategy = &strategy;
       auto found = cheapest(search);
       if (base::stop_requested()) return;
@@ -296,6 +320,7 @@ class PlanSearch {
   const std::vector<Carried>& carried_;
   const std::vector<std::string> outputs_;
   const bool searches_;
+  const PlanSearchRow* const other_;  // that makes the plan; nullptr: extraction does
   const bool explains_;
   const ir::Graph& whole_;
   Pricing pricing_;
@@ -309,6 +334,12 @@ Status check_names(const PlanTask& task, const ParallelPlanOptions& options) {
     return base::usage_error("unknown extractor '" + options.extractor + "'");
   const Strategy* strategy = find_strategy(options.strategy);
   if (strategy == nullptr) return base::usage_error("unknown strategy '" + options.strategy + "'");
+  if (options.search != kExtraction && other_search(options.search) == nullptr)
+    return base::usage_error("unknown search '" + options.search + "'");
+  if (options.search != kExtraction && !task.carried.empty())
+    return base::usage_error("--search " + options.search + " cannot be combined with --train");
+  if (options.search != kExtraction && options.explain)
+    return base::usage_error("--search " + options.search + " cannot be combined with --explain");
   if (options.layers == 1)
     return base::usage_error("--layers must be 0 (all layers) or at least 2");
   if (strategy->training && task.carried.empty())
@@ -375,8 +406,13 @@ const base::OptionTable<ParallelPlanOptions>& ParallelPlanOptions::table() {
        {"extractor", &P::extractor, extract::kExtractorHelp,
         base::one_of(names_of(extract::extractors()))},
        {"strategy", &P::strategy,
-        "Kind of plan: data or tensor parallelism, ZeRO, or any (the fastest plan)",
+        "Kind of plan: data, tensor or expert parallelism, ZeRO, or any (the fastest plan)",
         base::one_of(names_of(strategies()))},
+       {"search", &P::search,
+        "Search that makes the plan: Egret's, or for comparison another planner's at the same "
+        "costs (exhaustive; OptCNN's chain; FlexFlow's mcmc; Unity's best-first), for at most one "
+        "minute, of all layers and without a limit of memory",
+        base::one_of(names_of_searches())},
        {"limit-nodes", &P::limit_nodes, "Stop saturation at this many e-nodes",
         base::range(1, 1e9)},
        {"extract-time", &P::extract_time, extract::kExtractTimeHelp, base::seconds()},
@@ -477,7 +513,8 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
     return (searching.*run)(found);
   };
   std::optional<FewerLayers> fewer;
-  if (options.layers > 0 && !options.searches && task.carried.empty())
+  const bool others = options.searches || options.search != kExtraction;
+  if (options.layers > 0 && !others && task.carried.empty())
     fewer = with_fewer_layers(program, options.layers);
   // The short program may have no plan that ties its layers, because a tensor cannot be cut. All
   // layers are then planned.
@@ -490,7 +527,8 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
     return base::limit_hit("interrupted; no plan was made");
   if (plan.layers == 0)
     EGRET_RETURN_IF_ERROR(search({program, task.carried}, &PlanSearch::run, false, nullptr, plan));
-  if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes && !base::stop_requested()) {
+  const bool exceeds = plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes;
+  if (exceeds && options.search == kExtraction && !base::stop_requested()) {
     std::vector<Carried> carried = task.carried;
     // The fastest plan does not fit. The searches under the limit plan all layers, may gather
     // parameters twice, and may use rings.

@@ -38,6 +38,7 @@ struct ParallelPlanOptions {
   std::string allow = "proven";  // the minimal status of every rule
   std::string extractor = "auto";
   std::string strategy = "any";
+  std::string search = "egret";       // that makes the plan: extraction, or one of plan_searches()
   std::int64_t limit_nodes = 20'000;  // of saturation
   double extract_time = 60;           // of each extraction
   bool sharded_inputs = false;        // inputs may also arrive in blocks

@@ -52,17 +52,46 @@ bool zero_3(Role role, const TensorType& whole, const Placement& placement, cons
                                   : zero_1(role, whole, placement, mesh);
 }
 
+// The first dimension that the last axis of the mesh can cut; a copy if there is none.
+Placement even_cut_along_last(const TensorType& whole, const Mesh& mesh) {
+  for (int dim = 0; dim < whole.rank(); ++dim) {
+    const Placement placement =
+        Placement(mesh.axis_count()).with(mesh.axis_count() - 1, AxisPlacement::split(dim));
+    if (local_type(whole, placement, mesh).ok()) return placement;
+  }
+  return Placement(mesh.axis_count());
+}
+
+bool hybrid_zero(Role role, const TensorType& whole, const Placement& placement, const Mesh& mesh) {
+  return role == Role::kParameter || role == Role::kState
+             ? placement == even_cut_along_last(whole, mesh)
+             : data(role, whole, placement, mesh);
+}
+
+// A stack of matrices is taken for one of each expert.
+bool expert(Role role, const TensorType& whole, const Placement& placement, const Mesh& mesh) {
+  constexpr int kStackRank = 3;
+  return role != Role::kInput && role != Role::kConstant && whole.rank() == kStackRank
+             ? placement == cut_by_all(0, mesh)
+             : data(role, whole, placement, mesh);
+}
+
 constexpr std::array kStrategies{
-    Strategy{"any", "whatever takes least time", false, true, any},
-    Strategy{"single", "every device computes everything", false, false, single},
-    Strategy{"data", "inputs are cut in their first dimension, all else is copied", false, false,
-             data},
+    Strategy{"any", "whatever takes least time", false, false, true, any},
+    Strategy{"single", "every device computes everything", false, true, false, single},
+    Strategy{"data", "inputs are cut in their first dimension, all else is copied", false, true,
+             false, data},
     Strategy{"tensor",
              "inputs are copies, weights of two dimensions or more are cut (of multilayer "
              "perceptrons and transformers: Megatron-LM's)",
-             false, true, tensor},
-    Strategy{"zero-1", "data, with the optimizer's state in blocks", true, true, zero_1},
-    Strategy{"zero-3", "zero-1, with the parameters in blocks too", true, true, zero_3},
+             false, true, true, tensor},
+    Strategy{"expert", "data, with stacks of matrices cut in their first dimension (GShard's)",
+             false, false, false, expert},
+    Strategy{"zero-1", "data, with the optimizer's state in blocks", true, true, true, zero_1},
+    Strategy{"zero-3", "zero-1, with the parameters in blocks too", true, true, true, zero_3},
+    Strategy{"hybrid-zero",
+             "data, with parameters and state in blocks along the last axis of the mesh", true,
+             false, true, hybrid_zero},
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ enum class LeafRole : std::uint8_t {
 struct Strategy {
   std::string_view name, help;
   bool training;   // only of training steps
+  bool baseline;   // planned beside every plan
   bool may_slice;  // copies may be sliced to blocks
   bool (*allows)(LeafRole role, const ir::TensorType& whole, const Placement& placement,
                  const Mesh& mesh);

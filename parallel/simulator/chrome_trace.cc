@@ -51,6 +51,7 @@ struct TraceNames {
   std::vector<std::string> devices, streams, links;
   std::function<std::string(std::size_t task)> task;
   std::function<std::string_view(std::size_t task)> category;
+  std::function<bool(std::size_t task)> is_everywhere;  // on all devices; null: none is
 };
 
 class TraceWriter {
@@ -68,15 +69,21 @@ class TraceWriter {
       const SimulatedTask& task = simulator.graph().tasks()[i];
       const TaskSpan& span = simulator.timeline().spans[i];
       if (span.end_s <= span.start_s) continue;
-      if (lanes.emplace(task.device, task.stream).second)
-        write(title("thread_name", task.device, task.stream, names.streams[task.stream]));
-      base::Json one = event("X", task.device, names.task(i));
-      one.set("tid", static_cast<std::uint64_t>(task.stream))
-          .set("cat", names.category(i))
-          .set("ts", span.start_s * kMicroseconds)
-          .set("dur", (span.end_s - span.start_s) * kMicroseconds);
-      if (task.work.bytes > 0) one.set("args", base::Json::object().set("bytes", task.work.bytes));
-      write(one);
+      const bool everywhere = names.is_everywhere && names.is_everywhere(i);
+      const auto end = static_cast<std::uint32_t>(names.devices.size());
+      for (std::uint32_t device = everywhere ? 0 : task.device;
+           device < (everywhere ? end : task.device + 1); ++device) {
+        if (lanes.emplace(device, task.stream).second)
+          write(title("thread_name", device, task.stream, names.streams[task.stream]));
+        base::Json one = event("X", device, names.task(i));
+        one.set("tid", static_cast<std::uint64_t>(task.stream))
+            .set("cat", names.category(i))
+            .set("ts", span.start_s * kMicroseconds)
+            .set("dur", (span.end_s - span.start_s) * kMicroseconds);
+        if (task.work.bytes > 0)
+          one.set("args", base::Json::object().set("bytes", task.work.bytes));
+        write(one);
+      }
     }
   }
 
@@ -118,6 +125,7 @@ std::string chrome_trace(const StepSimulation& simulation, const StepReport& rep
   names.category = [&](std::size_t task) {
     return kStepPartNames[static_cast<std::size_t>(program.tasks[task].part)];
   };
+  names.is_everywhere = [&](std::size_t task) { return program.tasks[task].everywhere; };
   names.task = [&](std::size_t task) {
     std::string name(names.category(task));
     const StepTask& what = program.tasks[task];

@@ -66,7 +66,7 @@ EventSimulator::State::DeviceState& EventSimulator::State::device(std::uint32_t 
   DeviceState& state = devices_[i];
   if (state.run != run_) {
     state.run = run_;
-    state.former = state.communicating = state.flowing = 0;
+    state.former = state.communicating = 0;
     state.until = 0;
     state.computing.clear();
     state.next_event = -1;
@@ -203,11 +203,7 @@ void EventSimulator::State::begin(std::uint32_t i, double now) {
   if (task(i).effect == TaskEffect::kCommunicates && slowdown_ > 0) {
     DeviceState& on = device(task(i).device);
     ++on.communicating;
-    if (has_flow(i)) {
-      ++on.flowing;
-    } else {
-      on.until = std::max(on.until, now + task(i).work.seconds);
-    }
+    on.until = std::max(on.until, now + task(i).work.seconds);  // of a flow: set_rate() knows more
     touch_device(task(i).device);
   }
   if (has_rate(i)) {
@@ -264,8 +260,21 @@ void EventSimulator::State::set_rate(std::uint32_t i, double rate, double now) {
   state.rate = rate;
   state.span.segments.push_back({now, state.left, rate});
   ++state.version;
-  push(end_of(now, state.left, rate), EventKind::kProceed, i);
+  await_end(i);
   if (!full_ && state.late) watch_followers(i, now);
+}
+
+void EventSimulator::State::await_end(std::uint32_t i) {
+  const TaskState& state = tasks_[i];
+  const double end = end_of(state.since, state.left, state.rate);
+  push(end, EventKind::kProceed, i);
+  if (full_ || slowdown_ == 0 || state.phase != Phase::kSending ||
+      task(i).effect != TaskEffect::kCommunicates)
+    return;
+  DeviceState& on = device(task(i).device);
+  if (end <= on.until) return;
+  on.until = end;
+  touch_device(task(i).device);
 }
 
 double EventSimulator::State::expected_end(std::uint32_t i) const {
@@ -286,7 +295,6 @@ void EventSimulator::State::end(std::uint32_t i, double now) {
   if (task(i).effect == TaskEffect::kCommunicates && slowdown_ > 0) {
     DeviceState& on = device(task(i).device);
     --on.communicating;
-    if (has_flow(i)) --on.flowing;
     touch_device(task(i).device);
   }
   const double former = full_ ? 0 : timeline.spans[i].end_s;
@@ -340,7 +348,6 @@ void EventSimulator::State::simulate_rest(std::uint32_t i, double now) {
   if (task(i).effect == TaskEffect::kCommunicates && slowdown_ > 0) {
     DeviceState& on = device(task(i).device);
     ++on.communicating;
-    ++on.flowing;
     touch_device(task(i).device);
   }
   const bool computes = state.phase == Phase::kComputing;
@@ -353,7 +360,7 @@ void EventSimulator::State::simulate_rest(std::uint32_t i, double now) {
     state.left = segment.left;
     state.rate = segment.rate;
   }
-  if (state.rate > 0) push(end_of(state.since, state.left, state.rate), EventKind::kProceed, i);
+  if (state.rate > 0) await_end(i);
 }
 
 bool EventSimulator::State::meets_kept(const std::vector<LaneTasks>& lanes,
@@ -361,6 +368,7 @@ bool EventSimulator::State::meets_kept(const std::vector<LaneTasks>& lanes,
                                        double from, double until) const {
   for (std::size_t k = 0; k < lanes.size(); ++k) {
     const std::vector<std::uint32_t>& tasks = lanes[k].tasks;
+    if (timeline.spans[tasks.back()].end_s <= std::max(now, from)) continue;
     advance(lanes[k], cursors[k], sending, now);
     for (std::size_t at = std::max<std::size_t>(cursors[k].later, 1) - 1;
          at < tasks.size() && start_of(tasks[at], sending) < until; ++at) {

@@ -126,7 +126,17 @@ class PipelineTasks {
                        : layout_.step.stages[at(boundary)].outgoing_bytes();
   }
 
-  // Two rounds of messages; each round begins when its rank has the one before from all.
+  // Of a sum, beside its messages.
+  TaskId host(std::int64_t rank, std::uint32_t stream, double seconds, std::vector<TaskId> after) {
+    SimulatedTask task{.device = static_cast<std::uint32_t>(rank), .stream = stream};
+    task.work = {.seconds = seconds};
+    task.after = std::move(after);
+    return graph_.add(std::move(task));
+  }
+
+  // Two rounds of messages; each round begins when its rank has the one before from all. A rank
+  // joins its gradients and cuts them into parts, adds the parts that it gets and copies the sum
+  // for each other rank, and writes all sums back.
   void add_exchange(std::size_t e, std::vector<std::vector<TaskId>>& summed) {
     const GradientExchange& exchange = layout_.exchanges[e];
     std::vector<TaskId> ready;
@@ -140,17 +150,20 @@ class PipelineTasks {
     }
     const auto count = static_cast<double>(exchange.ranks.size());
     const double bytes = (count - 1) / count * exchange.bytes;
-    for (int round = 0; round < 2; ++round) {
+    const auto& [copied, added] = costs_.sums;
+    const double before_s[] = {2 * copied * exchange.bytes,
+                               (copied + (count - 1) / count * added) * exchange.bytes};
+    const auto stream = costs_.overlap ? kFirstExchange + static_cast<std::uint32_t>(e) : kCompute;
+    for (const double seconds : before_s) {
       std::vector<TaskId> sent;
       for (const std::int64_t rank : exchange.ranks) {
-        const auto stream =
-            costs_.overlap ? kFirstExchange + static_cast<std::uint32_t>(e) : kCompute;
-        sent.push_back(message(rank, stream, rank, bytes, ready).arrived);
+        const TaskId made = host(rank, stream, seconds, ready);
+        sent.push_back(message(rank, stream, rank, bytes, {made}).arrived);
       }
       ready = std::move(sent);
     }
     for (const std::int64_t rank : exchange.ranks)
-      summed[at(rank)].insert(summed[at(rank)].end(), ready.begin(), ready.end());
+      summed[at(rank)].push_back(host(rank, stream, 2 * copied * exchange.bytes, ready));
   }
 
   // Ranks with a part of the loss send it to rank 0, which sends the mean to all.

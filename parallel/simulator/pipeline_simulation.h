@@ -14,11 +14,17 @@
 
 namespace egret::parallel {
 
+// Of a byte of gradients, by a rank's processor.
+struct SumSeconds {
+  double copied = 0, added = 0;
+};
+
 struct PipelineCosts {
   std::vector<std::array<double, 4>> stages;  // seconds, by stage and PassKind
   std::vector<double> update_s;               // by pipeline rank
   double message_s = 0;                       // of an empty message
   double bytes_per_second = 1e9;              // that a rank sends
+  SumSeconds sums;
   double cores = 0;                 // of a host, which its ranks share; 0: each has its own
   std::int64_t ranks_per_host = 0;  // one host after the other; 0: all are on one
   bool overlap = true;

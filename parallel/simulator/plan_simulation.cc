@@ -13,7 +13,7 @@
 namespace egret::parallel {
 namespace {
 
-constexpr std::uint32_t kCompute = 0;  // stream; that of an axis is axis + 1
+constexpr std::uint32_t kCompute = 0;  // stream; that of an axis is axis + 1, where it overlaps
 
 class PlanProgram {
  public:
@@ -81,7 +81,7 @@ class PlanProgram {
   // TOTAL seconds, of which BYTES take their part.
   TaskId send(std::string name, int axis, double total, double bytes, std::vector<TaskId> after) {
     const double rate = machine_.links[static_cast<std::size_t>(axis)].bytes_per_second;
-    return add({.stream = static_cast<std::uint32_t>(axis) + 1,
+    return add({.stream = machine_.overlaps ? static_cast<std::uint32_t>(axis) + 1 : kCompute,
                 .effect = TaskEffect::kCommunicates,
                 .work = {.seconds = std::max(0.0, total - bytes / rate),
                          .bytes = bytes,

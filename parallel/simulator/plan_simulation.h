@@ -3,9 +3,10 @@
 // sizes, so one device of the simulator stands for all.
 //
 // The device computes in the program's order; the collectives of each mesh axis run on a stream of
-// their own, as soon as their inputs are there. Prices are those of the planner (roofline times of
-// the parts, alpha-beta times of collectives), so the difference to the plan's predicted time is
-// what overlap can hide.
+// their own, as soon as their inputs are there. On machines where exchanges do not overlap
+// (Cluster::overlaps) they take their turn between computations. Prices are those of the planner
+// (roofline times of the parts, alpha-beta times of collectives), so the difference to the plan's
+// predicted time is what overlap can hide.
 #pragma once
 
 #include <string>

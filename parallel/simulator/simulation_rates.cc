@@ -30,6 +30,9 @@ void EventSimulator::State::advance(const LaneTasks& lane, LaneCursor& cursor, b
 EventSimulator::State::LaneView EventSimulator::State::look_at(const LaneTasks& lane,
                                                                LaneCursor& cursor, bool sending,
                                                                double now) const {
+  // Spans of a lane ascend: all of it is over, as at the end of a step.
+  if (timeline.spans[lane.tasks.back()].end_s <= now)
+    return {.next_start = std::numeric_limits<double>::infinity()};
   advance(lane, cursor, sending, now);
   const auto size = static_cast<std::uint32_t>(lane.tasks.size());
   cursor.next_kept = std::max(cursor.next_kept, cursor.later);
@@ -126,25 +129,29 @@ void EventSimulator::State::settle_device(std::uint32_t d, double now) {
       next = std::min(next, view.next_start);
     }
     // All communication ends before.
-    if (state.former == 0 && state.flowing == 0 && state.until <= next)
-      next = std::numeric_limits<double>::infinity();
+    if (state.former == 0 && state.until <= next) next = std::numeric_limits<double>::infinity();
   }
   if (!state.computing.empty()) {
     bool communicates = state.communicating > 0;
+    double changes = std::numeric_limits<double>::infinity();  // when kept communication does
     if (!full_) {
       for (std::size_t k = 0; k < index.communicating_lanes[d].size(); ++k) {
         const LaneView view =
             look_at(index.communicating_lanes[d][k], state.communicating_lanes[k], false, now);
         if (view.active >= 0) {
           communicates = true;
-          next = std::min(next, timeline.spans[static_cast<std::size_t>(view.active)].end_s);
+          changes = std::min(changes, timeline.spans[static_cast<std::size_t>(view.active)].end_s);
         } else {
-          next = std::min(next, view.next_start);
+          changes = std::min(changes, view.next_start);
         }
       }
     }
     const double rate = communicates ? 1 / (1 + slowdown_) : 1;
     for (const std::uint32_t i : state.computing) set_rate(i, rate, now);
+    // Nobody notices what begins or ends after all of these.
+    const bool matters = std::ranges::any_of(
+        state.computing, [&](std::uint32_t i) { return expected_end(i) > changes; });
+    if (matters) next = std::min(next, changes);
   }
   if (next < std::numeric_limits<double>::infinity() &&
       (state.next_event <= now || state.next_event > next)) {

@@ -70,9 +70,8 @@ class EventSimulator::State {
   struct DeviceState {
     std::uint32_t run = 0, settled = 0;
     std::int32_t former = 0;               // simulated tasks that communicated
-    std::int32_t communicating = 0;        // simulated tasks,
-    std::int32_t flowing = 0;              // of these, with a flow;
-    double until = 0;                      // and the end of the others
+    std::int32_t communicating = 0;        // simulated tasks
+    double until = 0;                      // all of these end by then, as their rates are now
     std::vector<std::uint32_t> computing;  // simulated tasks whose rate may change
     std::vector<LaneCursor> computing_lanes, communicating_lanes;
     double next_event = 0;
@@ -97,6 +96,7 @@ class EventSimulator::State {
   void end(std::uint32_t i, double now);
   void satisfy(std::uint32_t i, double now);
   void set_rate(std::uint32_t i, double rate, double now);
+  void await_end(std::uint32_t i);          // at the rate that it has
   void enter(std::uint32_t i, double now);  // its links or its device, with a rate to come
   void leave(std::uint32_t i);
 

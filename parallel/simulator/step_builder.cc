@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/stop.h"
 #include "parallel/transformer/experts.h"
+#include "parallel/transformer/stage_transfer.h"
 #include "parallel/transformer/training_memory.h"
 
 namespace egret::parallel {
@@ -47,24 +48,41 @@ StepBuilder::StepBuilder(const System& system, const TrainingSetup& setup,
       schedule_(schedule),
       replicas_(options.each_replica ? setup.data : 1),
       zero_(options.zero_stage(setup)),
-      costs_(stage_costs(system, setup, exchanges_early() || zero_ == 3)),
+      places_(places(system, setup)),
+      costs_(stage_costs(system, setup,
+                         zero_ == 3 || std::ranges::any_of(places_,
+                                                           [&](const Place& place) {
+                                                             return exchanges_early(place.setup);
+                                                           }))),
       progress_(static_cast<std::size_t>(replicas_ * schedule.ranks)),
       exchanges_(progress_.size()) {
   if (options.offload == Offload::kActivations) find_what_is_needed_soon();
 }
 
-std::int64_t StepBuilder::copies() const {
-  const std::int64_t directions = setup_.schedule == PipelineKind::kDualPipe ? 2 : 1;
-  return setup_.data * setup_.context * directions;
+std::vector<StepBuilder::Place> StepBuilder::places(const System& system,
+                                                    const TrainingSetup& setup) {
+  if (!setup.has_unlike_stages() && system.pools.size() < 2) return {{setup, system}};
+  std::vector<Place> result;
+  for (const StageDegrees& stage : setup.stages()) {
+    result.push_back({setup.of_stage(stage), system.seen_by(stage.first_device, stage.devices())});
+  }
+  return result;
 }
 
-bool StepBuilder::has_copies() const {
-  return copies() > 1 || (setup_.experts > 0 && expert_data_group(setup_, copies()).size > 1);
+std::int64_t StepBuilder::copies(const TrainingSetup& setup) const {
+  const std::int64_t directions = setup.schedule == PipelineKind::kDualPipe ? 2 : 1;
+  return setup.data * setup.context * directions;
 }
 
-bool StepBuilder::launches_cost() const {
-  return !options_.recorded_launches && (system_.accelerator.host_seconds_per_kernel > 0 ||
-                                         system_.accelerator.host_seconds_per_collective > 0);
+bool StepBuilder::has_copies(const TrainingSetup& setup) const {
+  return copies(setup) > 1 ||
+         (setup.experts > 0 && expert_data_group(setup, copies(setup)).size > 1);
+}
+
+bool StepBuilder::launches_cost(std::uint32_t device) const {
+  const Accelerator& accelerator = place_of(device).system.accelerator;
+  return !options_.recorded_launches &&
+         (accelerator.host_seconds_per_kernel > 0 || accelerator.host_seconds_per_collective > 0);
 }
 
 base::Result<StepProgram> StepBuilder::build() {
@@ -113,17 +131,18 @@ void StepBuilder::set_fixed_memory(std::uint32_t number_of_device) {
     device.parameters += costs.parameters;
     device.expert_parameters += costs.expert_parameters;
   }
-  TrainingSetup state_setup = setup_;
+  const TrainingSetup& setup = setup_of(number_of_device);
+  TrainingSetup state_setup = setup;
   state_setup.distributed_optimizer = zero_ >= 1;
   const StateBytes state = state_bytes(state_setup, device.parameters, device.expert_parameters);
   const double divided =
       device.parameters > 0
-          ? divided_parameters(setup_, device.parameters, device.expert_parameters, copies()) /
+          ? divided_parameters(setup, device.parameters, device.expert_parameters, copies(setup)) /
                 device.parameters
           : 1;
   // state_bytes() does not know of DualPipe's two copies.
   const double directions =
-      static_cast<double>(copies()) / static_cast<double>(setup_.data * setup_.context);
+      static_cast<double>(copies(setup)) / static_cast<double>(setup.data * setup.context);
   const auto at = [&](MemoryKind kind) -> double& {
     return device.fixed_bytes[static_cast<std::size_t>(kind)];
   };
@@ -147,7 +166,8 @@ base::Status StepBuilder::add_passes(std::uint32_t device) {
     if (setup_.frozen && pass.kind == PassKind::kWeights) continue;
     add_pass(device, pass);
   }
-  if (exchanges_gradients() && !exchanges_early()) exchange_stages(device);
+  const TrainingSetup& setup = setup_of(device);
+  if (exchanges_gradients(setup) && !exchanges_early(setup)) exchange_stages(device);
   return base::ok();
 }
 
@@ -193,7 +213,7 @@ void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
     const std::size_t index = forward ? k : costs.pieces.size() - 1 - k;
     const StagePiece& piece = costs.pieces[index];
     Gathering gathered;
-    if (zero_ == 3 && has_copies() && pass.kind != PassKind::kWeights) {
+    if (zero_ == 3 && has_copies(setup_of(device)) && pass.kind != PassKind::kWeights) {
       gathered = gather_weights(device, piece, task_of(pass, StepPart::kWeights));
       if (gathered.last.valid()) after.push_back(gathered.last);
     }
@@ -206,14 +226,14 @@ void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
     if (k == 0) first = last;
     if (offloads_pieces(pass)) keep_piece(device, pass, index, last.first, last.last);
     if (gathered.last.valid()) {
-      const double bytes = 2 * gathered.parameters;
+      const double bytes = setup_.weight_bytes() * gathered.parameters;
       change_memory(device, gathered.first, true, MemoryKind::kWeights, bytes);
       change_memory(device, last.last, false, MemoryKind::kWeights, -bytes);
     }
     progress.computed.push_back(last.last);
     for (std::size_t kind = 0; kind < kKernelKindNames.size(); ++kind)
       program_.devices[device].kernel_s[kind] += time_of(piece, pass.kind).by_kind_s[kind];
-    if (exchanges_early() && makes_weight_gradients(pass.kind))
+    if (exchanges_early(setup_of(device)) && makes_weight_gradients(pass.kind))
       exchange_piece(device, pass, index, last.last);
   }
   progress.passes.push_back(last.last);
@@ -233,7 +253,7 @@ StepBuilder::Computed StepBuilder::add_compute(std::uint32_t device, const Kerne
                         .work = {.seconds = time.device_s},
                         .after = std::move(after)};
   Computed result;
-  if (!launches_cost() || time.host_s <= 0) {
+  if (!launches_cost(device) || time.host_s <= 0) {
     result.first = result.last = add(std::move(compute), what);
     return result;
   }
@@ -267,8 +287,6 @@ void StepBuilder::receive(std::uint32_t device, const PipelinePass& pass,
     receivers_.emplace_back(computed.issue, key);
 }
 
-// Each tensor-parallel rank sends its part of the message; where the receivers need all of it, they
-// gather it (Narayanan et al., 2021, section 4.1).
 void StepBuilder::send(std::uint32_t device, const PipelinePass& pass, TaskId after) {
   const bool forward = pass.kind == PassKind::kForward;
   if (pass.kind == PassKind::kWeights) return;
@@ -282,20 +300,22 @@ void StepBuilder::send(std::uint32_t device, const PipelinePass& pass, TaskId af
     arrivals_[key] = after;
     return;
   }
-  const double whole = 2 * static_cast<double>(setup_.micro_batch) *
-                       static_cast<double>(setup_.sequence) * static_cast<double>(setup_.hidden) /
-                       static_cast<double>(setup_.context);
-  CollectiveTime time = system_.fabric.transfer(
-      whole / static_cast<double>(setup_.tensor),
-      std::abs(other - rank) * setup_.tensor * setup_.data * setup_.context);
-  if (!setup_.sequence_parallel && setup_.tensor > 1) {
-    time.latency_s +=
-        system_.fabric.collective(CollectiveKind::kAllGather, whole, {setup_.tensor, 1}).seconds();
-  }
+  const CollectiveTime& time = transfer_between(rank, other);
   StepTask what = task_of(pass, StepPart::kTransfer);
   what.receiver = static_cast<std::int32_t>(device_of(replica, other));
   progress_[device].sent = arrivals_[key] = add_flow(
       device, forward ? StepStream::kSendForward : StepStream::kSendBackward, time, {after}, what);
+}
+
+const CollectiveTime& StepBuilder::transfer_between(std::int64_t from, std::int64_t to) {
+  const auto [found, is_new] = transfers_.try_emplace({from, to});
+  if (is_new) {
+    std::int64_t before = 0;
+    for (std::int64_t stage = 0; stage < std::max(from, to); ++stage)
+      before += costs_[static_cast<std::size_t>(stage)].layers;
+    found->second = stage_transfer(system_, setup_, from, to, before);
+  }
+  return found->second;
 }
 
 void StepBuilder::deliver_messages() {
@@ -311,9 +331,10 @@ void StepBuilder::keep_activations(std::uint32_t device, const PipelinePass& pas
   const StageCosts& costs = costs_[static_cast<std::size_t>(pass.stage)];
   const bool forward = pass.kind == PassKind::kForward;
   if (options_.forward_only) {
+    const TrainingSetup& setup = setup_of(device);
     const double layer = std::max(
-        setup_.expert_layers() < setup_.layers ? whole_layer_activation_bytes(setup_) : 0,
-        setup_.expert_layers() > 0 ? whole_layer_activation_bytes(setup_, LayerKind::kExperts) : 0);
+        setup.expert_layers() < setup.layers ? whole_layer_activation_bytes(setup) : 0,
+        setup.expert_layers() > 0 ? whole_layer_activation_bytes(setup, LayerKind::kExperts) : 0);
     change_memory(device, first, true, MemoryKind::kWorkspace, layer);
     change_memory(device, last, false, MemoryKind::kWorkspace, -layer);
     return;

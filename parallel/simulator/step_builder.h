@@ -40,6 +40,11 @@ class StepBuilder {
     std::map<std::pair<std::int64_t, std::int64_t>, TaskId> offloaded;  // by stage, micro-batch
     std::map<std::tuple<std::int64_t, std::int64_t, std::size_t>, TaskId> offloaded_pieces;
   };
+  // A device and its neighbours in its pipeline rank: the setup and the machine as they see them.
+  struct Place {
+    TrainingSetup setup;
+    System system;
+  };
   // Tasks of one computation. Without launch costs, all three are one task or invalid.
   struct Computed {
     TaskId issue, first, last;
@@ -59,6 +64,7 @@ class StepBuilder {
   void add_links();
   void set_link_rates();
   void set_fixed_memory(std::uint32_t device);
+  static std::vector<Place> places(const System& system, const TrainingSetup& setup);
 
   // The passes of a device (step_builder.cc).
   base::Status add_passes(std::uint32_t device);
@@ -67,6 +73,7 @@ class StepBuilder {
   Computed add_compute(std::uint32_t device, const KernelTime& time, std::vector<TaskId> after,
                        StepTask what);
   void receive(std::uint32_t device, const PipelinePass& pass, const Computed& computed);
+  const CollectiveTime& transfer_between(std::int64_t from, std::int64_t to);  // pipeline ranks
   void send(std::uint32_t device, const PipelinePass& pass, TaskId after);
   void keep_activations(std::uint32_t device, const PipelinePass& pass, TaskId first, TaskId last);
   void keep_piece(std::uint32_t device, const PipelinePass& pass, std::size_t piece, TaskId first,
@@ -83,7 +90,8 @@ class StepBuilder {
     double parameters;
     RankGroup group;
   };
-  std::array<DividedPart, 2> divided_parts(double parameters, double expert_parameters) const;
+  std::array<DividedPart, 2> divided_parts(const TrainingSetup& setup, double parameters,
+                                           double expert_parameters) const;
   struct Gathering {
     TaskId first, last;  // invalid where nothing is gathered
     double parameters = 0;
@@ -103,20 +111,34 @@ class StepBuilder {
   void join_replicas();
   void add_end_of_step();
   TaskId exchange_embedding(std::int64_t replica);
+  // Of a step, on each device: the least over kinds of devices.
+  double common_host_s() const;
+  // What all devices do at the same time, after READY. Returns its end.
+  TaskId add_common_end(TaskId ready);
   void add_optimizer(std::uint32_t device, TaskId ready);
   TaskId add_flow(std::uint32_t device, StepStream stream, const CollectiveTime& time,
                   std::vector<TaskId> after, StepTask what);
   TaskId add_copy(std::uint32_t device, bool to_host, double bytes, std::vector<TaskId> after,
                   StepTask what);
 
-  std::int64_t copies() const;  // of a stage's weights but its experts, on different groups
-  bool has_copies() const;      // of any weights
-  bool exchanges_gradients() const { return trains() && has_copies(); }
+  const Place& place_of(std::uint32_t device) const {
+    return places_[places_.size() == 1 ? 0
+                                       : static_cast<std::size_t>(device) %
+                                             static_cast<std::size_t>(schedule_.ranks)];
+  }
+  const TrainingSetup& setup_of(std::uint32_t device) const { return place_of(device).setup; }
+
+  // Of a stage's weights but its experts, on different groups.
+  std::int64_t copies(const TrainingSetup& setup) const;
+  bool has_copies(const TrainingSetup& setup) const;  // of any weights
+  bool exchanges_gradients(const TrainingSetup& setup) const {
+    return trains() && has_copies(setup);
+  }
   // Under ZeRO-2 and 3, gradients are divided after each backward pass, which waits for it unless
   // exchanges overlap.
   bool exchanges_block() const { return zero_ >= 2 && !setup_.overlap_gradients; }
-  bool exchanges_early() const {
-    return exchanges_gradients() && (setup_.overlap_gradients || zero_ >= 2);
+  bool exchanges_early(const TrainingSetup& setup) const {
+    return exchanges_gradients(setup) && (setup_.overlap_gradients || zero_ >= 2);
   }
   bool releases_activations(const PipelinePass& pass) const {
     return pass.kind == PassKind::kBackward || pass.kind == PassKind::kWeights ||
@@ -127,7 +149,7 @@ class StepBuilder {
     return needed_soon_.contains({pass.stage, pass.micro_batch});
   }
   bool trains() const { return !setup_.frozen && !options_.forward_only; }
-  bool launches_cost() const;
+  bool launches_cost(std::uint32_t device) const;
 
   const System& system_;
   const TrainingSetup& setup_;
@@ -135,7 +157,8 @@ class StepBuilder {
   const PipelineSchedule& schedule_;
   const std::int64_t replicas_;
   const std::int64_t zero_;
-  std::vector<StageCosts> costs_;  // by stage
+  const std::vector<Place> places_;  // by pipeline rank; one where all are equal
+  std::vector<StageCosts> costs_;    // by stage
   // Stages and micro-batches whose activations the backward pass reads so soon that they cannot
   // leave as a whole; with offloaded activations.
   std::set<std::pair<std::int64_t, std::int64_t>> needed_soon_;
@@ -143,6 +166,7 @@ class StepBuilder {
   std::vector<Progress> progress_;                // by device
   std::vector<std::vector<Exchange>> exchanges_;  // by device
   std::map<MessageKey, TaskId> arrivals_;
+  std::map<std::pair<std::int64_t, std::int64_t>, CollectiveTime> transfers_;
   std::vector<std::pair<TaskId, MessageKey>> receivers_;
 };
 

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "parallel/simulator/step_builder.h"
 #include "parallel/transformer/experts.h"
+#include "parallel/transformer/stage_transfer.h"
 #include "parallel/transformer/training_memory.h"
 #include "parallel/transformer/transformer_kernels.h"
 
@@ -75,10 +76,11 @@ TaskId StepBuilder::add_copy(std::uint32_t device, bool to_host, double bytes,
              what);
 }
 
-std::array<StepBuilder::DividedPart, 2> StepBuilder::divided_parts(double parameters,
+std::array<StepBuilder::DividedPart, 2> StepBuilder::divided_parts(const TrainingSetup& setup,
+                                                                   double parameters,
                                                                    double expert_parameters) const {
-  return {{{parameters - expert_parameters, {copies(), setup_.tensor}},
-           {expert_parameters, expert_data_group(setup_, copies())}}};
+  return {{{parameters - expert_parameters, {copies(setup), setup.tensor}},
+           {expert_parameters, expert_data_group(setup, copies(setup))}}};
 }
 
 // The weights of a piece, at most `prefetch` pieces before they are needed.
@@ -89,10 +91,11 @@ StepBuilder::Gathering StepBuilder::gather_weights(std::uint32_t device, const S
   std::vector<TaskId> after;
   if (computed.size() > ahead) after.push_back(computed[computed.size() - 1 - ahead]);
   Gathering gathering;
-  for (const auto& [parameters, group] : divided_parts(piece.parameters, piece.expert_parameters)) {
+  for (const auto& [parameters, group] :
+       divided_parts(setup_of(device), piece.parameters, piece.expert_parameters)) {
     if (parameters <= 0 || group.size == 1) continue;
-    const CollectiveTime time =
-        system_.fabric.collective(CollectiveKind::kAllGather, 2 * parameters, group);
+    const CollectiveTime time = system_.fabric.collective(
+        CollectiveKind::kAllGather, setup_.weight_bytes() * parameters, group);
     gathering.last = add_flow(device, StepStream::kGather, time, after, what);
     if (!gathering.first.valid()) gathering.first = gathering.last;
     gathering.parameters += parameters;
@@ -136,7 +139,8 @@ void StepBuilder::exchange_gradients(std::uint32_t device, std::int64_t stage, s
                                      std::int32_t micro_batch, double parameters,
                                      double expert_parameters, TaskId ready) {
   std::size_t part = 2 * piece;
-  for (const auto& [count, group] : divided_parts(parameters, expert_parameters)) {
+  for (const auto& [count, group] :
+       divided_parts(setup_of(device), parameters, expert_parameters)) {
     const std::size_t number_of_part = part++;
     if (count <= 0 || group.size == 1) continue;
     const CollectiveTime time = system_.fabric.collective(
@@ -197,8 +201,11 @@ void StepBuilder::join_replicas() {
 // The first and the last stage hold the same weights of the embedding and add their gradients.
 TaskId StepBuilder::exchange_embedding(std::int64_t replica) {
   const std::int64_t ranks = schedule_.ranks;
+  const std::vector<StageDegrees> stages = setup_.stages();
+  // The end with fewer tensor ranks has more on a device.
   const double bytes =
-      static_cast<double>(setup_.gradient_bytes) * costs_.back().embedding_parameters;
+      static_cast<double>(setup_.gradient_bytes) *
+      std::max(costs_.front().embedding_parameters, costs_.back().embedding_parameters);
   const std::uint32_t first = device_of(replica, 0), last = device_of(replica, ranks - 1);
   std::vector<TaskId> after;
   for (const std::uint32_t device : {first, last}) {
@@ -206,8 +213,10 @@ TaskId StepBuilder::exchange_embedding(std::int64_t replica) {
     after.push_back(progress.exchanged.empty() ? progress.passes.back()
                                                : progress.exchanged.back());
   }
-  const CollectiveTime time =
-      system_.fabric.transfer(bytes, (ranks - 1) * setup_.tensor * setup_.data * setup_.context);
+  const std::int64_t distance = setup_.has_unlike_stages()
+                                    ? stage_distance(system_.fabric, stages.front(), stages.back())
+                                    : stages.back().first_device;
+  const CollectiveTime time = system_.fabric.transfer(bytes, distance);
   StepTask what = kOfStep(StepPart::kGradients);
   for (const auto& [from, to] : {std::pair(first, last), std::pair(last, first)}) {
     what.receiver = static_cast<std::int32_t>(to);
@@ -234,34 +243,61 @@ void StepBuilder::add_end_of_step() {
   }
   const TaskId all = add({.device = 0, .stream = number(StepStream::kJoin), .after = after},
                          kOfStep(StepPart::kJoin));
-  for (std::uint32_t device = 0; device < progress_.size(); ++device) add_optimizer(device, all);
+  const TaskId agreed = add_common_end(all);
+  for (std::uint32_t device = 0; device < progress_.size(); ++device) add_optimizer(device, agreed);
+}
+
+double StepBuilder::common_host_s() const {
+  double least_s = system_.accelerator.host_seconds_per_step;
+  for (const Place& place : places_)
+    least_s = std::min(least_s, place.system.accelerator.host_seconds_per_step);
+  return least_s;
+}
+
+// The norm is one collective, and the hosts work from its end on, all as long as the quickest one.
+// A task for each device would say the same.
+TaskId StepBuilder::add_common_end(TaskId ready) {
+  TaskId before = ready;
+  const auto add_everywhere = [&](StepStream stream, TaskEffect effect, double seconds,
+                                  StepPart part) {
+    StepTask what = kOfStep(part);
+    what.everywhere = true;
+    before = add({.device = 0,
+                  .stream = number(stream),
+                  .effect = effect,
+                  .work = {.seconds = seconds},
+                  .after = {before}},
+                 what);
+  };
+  if (trains() && setup_.devices() > 1) {
+    const CollectiveTime norm =
+        system_.fabric.collective(CollectiveKind::kAllReduce, 4, {setup_.devices(), 1});
+    add_everywhere(StepStream::kExchange, TaskEffect::kCommunicates, norm.seconds(),
+                   StepPart::kGradients);
+  }
+  if (const double host_s = common_host_s(); host_s > 0)
+    add_everywhere(StepStream::kHost, TaskEffect::kNone, host_s, StepPart::kHost);
+  return before;
 }
 
 void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
   const StepDevice& held = program_.devices[device];
+  const auto& [setup, system] = place_of(device);
   const double parameters =
-      zero_ >= 1 ? divided_parameters(setup_, held.parameters, held.expert_parameters, copies())
+      zero_ >= 1 ? divided_parameters(setup, held.parameters, held.expert_parameters, copies(setup))
                  : held.parameters;
   TaskId before = ready;
-  if (trains() && setup_.devices() > 1) {
-    const CollectiveTime norm =
-        system_.fabric.collective(CollectiveKind::kAllReduce, 4, {setup_.devices(), 1});
-    before = add({.device = device,
-                  .stream = number(StepStream::kExchange),
-                  .effect = TaskEffect::kCommunicates,
-                  .work = {.seconds = norm.seconds()},
-                  .after = {before}},
-                 kOfStep(StepPart::kGradients));
-  }
-  if (const double host_s = system_.accelerator.host_seconds_per_step; host_s > 0) {
+  if (const double more_s = system.accelerator.host_seconds_per_step - common_host_s();
+      more_s > 0) {
     before = add({.device = device,
                   .stream = number(StepStream::kHost),
-                  .work = {.seconds = host_s},
+                  .work = {.seconds = more_s},
                   .after = {before}},
                  kOfStep(StepPart::kHost));
-    progress_[device].issued = before;
   }
   if (!trains()) return;
+  const TaskId prepared = before;
+  progress_[device].issued = prepared;
   const StepTask copies_state = kOfStep(StepPart::kOffload);
   if (offloads_optimizer(options_.offload)) {
     const auto gradient = static_cast<double>(setup_.gradient_bytes);
@@ -272,16 +308,18 @@ void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
              .work = {.seconds = host_update_s(setup_, options_, options_.offload, parameters)},
              .after = {before}},
             kOfStep(StepPart::kHost));
-    before = add_copy(device, false, 2 * parameters, {before}, copies_state);
+    before = add_copy(device, false, setup_.weight_bytes() * parameters, {before}, copies_state);
   } else {
-    const KernelTime time = optimizer_step(system_, setup_, parameters).time();
-    before = add_compute(device, time, {before}, kOfStep(StepPart::kOptimizer)).last;
+    const KernelTime time = optimizer_step(system, setup, parameters).time();
+    const Computed update = add_compute(device, time, {before}, kOfStep(StepPart::kOptimizer));
+    if (update.issue.valid()) program_.graph.add_dependency(update.issue, prepared);
+    before = update.last;
   }
   if (zero_ < 1 || zero_ == 3) return;
-  for (const auto& [count, group] : divided_parts(held.parameters, held.expert_parameters)) {
+  for (const auto& [count, group] : divided_parts(setup, held.parameters, held.expert_parameters)) {
     if (count <= 0 || group.size == 1) continue;
     const CollectiveTime time =
-        system_.fabric.collective(CollectiveKind::kAllGather, 2 * count, group);
+        system_.fabric.collective(CollectiveKind::kAllGather, setup_.weight_bytes() * count, group);
     add_flow(device, StepStream::kExchange, time, {before}, kOfStep(StepPart::kWeights));
   }
 }

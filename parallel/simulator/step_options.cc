@@ -57,6 +57,16 @@ base::Status StepOptions::check(const TrainingSetup& setup) const {
     return base::usage_error("--schedule dualpipe cannot be combined with --forward-only");
   if (offloads_optimizer(offload) && setup.frozen)
     return base::usage_error("--offload optimizer cannot be combined with --frozen");
+  if (setup.wide_resnet > 0 && (zero > 1 || offload != Offload::kNone || forward_only)) {
+    return base::usage_error(
+        "--wide-resnet cannot be combined with --zero 2, --zero 3, --offload and --forward-only");
+  }
+  if (setup.has_unlike_stages() && (each_replica || trials > 0)) {
+    return base::usage_error(
+        "--each-replica and --trials are for pipeline ranks of equal degrees; they cannot be "
+        "combined "
+        "with --stage-tp, --stage-cp, --stage-dp and --stage-first");
+  }
   if ((jitter > 0 || straggler_share > 0) && trials == 0)
     return base::usage_error("--jitter and --straggler-share need --trials");
   return base::ok();

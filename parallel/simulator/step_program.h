@@ -69,6 +69,8 @@ struct StepTask {
   std::int32_t micro_batch = -1;  // -1: of the step
   std::int32_t stage = -1;
   std::int32_t receiver = -1;  // device of a transfer
+  // All devices do the same at the same time; one task on a lane of device 0 stands for them.
+  bool everywhere = false;
 };
 
 // At the start or the end of a task.

@@ -19,6 +19,18 @@ double peak_of(const Accelerator& device, Precision precision) {
   return device.peak_flops_per_second[each];
 }
 
+// Of all devices of the setup.
+double peak_of_all(const System& system, const TrainingSetup& setup) {
+  if (system.pools.size() < 2)
+    return peak_of(system.accelerator, setup.precision) * static_cast<double>(setup.devices());
+  double all = 0;
+  for (const StageDegrees& stage : setup.stages()) {
+    const System own = system.seen_by(stage.first_device, stage.devices());
+    all += peak_of(own.accelerator, setup.precision) * static_cast<double>(stage.devices());
+  }
+  return all;
+}
+
 double normal(base::Random& random) {  // Box and Muller
   const double radius = std::sqrt(-2 * std::log(1 - random.unit()));
   return radius * std::cos(2 * std::numbers::pi * random.unit());
@@ -62,7 +74,7 @@ StepSimulation::StepSimulation(const System& system, const TrainingSetup& setup,
                                const StepOptions& options, StepProgram program,
                                EventSimulator simulator)
     : system_name_(system.name),
-      peak_flops_per_second_(peak_of(system.accelerator, setup.precision)),
+      peak_flops_per_second_(peak_of_all(system, setup)),
       setup_(setup),
       options_(options),
       program_(std::move(program)),
@@ -90,8 +102,7 @@ StepReport StepSimulation::report() const {
   report.model_flops = setup_.model_flops();
   // A forward pass is a third of a training step, or half with frozen weights.
   if (options_.forward_only) report.model_flops /= setup_.frozen ? 2 : 3;
-  report.mfu = report.model_flops / report.seconds /
-               (peak_flops_per_second_ * static_cast<double>(setup_.devices()));
+  report.mfu = report.model_flops / report.seconds / peak_flops_per_second_;
   report.devices = device_reports(program_, simulator_, options_.fragmentation);
   for (const DeviceReport& device : report.devices) {
     for (std::size_t use = 0; use < device.seconds.size(); ++use) {

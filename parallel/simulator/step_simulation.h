@@ -53,7 +53,7 @@ struct Distribution {
 struct StepReport {
   double seconds = 0;
   double model_flops = 0;
-  double mfu = 0;                 // of the peak rate of the setup's precision
+  double mfu = 0;                 // of the devices' peak rates of the setup's precision
   SecondsByUse seconds_by_use{};  // mean of the devices
   std::vector<DeviceReport> devices;
   Distribution distribution;  // of the random steps, with StepOptions::trials
@@ -88,7 +88,7 @@ class StepSimulation {
                  StepProgram program, EventSimulator simulator);
 
   std::string system_name_;
-  double peak_flops_per_second_;
+  double peak_flops_per_second_;  // of all devices
   TrainingSetup setup_;
   StepOptions options_;
   StepProgram program_;  // without its graph, which the simulator holds

@@ -58,8 +58,18 @@ void measure_time(const StepProgram& program, const EventSimulator& simulator,
     const StepTask& what = program.tasks[i];
     const TaskSpan& span = simulator.timeline().spans[i];
     const std::uint32_t device = task.device;
-    reports[device].part_s[static_cast<std::size_t>(what.part)] += span.end_s - span.start_s;
-    if (task.effect == TaskEffect::kComputes) {
+    const auto devices = static_cast<std::uint32_t>(reports.size());
+    const std::uint32_t first = what.everywhere ? 0 : device;
+    const std::uint32_t end = what.everywhere ? devices : device + 1;
+    for (std::uint32_t d = first; d < end; ++d)
+      reports[d].part_s[static_cast<std::size_t>(what.part)] += span.end_s - span.start_s;
+    if (what.everywhere) {
+      const bool communicates = task.effect == TaskEffect::kCommunicates;
+      for (DeviceUsage& usage : usages) {
+        usage.add(communicates ? Activity::kCommunicates : Activity::kHost, span.start_s,
+                  span.end_s);
+      }
+    } else if (task.effect == TaskEffect::kComputes) {
       usages[device].add(Activity::kComputes, span.start_s, span.end_s);
       computed_until[device] = span.end_s;
       simulated[device] += span.end_s - span.start_s;

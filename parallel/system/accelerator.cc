@@ -22,6 +22,13 @@ constexpr std::array<Tile, 7> kTiles = {{{256, 128, 1.0},
                                          {32, 32, 0.3}}};
 constexpr double kLeastDepth = 256;  // of one part of k
 
+// The precision itself, or the next wider one that has a peak.
+std::size_t supported(const Accelerator& device, Precision precision) {
+  auto each = static_cast<std::size_t>(precision);
+  while (each > 0 && device.peak_flops_per_second[each] <= 0) --each;
+  return each;
+}
+
 }  // namespace
 
 double bytes_of(Precision precision) {
@@ -30,9 +37,12 @@ double bytes_of(Precision precision) {
 }
 
 double Accelerator::peak(Precision precision) const {
-  auto each = static_cast<std::size_t>(precision);
-  while (each > 0 && peak_flops_per_second[each] <= 0) --each;
-  return peak_flops_per_second[each];
+  return peak_flops_per_second[supported(*this, precision)];
+}
+
+double Accelerator::product_efficiency(Precision precision) const {
+  const bool narrow = supported(*this, precision) >= static_cast<std::size_t>(Precision::kFp8);
+  return matmul_efficiency * (narrow ? narrow_efficiency : 1);
 }
 
 double Accelerator::matmul_seconds(double batch, double m, double n, double k,
@@ -40,8 +50,8 @@ double Accelerator::matmul_seconds(double batch, double m, double n, double k,
   const auto units = static_cast<double>(multiprocessors);
   const double step = 16 / bytes_of(precision);
   const bool aligned = std::fmod(n, step) == 0 && std::fmod(k, step) == 0;
-  const double rate =
-      peak(precision) * matmul_efficiency * (aligned ? 1 : unaligned_efficiency) / units;
+  const double rate = peak(precision) * product_efficiency(precision) *
+                      (aligned ? 1 : unaligned_efficiency) / units;
   double least = std::numeric_limits<double>::infinity();
   for (const Tile& tile : kTiles) {
     const double tiles = batch * std::ceil(m / tile.rows) * std::ceil(n / tile.columns);

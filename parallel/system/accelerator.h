@@ -7,6 +7,8 @@
 //
 //   (k + matmul_ramp) * 2 a b / (peak * matmul_efficiency * tile efficiency / multiprocessors)
 //
+// Products of 8 bits and fewer reach narrow_efficiency of that rate: scales are found and applied
+// beside them.
 // Rows of operands that are no multiple of 16 bytes are loaded in smaller pieces, which takes
 // 1 / unaligned_efficiency of the time (same guide, section "Tensor Core requirements").
 // Smaller tiles read more bytes per operation, so their efficiency is less. The library picks the
@@ -37,6 +39,7 @@ struct Accelerator {
   double reserved_bytes = 0;       // of memory, for contexts and libraries
   double bytes_per_second = 1e12;  // of memory, by the data sheet
   double matmul_efficiency = 0.85;
+  double narrow_efficiency = 1;     // further factor for fp8 and fp4
   double matmul_ramp = 0;           // elements of k
   double unaligned_efficiency = 1;  // where rows are no multiple of 16 bytes
   double memory_efficiency = 0.8;
@@ -48,6 +51,8 @@ struct Accelerator {
 
   // Of a precision; unsupported ones are computed in the next wider one.
   double peak(Precision precision) const;
+  // The part of that peak which full waves of the largest tile reach.
+  double product_efficiency(Precision precision) const;
   // A batch of products [m, k] x [k, n].
   double matmul_seconds(double batch, double m, double n, double k, Precision precision) const;
   double memory_seconds(double bytes) const;

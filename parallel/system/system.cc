@@ -2,6 +2,8 @@
 #include "parallel/system/system.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "base/did_you_mean.h"
 #include "base/system/file.h"
@@ -16,24 +18,49 @@ double slowness(const Accelerator& device) {
   return 1 / (device.peak(Precision::kBf16) * device.matmul_efficiency);
 }
 
-}  // namespace
+double usable_bytes_of(const Accelerator& device) {
+  return device.memory_bytes > 0 ? device.memory_bytes - device.reserved_bytes
+                                 : std::numeric_limits<double>::infinity();
+}
 
-System System::seen_by(std::int64_t first_rank, std::int64_t count) const {
-  System result = *this;
-  if (pools.size() < 2) return result;
-  const Accelerator* slowest = nullptr;
+// Calls VISIT with the number of each pool that holds some of these ranks.
+template <typename Visit>
+void visit_pools(const std::vector<AcceleratorPool>& pools, std::int64_t first, std::int64_t count,
+                 const Visit& visit) {
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < pools.size(); ++i) {
     const bool last = i + 1 == pools.size() || pools[i].devices == 0;
     const std::int64_t end = begin + pools[i].devices;
-    const bool holds = begin < first_rank + count && (last || end > first_rank);
-    if (holds && (slowest == nullptr || slowness(pools[i].accelerator) > slowness(*slowest)))
-      slowest = &pools[i].accelerator;
+    if (begin < first + count && (last || end > first)) visit(i);
     if (last) break;
     begin = end;
   }
-  if (slowest != nullptr) result.accelerator = *slowest;
+}
+
+}  // namespace
+
+std::size_t System::slowest_pool(std::int64_t first_rank, std::int64_t count) const {
+  std::optional<std::size_t> slowest;
+  visit_pools(pools, first_rank, count, [&](std::size_t i) {
+    if (!slowest || slowness(pools[i].accelerator) > slowness(pools[*slowest].accelerator))
+      slowest = i;
+  });
+  return slowest.value_or(0);
+}
+
+System System::seen_by(std::int64_t first_rank, std::int64_t count) const {
+  System result = *this;
+  if (pools.size() > 1) result.accelerator = pools[slowest_pool(first_rank, count)].accelerator;
   return result;
+}
+
+double System::usable_bytes(std::int64_t first_rank, std::int64_t count) const {
+  if (pools.size() < 2) return usable_bytes_of(accelerator);
+  double least = std::numeric_limits<double>::infinity();
+  visit_pools(pools, first_rank, count, [&](std::size_t i) {
+    least = std::min(least, usable_bytes_of(pools[i].accelerator));
+  });
+  return least;
 }
 
 base::Result<System> system_called(const std::string& name) {

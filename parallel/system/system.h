@@ -56,9 +56,13 @@ struct System {
   Fabric fabric;
   std::vector<MeasuredLayer> measured_layers;
 
-  // The machine as these ranks see it: its accelerator is the one among theirs whose products in
-  // their 16-bit precision take longest. Ranks beyond the pools are of the last.
+  // Of the pools of these ranks, the one whose products in their 16-bit precision take longest.
+  // Ranks beyond the pools are of the last.
+  std::size_t slowest_pool(std::int64_t first_rank, std::int64_t count) const;
+  // The machine as these ranks see it: its accelerator is that of their slowest pool.
   System seen_by(std::int64_t first_rank, std::int64_t count) const;
+  // Bytes that each of these ranks has for a step, at least; infinite where no file says.
+  double usable_bytes(std::int64_t first_rank, std::int64_t count) const;
 };
 
 // ORIGIN (a file name) opens error messages, followed by the line. Bad input: unknown or missing

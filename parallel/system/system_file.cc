@@ -92,6 +92,7 @@ Readers accelerator_readers(Accelerator& device) {
                   {"reserved_bytes", real(device.reserved_bytes, 0, kMostMemory, " bytes")},
                   {"bytes_per_second", rate(device.bytes_per_second)},
                   {"matmul_efficiency", real(device.matmul_efficiency, 1e-3, 1)},
+                  {"narrow_efficiency", real(device.narrow_efficiency, 1e-3, 1)},
                   {"unaligned_efficiency", real(device.unaligned_efficiency, 1e-3, 1)},
                   {"matmul_ramp", real(device.matmul_ramp, 0, 1e6)},
                   {"memory_efficiency", real(device.memory_efficiency, 1e-3, 1)},

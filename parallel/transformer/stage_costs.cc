@@ -5,6 +5,7 @@
 
 #include "parallel/transformer/training_memory.h"
 #include "parallel/transformer/transformer_kernels.h"
+#include "parallel/transformer/wide_resnet.h"
 
 namespace egret::parallel {
 namespace {
@@ -12,19 +13,6 @@ namespace {
 // The kernels that only make gradients of weights, by their names in transformer_kernels.cc.
 bool makes_weight_gradients(const Kernel& kernel) {
   return kernel.name == "product' weight" || kernel.name == "sum of gradients";
-}
-
-ModelBlock block_of(const System& system, const TrainingSetup& setup, const KernelList& forward,
-                    const KernelList& backward, double parameters, double kept_bytes) {
-  KernelList inputs(system, setup.precision), weights(system, setup.precision);
-  for (const Kernel& kernel : backward.kernels())
-    (makes_weight_gradients(kernel) ? weights : inputs).add(kernel);
-  return {.forward = forward.time(),
-          .backward = backward.time(),
-          .inputs = inputs.time(),
-          .weights = weights.time(),
-          .parameters = parameters,
-          .kept_bytes = kept_bytes};
 }
 
 bool is_of(const MeasuredLayer& layer, const TrainingSetup& setup) {
@@ -40,7 +28,8 @@ bool is_of(const MeasuredLayer& layer, const TrainingSetup& setup) {
          layer.micro_batch == setup.micro_batch && layer.gated == setup.gated &&
          layer.no_dropout == setup.no_dropout && layer.flash_attention == setup.flash_attention &&
          layer.sequence_parallel == setup.sequence_parallel && !setup.overlap_tensor &&
-         !setup.frozen && layer.recompute == kNames[static_cast<std::size_t>(setup.recompute)];
+         !setup.overlap_weights && !setup.frozen &&
+         layer.recompute == kNames[static_cast<std::size_t>(setup.recompute)];
 }
 
 // Both passes keep their shares of the measured time, and the host its share of each.
@@ -72,10 +61,16 @@ const ModelBlock& layer_block(const ModelBlocks& blocks, LayerKind kind, std::si
   return (kind == LayerKind::kExperts ? blocks.expert_layer : blocks.layer)[recompute];
 }
 
-// Layers FIRST to FIRST + COUNT - 1, whose kinds repeat. O(interval + log count).
+// Layers FIRST to FIRST + COUNT - 1, whose kinds repeat: O(interval + log count). Otherwise
+// O(count).
 ModelBlock layers_block(const ModelBlocks& blocks, const TrainingSetup& setup,
                         std::size_t recompute, std::int64_t first, std::int64_t count) {
   ModelBlock all;
+  if (!blocks.layers.empty()) {
+    for (std::int64_t layer = first; layer < first + count; ++layer)
+      append(all, blocks.layers[static_cast<std::size_t>(layer)][recompute], 1);
+    return all;
+  }
   if (setup.experts == 0) {
     append(all, layer_block(blocks, LayerKind::kDense, recompute), count);
     return all;
@@ -104,9 +99,41 @@ std::vector<LayerKind> kinds_of(const TrainingSetup& setup, std::int64_t first,
   return {kind};
 }
 
+// Of a backward pass through these layers.
+double workspace_bytes(const ModelBlocks& blocks, const TrainingSetup& setup, std::size_t recompute,
+                       std::int64_t first, std::int64_t count) {
+  double most = 0;
+  if (!blocks.layers.empty()) {
+    for (std::int64_t layer = first; layer < first + count; ++layer) {
+      most =
+          std::max(most, blocks.layer_workspace_bytes[static_cast<std::size_t>(layer)][recompute]);
+    }
+    return most;
+  }
+  for (const LayerKind kind : kinds_of(setup, first, count)) {
+    most = std::max(most, (kind == LayerKind::kDense ? blocks.workspace_bytes
+                                                     : blocks.expert_workspace_bytes)[recompute]);
+  }
+  return most;
+}
+
 }  // namespace
 
+ModelBlock block_of(const System& system, const TrainingSetup& setup, const KernelList& forward,
+                    const KernelList& backward, double parameters, double kept_bytes) {
+  KernelList inputs(system, setup.precision), weights(system, setup.precision);
+  for (const Kernel& kernel : backward.kernels())
+    (makes_weight_gradients(kernel) ? weights : inputs).add(kernel);
+  return {.forward = forward.time(),
+          .backward = backward.time(),
+          .inputs = inputs.time(),
+          .weights = weights.time(),
+          .parameters = parameters,
+          .kept_bytes = kept_bytes};
+}
+
 ModelBlocks model_blocks(const System& system, const TrainingSetup& setup) {
+  if (setup.wide_resnet > 0) return wide_resnet_blocks(system, setup);
   ModelBlocks blocks;
   TrainingSetup one = setup;
   for (const LayerKind kind : {LayerKind::kDense, LayerKind::kExperts}) {
@@ -137,27 +164,26 @@ ModelBlocks model_blocks(const System& system, const TrainingSetup& setup) {
 std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& setup,
                                     bool by_layer) {
   const std::int64_t stages = setup.chunks();
-  const std::int64_t ranks = setup.devices() / setup.pipeline;
-  const bool own_output = setup.untied || stages > 1;
+  const std::vector<StageDegrees> ranks = setup.stages();
+  const bool own_output = !setup.is_tied() || stages > 1;
   std::vector<StageCosts> result;
   const std::vector<ChunkLayers> chunks = setup.chunks_by_recomputation();
   std::int64_t layer = 0;  // of the model
   for (std::size_t s = 0; s < chunks.size(); ++s) {
     const bool first = s == 0, last = s + 1 == chunks.size();
     const std::int64_t rank = static_cast<std::int64_t>(s) % setup.pipeline;
-    const ModelBlocks blocks = model_blocks(system.seen_by(rank * ranks, ranks), setup);
+    const StageDegrees& own = ranks[static_cast<std::size_t>(rank)];
+    const ModelBlocks blocks =
+        model_blocks(system.seen_by(own.first_device, own.devices()), setup.of_stage(own));
     StageCosts costs;
     if (first) append(costs.pieces.emplace_back(), blocks.embedding, 1);
     const std::array<std::int64_t, 3> counts = {chunks[s].kept, chunks[s].selective,
                                                 chunks[s].full};
     for (std::size_t recompute = counts.size(); recompute-- > 0;) {
       if (counts[recompute] == 0) continue;
-      for (const LayerKind kind : kinds_of(setup, layer, counts[recompute])) {
-        costs.workspace_bytes =
-            std::max(costs.workspace_bytes,
-                     (kind == LayerKind::kDense ? blocks.workspace_bytes
-                                                : blocks.expert_workspace_bytes)[recompute]);
-      }
+      costs.workspace_bytes =
+          std::max(costs.workspace_bytes,
+                   workspace_bytes(blocks, setup, recompute, layer, counts[recompute]));
       const std::int64_t pieces = by_layer ? counts[recompute] : 1;
       const std::int64_t each = counts[recompute] / pieces;
       for (std::int64_t piece = 0; piece < pieces; ++piece) {
@@ -178,8 +204,8 @@ std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& s
       costs.expert_parameters += piece.expert_parameters;
       costs.kept_bytes += piece.kept_bytes;
     }
-    if ((first || last) && stages > 1 && !setup.untied)
-      costs.embedding_parameters = setup.embedding_parameters();
+    if ((first || last) && stages > 1 && setup.is_tied())
+      costs.embedding_parameters = blocks.embedding.parameters;
     result.push_back(std::move(costs));
   }
   return result;

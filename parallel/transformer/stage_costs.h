@@ -27,10 +27,17 @@ struct ModelBlock {
   double kept_bytes = 0;
 };
 
+// From the kernels of its passes.
+ModelBlock block_of(const System& system, const TrainingSetup& setup, const KernelList& forward,
+                    const KernelList& backward, double parameters, double kept_bytes);
+
 // The parts that stages are made of, on the system's accelerator.
 struct ModelBlocks {
   std::array<ModelBlock, 3> layer;         // by Recompute
   std::array<ModelBlock, 3> expert_layer;  // empty without experts
+  // By layer, where all are different (wide_resnet.h); then there are no others.
+  std::vector<std::array<ModelBlock, 3>> layers;
+  std::vector<std::array<double, 3>> layer_workspace_bytes;
   ModelBlock embedding, head;
   // Of a backward pass through a layer, by Recompute: what it computes again.
   std::array<double, 3> workspace_bytes{}, expert_workspace_bytes{};
@@ -52,8 +59,7 @@ struct StageCosts {
 // By stage. With by_layer, each layer is a piece; the embedding and the output layer belong to the
 // first and the last one. Layers that are recomputed in full come first, those that are not last.
 // Otherwise a stage is one piece. Stage s belongs to pipeline rank s % setup.pipeline, whose ranks
-// are setup.tensor x setup.context x setup.data neighbours; the slowest of their accelerators
-// counts.
+// are setup.stages(); the slowest of a rank's accelerators counts.
 std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& setup,
                                     bool by_layer);
 

@@ -25,21 +25,6 @@ std::vector<ChunkWork> chunk_work(const System& system, const TrainingSetup& set
   return result;
 }
 
-double boundary_bytes(const TrainingSetup& setup) {
-  return 2 * static_cast<double>(setup.micro_batch) * static_cast<double>(setup.sequence) *
-         static_cast<double>(setup.hidden) / static_cast<double>(setup.context * setup.tensor);
-}
-
-double boundary_s(const System& system, const TrainingSetup& setup) {
-  const double bytes = boundary_bytes(setup);
-  const std::int64_t ranks = setup.devices() / setup.pipeline;
-  const double sending = system.fabric.transfer(bytes, ranks).seconds();
-  if (setup.sequence_parallel || setup.tensor == 1) return sending;
-  const double whole = bytes * static_cast<double>(setup.tensor);
-  return sending +
-         system.fabric.collective(CollectiveKind::kAllGather, whole, {setup.tensor, 1}).seconds();
-}
-
 EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double parameters,
                       double expert_parameters) {
   EndOfStep end;
@@ -56,13 +41,14 @@ EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double p
     if (setup.distributed_optimizer) {
       end.exchange_s +=
           fabric.collective(CollectiveKind::kReduceScatter, element * count, ranks).seconds() +
-          fabric.collective(CollectiveKind::kAllGather, 2 * count, ranks).seconds();
+          fabric.collective(CollectiveKind::kAllGather, setup.weight_bytes() * count, ranks)
+              .seconds();
     } else {
       end.exchange_s +=
           fabric.collective(CollectiveKind::kAllReduce, element * count, ranks).seconds();
     }
   }
-  if (!setup.untied && setup.pipeline > 1 && directions == 1) {
+  if (setup.is_tied() && setup.pipeline > 1 && directions == 1) {
     const std::int64_t far = setup.devices() - setup.devices() / setup.pipeline;
     end.tied_s =
         fabric

@@ -25,15 +25,9 @@ struct ChunkWork {
 };
 
 // Chunk c belongs to pipeline rank c % setup.pipeline. The first holds the embedding, the last the
-// output layer. Ranks of a stage are setup.tensor x setup.context x setup.data neighbours; the
+// output layer. Devices of a rank are those of setup.stages(); the
 // slowest of their accelerators counts. O(chunks x log layers).
 std::vector<ChunkWork> chunk_work(const System& system, const TrainingSetup& setup);
-
-// Bytes that a rank sends to the next chunk for one micro-batch. Tensor-parallel ranks hold copies,
-// so each sends its part, and the receivers gather them (Narayanan et al., 2021, section 4.1).
-double boundary_bytes(const TrainingSetup& setup);
-// Of that, with the gathering.
-double boundary_s(const System& system, const TrainingSetup& setup);
 
 struct EndOfStep {
   double exchange_s = 0;   // of gradients (and of parameters, with a distributed optimizer)

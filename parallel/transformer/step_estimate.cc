@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "parallel/pipeline/schedule_time.h"
+#include "parallel/transformer/stage_transfer.h"
 #include "parallel/transformer/training_memory.h"
 
 namespace egret::parallel {
@@ -82,6 +83,8 @@ const StageBytes& StepEstimate::fullest() const {
 
 base::Result<StepEstimate> estimate_step(const System& system, const TrainingSetup& setup) {
   EGRET_RETURN_IF_ERROR(setup.check());
+  if (setup.has_unlike_stages() || setup.wide_resnet > 0)
+    return base::usage_error("the closed form is for transformers with stages of equal degrees");
   const std::vector<ChunkWork> work = chunk_work(system, setup);
   const std::vector<Stage> stages = stages_of(work, setup);
   const auto micro = static_cast<double>(setup.micro_batches());
@@ -110,7 +113,7 @@ base::Result<StepEstimate> estimate_step(const System& system, const TrainingSet
   }
 
   if (setup.pipeline > 1) {
-    const double send = boundary_s(system, setup);
+    const double send = stage_transfer(system, setup, 0, 1, 1).seconds();
     // Forward and backward; hidden in the steady part where sends run beside computation.
     step.transfers_s = 2 * send * (static_cast<double>(setup.pipeline) - 1);
     if (!setup.overlap_transfers) step.transfers_s += 2 * send * (micro - 1) * chunks;

@@ -75,8 +75,9 @@ StateBytes state_bytes(const TrainingSetup& setup, double parameters, double exp
       setup.distributed_optimizer
           ? divided_parameters(setup, parameters, expert_parameters, setup.data * setup.context)
           : parameters;
-  if (setup.frozen) return {2 * parameters, 0, 0};
-  return {2 * parameters, static_cast<double>(setup.gradient_bytes) * parameters,
+  const double weights = setup.weight_bytes() * parameters;
+  if (setup.frozen) return {weights, 0, 0};
+  return {weights, static_cast<double>(setup.gradient_bytes) * parameters,
           static_cast<double>(setup.optimizer_bytes) * held};
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/transformer/training_setup.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
+
+#include "parallel/transformer/wide_resnet.h"
 
 namespace egret::parallel {
 namespace {
@@ -55,6 +58,79 @@ base::Status check_chunk_lists(const TrainingSetup& setup) {
   return base::ok();
 }
 
+base::Status check_stage_lists(const TrainingSetup& setup) {
+  const auto ranks = static_cast<std::size_t>(setup.pipeline);
+  for (const auto& [flag, text, least] : {std::tuple("--stage-tp", &setup.stage_tensor, 1),
+                                          {"--stage-cp", &setup.stage_context, 1},
+                                          {"--stage-dp", &setup.stage_data, 1},
+                                          {"--stage-first", &setup.stage_first, 0}}) {
+    if (text->empty()) continue;
+    const auto numbers = numbers_of(*text);
+    if (!numbers || numbers->size() != ranks ||
+        std::ranges::any_of(*numbers, [least](auto each) { return each < least || each > 1e9; })) {
+      return base::usage_error(std::string(flag) + " needs a number for each of the " +
+                               std::to_string(ranks) + " pipeline ranks (--pp), as in 4,4,8");
+    }
+  }
+  if (setup.tensor > 1 || setup.context > 1 || setup.data > 1) {
+    return base::usage_error(
+        "--tp, --cp and --dp are of all pipeline ranks; they cannot be combined with --stage-tp, "
+        "--stage-cp, --stage-dp and --stage-first");
+  }
+  if (setup.experts > 0 || setup.schedule == PipelineKind::kDualPipe || setup.layer_kernels) {
+    return base::usage_error(
+        "--stage-tp, --stage-cp, --stage-dp and --stage-first cannot be combined with --experts, "
+        "--schedule dualpipe and --from-graphs");
+  }
+  std::vector<StageDegrees> stages = setup.stages();
+  for (const StageDegrees& stage : stages) {
+    if (setup.micro_batch % stage.data != 0) {
+      return base::usage_error(
+          "--micro-batch, that of all replicas, must be a multiple of each "
+          "of --stage-dp");
+    }
+    if (static_cast<double>(stage.tensor) * static_cast<double>(stage.context) *
+            static_cast<double>(stage.data) >
+        1e9)
+      return base::usage_error("a pipeline rank must have at most 1e9 devices");
+    EGRET_RETURN_IF_ERROR(setup.of_stage(stage).check());
+  }
+  std::ranges::sort(stages, {}, &StageDegrees::first_device);
+  for (std::size_t i = 1; i < stages.size(); ++i) {
+    if (stages[i - 1].first_device + stages[i - 1].devices() > stages[i].first_device)
+      return base::usage_error("--stage-first gives a device to two pipeline ranks");
+  }
+  return base::ok();
+}
+
+base::Status check_wide_resnet(const TrainingSetup& setup) {
+  const std::int64_t blocks = residual_blocks(setup.wide_resnet);
+  if (blocks == 0) return base::usage_error("--wide-resnet must be 50 or 101");
+  if (setup.layers != blocks) {
+    return base::usage_error("--wide-resnet " + std::to_string(setup.wide_resnet) + " has " +
+                             std::to_string(blocks) + " residual blocks: --model-layers must be " +
+                             std::to_string(blocks));
+  }
+  if (setup.channels % setup.tensor != 0)
+    return base::usage_error("--channels must be a multiple of --tp");
+  if (setup.image_size % 32 != 0) return base::usage_error("--image-size must be a multiple of 32");
+  if (setup.experts > 0 || setup.context > 1 || setup.sequence_parallel ||
+      setup.virtual_stages > 1 || setup.schedule == PipelineKind::kDualPipe ||
+      setup.layer_kernels) {
+    return base::usage_error(
+        "--wide-resnet cannot be combined with --experts, --cp, --sequence-parallel, --vpp, "
+        "--schedule dualpipe and --from-graphs");
+  }
+  return base::ok();
+}
+
+std::string list_of(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers)
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
 }  // namespace
 
 const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
@@ -91,6 +167,16 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
        {"expert-skew", &S::expert_skew,
         "Exponent of the experts' popularity (Zipf's law); 0: all are equally popular",
         base::range(0, 10)},
+       {"wide-resnet", &S::wide_resnet,
+        "Train a Wide-ResNet of so many layers of weights instead of a transformer: 50 or 101, "
+        "with "
+        "--model-layers 16 or 33 residual blocks",
+        base::range(0, 101)},
+       {"channels", &S::channels, "Channels of the Wide-ResNet's first convolution", size},
+       {"width-factor", &S::width_factor,
+        "Channels of the Wide-ResNet's 3x3 convolutions relative to those of their inputs", size},
+       {"image-size", &S::image_size, "Side of the Wide-ResNet's images", size},
+       {"classes", &S::classes, "Classes of the Wide-ResNet", size},
        {"tp", &S::tensor, "Degree of tensor parallelism", size},
        {"pp", &S::pipeline, "Degree of pipeline parallelism", size},
        {"dp", &S::data, "Degree of data parallelism", size},
@@ -113,6 +199,13 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
         "Layers of each chunk that are recomputed in full, as 2,1,0; the rest is not"},
        {"selective-layers", &S::selective_layers,
         "Layers of each chunk that recompute their attention, as 1,2,0"},
+       {"stage-tp", &S::stage_tensor,
+        "Degrees of tensor parallelism by pipeline rank, as 4,4,8, instead of --tp; then "
+        "--micro-batch counts the sequences of all replicas of a rank"},
+       {"stage-cp", &S::stage_context, "The same of context parallelism, instead of --cp"},
+       {"stage-dp", &S::stage_data, "The same of data parallelism, instead of --dp"},
+       {"stage-first", &S::stage_first,
+        "First device of each pipeline rank, as 8,0,4; default: one after the other"},
        {"sequence-parallel", &S::sequence_parallel,
         "Split normalizations and dropout along the sequence between the tensor ranks"},
        {"distributed-optimizer", &S::distributed_optimizer,
@@ -122,6 +215,9 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
         "Send activations between stages during computation"},
        {"overlap-tensor", &S::overlap_tensor,
         "Exchange tensor-parallel blocks beside the products that need or make them"},
+       {"overlap-weights", &S::overlap_weights,
+        "Exchange the gradients of a product's inputs between tensor-parallel ranks beside the "
+        "product of its weights' gradients, as Megatron-LM does"},
        {"expert-exchange", &S::expert_exchange,
         "How tokens get to experts: in one message to each rank, within nodes first, or once to "
         "each "
@@ -149,12 +245,14 @@ base::Status TrainingSetup::check() const {
   const auto divides = [](std::int64_t divisor, std::int64_t value) {
     return value % divisor == 0;
   };
+  const bool attends = wide_resnet == 0;
   const std::int64_t groups = kv_heads > 0 ? kv_heads : heads;
   const std::tuple<bool, const char*> demands[] = {
-      {head_width > 0 || divides(heads, hidden), "--hidden must be a multiple of --heads"},
-      {divides(tensor, heads), "--heads must be a multiple of --tp"},
-      {divides(tensor, ffn_size()), "--ffn must be a multiple of --tp"},
-      {divides(groups, heads), "--heads must be a multiple of --kv-heads"},
+      {!attends || head_width > 0 || divides(heads, hidden),
+       "--hidden must be a multiple of --heads"},
+      {!attends || divides(tensor, heads), "--heads must be a multiple of --tp"},
+      {!attends || divides(tensor, ffn_size()), "--ffn must be a multiple of --tp"},
+      {!attends || divides(groups, heads), "--heads must be a multiple of --kv-heads"},
       {divides(context * (sequence_parallel ? tensor : 1), sequence),
        "--sequence-length must be a multiple of --cp, and of --cp x --tp with --sequence-parallel"},
       {layers >= chunks(), "--model-layers must be at least --pp x --vpp"},
@@ -165,7 +263,7 @@ base::Status TrainingSetup::check() const {
       {divides(expert_parallel, experts), "--experts must be a multiple of --ep"},
       {divides(expert_parallel * expert_tensor_degree(), tensor * data * context),
        "--tp x --dp x --cp must be a multiple of --ep x --expert-tp"},
-      {divides(expert_tensor_degree(), expert_ffn_size()),
+      {!attends || divides(expert_tensor_degree(), expert_ffn_size()),
        "--expert-ffn must be a multiple of --expert-tp"},
       {experts == 0 || tensor == 1 || sequence_parallel,
        "--experts with --tp need --sequence-parallel, so that each token is sent once"},
@@ -178,7 +276,58 @@ base::Status TrainingSetup::check() const {
   for (const auto& [holds, message] : demands) {
     if (!holds) return base::usage_error(message);
   }
-  return check_chunk_lists(*this);
+  if (wide_resnet > 0) EGRET_RETURN_IF_ERROR(check_wide_resnet(*this));
+  EGRET_RETURN_IF_ERROR(check_chunk_lists(*this));
+  return has_unlike_stages() ? check_stage_lists(*this) : base::ok();
+}
+
+std::int64_t TrainingSetup::devices() const {
+  if (!has_unlike_stages()) return tensor * pipeline * data * context;
+  std::int64_t all = 0;
+  for (const StageDegrees& stage : stages()) all += stage.devices();
+  return all;
+}
+
+std::vector<StageDegrees> TrainingSetup::stages() const {
+  const auto ranks = static_cast<std::size_t>(pipeline);
+  const auto tensors = numbers_of(stage_tensor).value(),
+             contexts = numbers_of(stage_context).value(),
+             replicas = numbers_of(stage_data).value(), firsts = numbers_of(stage_first).value();
+  std::vector<StageDegrees> result;
+  std::int64_t next = 0;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    StageDegrees stage{tensor, context, data, next};
+    if (!tensors.empty()) stage.tensor = tensors[rank];
+    if (!contexts.empty()) stage.context = contexts[rank];
+    if (!replicas.empty()) stage.data = replicas[rank];
+    if (!firsts.empty()) stage.first_device = firsts[rank];
+    next = stage.first_device + stage.devices();
+    result.push_back(stage);
+  }
+  return result;
+}
+
+void TrainingSetup::set_stages(const std::vector<StageDegrees>& stages) {
+  const auto texts = [&](std::int64_t StageDegrees::*degree) {
+    std::vector<std::int64_t> numbers;
+    for (const StageDegrees& stage : stages) numbers.push_back(stage.*degree);
+    return list_of(numbers);
+  };
+  stage_tensor = texts(&StageDegrees::tensor);
+  stage_context = texts(&StageDegrees::context);
+  stage_data = texts(&StageDegrees::data);
+  stage_first = texts(&StageDegrees::first_device);
+}
+
+TrainingSetup TrainingSetup::of_stage(const StageDegrees& stage) const {
+  TrainingSetup result = *this;
+  if (!has_unlike_stages()) return result;
+  result.set_stages({});
+  result.tensor = stage.tensor;
+  result.context = stage.context;
+  result.data = stage.data;
+  result.micro_batch /= stage.data;
+  return result;
 }
 
 std::vector<std::int64_t> TrainingSetup::layers_of_chunks() const {
@@ -221,17 +370,17 @@ void TrainingSetup::set_chunks(const std::vector<ChunkLayers>& chunks) {
     recompute = full == layers ? Recompute::kFull : Recompute::kSelective;
     full = selective = 0;
   }
-  const auto append = [](std::string& text, std::int64_t number) {
-    text += (text.empty() ? "" : ",") + std::to_string(number);
+  const auto texts = [&](auto of) {
+    std::vector<std::int64_t> numbers;
+    for (const ChunkLayers& chunk : chunks) numbers.push_back(of(chunk));
+    return numbers;
   };
-  std::vector<std::int64_t> counts;
-  for (const ChunkLayers& chunk : chunks) {
-    counts.push_back(chunk.all());
-    if (full > 0) append(full_layers, chunk.full);
-    if (selective > 0) append(selective_layers, chunk.selective);
-  }
-  if (counts == layers_of_chunks()) return;
-  for (const std::int64_t count : counts) append(stage_layers, count);
+  if (full > 0) full_layers = list_of(texts([](const ChunkLayers& each) { return each.full; }));
+  if (selective > 0)
+    selective_layers = list_of(texts([](const ChunkLayers& each) { return each.selective; }));
+  const std::vector<std::int64_t> counts =
+      texts([](const ChunkLayers& each) { return each.all(); });
+  if (counts != layers_of_chunks()) stage_layers = list_of(counts);
 }
 
 double TrainingSetup::qkv_factor() const {
@@ -264,7 +413,10 @@ double TrainingSetup::embedding_parameters() const {
          static_cast<double>(tensor);
 }
 
+double TrainingSetup::weight_bytes() const { return wide_resnet > 0 ? bytes_of(precision) : 2; }
+
 double TrainingSetup::model_parameters() const {
+  if (wide_resnet > 0) return wide_resnet_parameters(*this);
   const auto t = static_cast<double>(tensor);
   const auto of_layer = [&](LayerKind kind) {
     const double common = common_parameters(kind);
@@ -288,6 +440,7 @@ double TrainingSetup::active_parameters() const {
 }
 
 double TrainingSetup::model_flops() const {
+  if (wide_resnet > 0) return (frozen ? 2.0 / 3 : 1) * wide_resnet_flops(*this);
   const auto tokens = static_cast<double>(global_batch) * static_cast<double>(sequence);
   const auto h = static_cast<double>(hidden);
   const double matrices = (gated ? 3 : 2) * h;

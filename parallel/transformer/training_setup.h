@@ -3,6 +3,7 @@
 // the degrees and choices of its parallelization.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,6 +36,15 @@ struct ChunkLayers {
   friend bool operator==(const ChunkLayers&, const ChunkLayers&) = default;
 };
 
+// The devices of a pipeline rank, which are neighbours, and how they divide its work.
+struct StageDegrees {
+  std::int64_t tensor = 1, context = 1, data = 1;
+  std::int64_t first_device = 0;
+  std::int64_t devices() const { return tensor * context * data; }
+
+  friend auto operator<=>(const StageDegrees&, const StageDegrees&) = default;
+};
+
 struct TrainingSetup {
   std::int64_t layers = 24;
   std::int64_t hidden = 2048;
@@ -57,6 +67,14 @@ struct TrainingSetup {
   std::int64_t expert_interval = 1;  // every so many layers has experts
   double expert_skew = 0;            // of their popularity (experts.h)
 
+  // Instead of the transformer: a Wide-ResNet of so many layers of weights (wide_resnet.h), whose
+  // residual blocks are the layers; 0: none. Images are the sequences.
+  std::int64_t wide_resnet = 0;
+  std::int64_t channels = 160;
+  std::int64_t width_factor = 2;
+  std::int64_t image_size = 224;
+  std::int64_t classes = 1024;
+
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
   std::int64_t data = 1;
@@ -75,11 +93,16 @@ struct TrainingSetup {
   std::string stage_layers;
   std::string full_layers;       // recomputed in full, the rest not
   std::string selective_layers;  // of the rest, those that recompute their attention
+  // Degrees and first devices by pipeline rank, separated by commas, where ranks differ. Then
+  // tensor, context and data are 1, and micro_batch counts the sequences of all replicas of a rank.
+  // Without stage_first, each rank follows the one before.
+  std::string stage_tensor, stage_context, stage_data, stage_first;
   bool sequence_parallel = false;
   bool distributed_optimizer = false;
   bool overlap_gradients = false;  // the exchange of gradients runs beside the backward pass
   bool overlap_transfers = false;  // sends between stages run beside computation
   bool overlap_tensor = false;     // tensor-parallel exchanges run beside the products they feed
+  bool overlap_weights = false;    // exchanges of inputs' gradients beside weights' gradients
   ExpertExchange expert_exchange = ExpertExchange::kFastest;
   bool overlap_experts = false;  // a layer's exchanges run beside another micro-batch's computation
   Precision precision = Precision::kF16;
@@ -95,7 +118,19 @@ struct TrainingSetup {
   // Sizes are positive and divide each other as Megatron demands. Usage error otherwise.
   base::Status check() const;
 
-  std::int64_t devices() const { return tensor * pipeline * data * context; }
+  std::int64_t devices() const;
+  bool has_unlike_stages() const {
+    return !stage_tensor.empty() || !stage_context.empty() || !stage_data.empty() ||
+           !stage_first.empty();
+  }
+  // By pipeline rank, whether they differ or not.
+  std::vector<StageDegrees> stages() const;
+  void set_stages(const std::vector<StageDegrees>& stages);
+  // The setup as the devices of one of stages() see it: all ranks have its degrees.
+  TrainingSetup of_stage(const StageDegrees& stage) const;
+  // The output layer has the embedding's weights.
+  bool is_tied() const { return !untied && wide_resnet == 0; }
+  double weight_bytes() const;  // of a parameter
   std::int64_t micro_batches() const { return global_batch / data / micro_batch; }
   std::int64_t chunks() const { return pipeline * virtual_stages; }
   // Layers of each chunk of the pipeline. Unless stage_layers tells, they differ by at most one.

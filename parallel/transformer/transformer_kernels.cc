@@ -91,6 +91,29 @@ void exchange(KernelList& list, const System& system, const TrainingSetup& setup
             device.host_seconds_per_collective});
 }
 
+// The gradients of a column-split product's input, exchanged beside the product of its weights'
+// gradients (BESIDE; Megatron-LM's LinearWithGradAccumulationAndAsyncCommunication). What the
+// exchange takes longer is seen. Without the option, or where exchanges overlap block by block
+// anyway, as in leave_tensor_region().
+void leave_column_product(KernelList& list, const System& system, const TrainingSetup& setup,
+                          const Sizes& z, const Product& forward) {
+  const bool scatters = setup.sequence_parallel;
+  const auto kind = scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
+  const std::string_view name = scatters ? "reduce-scatter" : "all-reduce";
+  // Schedules that put the products of weights off have none beside the exchange.
+  const bool apart =
+      setup.schedule == PipelineKind::kZbH1 || setup.schedule == PipelineKind::kDualPipe;
+  if (!setup.overlap_weights || setup.overlap_tensor || setup.tensor == 1 || setup.frozen || apart)
+    return exchange(list, system, setup, z, name, kind, forward);
+  const Accelerator& device = system.accelerator;
+  const double whole =
+      system.fabric.collective(kind, z.hidden_bytes, tensor_group(setup)).seconds();
+  const double product = device.matmul_seconds(1, forward.k, forward.n, forward.m, setup.precision);
+  const double hidden = std::min(whole, product);
+  list.add({name, KernelKind::kCollective, whole - hidden + hidden * device.overlap_slowdown,
+            device.host_seconds_per_collective});
+}
+
 // Before a product split by columns.
 void enter_tensor_region(KernelList& list, const System& system, const TrainingSetup& setup,
                          const Sizes& z, const Product& product) {
@@ -196,7 +219,7 @@ void attention_half_backward(KernelList& list, const System& system, const Train
   attention_backward(list, system, setup, z);
   list.memory("bias and layout'", 2 * z.tokens * z.qkv * kElement);
   product_backward(list, setup, 1, z.tokens, z.qkv, z.hidden);
-  leave_tensor_region(list, system, setup, z, z.qkv_product());
+  leave_column_product(list, system, setup, z, z.qkv_product());
   list.memory("normalization'", 4 * z.split_bytes);
   list.memory("add'", 3 * z.split_bytes);
 }
@@ -216,7 +239,7 @@ void feed_forward_backward(KernelList& list, const System& system, const Trainin
   product_backward(list, setup, 1, z.tokens, z.hidden, z.ffn);
   list.memory("activation'", (setup.gated ? 5 : 3) * z.inner_bytes());
   product_backward(list, setup, 1, z.tokens, (setup.gated ? 2 : 1) * z.ffn, z.hidden);
-  leave_tensor_region(list, system, setup, z, z.inner(setup));
+  leave_column_product(list, system, setup, z, z.inner(setup));
 }
 
 void attention_segment(KernelList& list, const System& system, const TrainingSetup& setup,
@@ -258,14 +281,14 @@ KernelList graph_layer_backward(const System& system, const TrainingSetup& setup
   } else {
     enter_tensor_region(list, system, setup, z, z.outer());
     segment_backward(list, setup, layer.feed_forward);
-    leave_tensor_region(list, system, setup, z, z.inner(setup));
+    leave_column_product(list, system, setup, z, z.inner(setup));
   }
   segment_backward(list, setup, layer.join);
   enter_tensor_region(list, system, setup, z, z.projection());
   if (setup.recompute == Recompute::kSelective && !setup.flash_attention)
     attention_segment(list, system, setup, segment_forward, SegmentPart::kCore, 1);
   attention_segment(list, system, setup, segment_backward, SegmentPart::kAll, 2);
-  leave_tensor_region(list, system, setup, z, z.qkv_product());
+  leave_column_product(list, system, setup, z, z.qkv_product());
   return list;
 }
 
@@ -403,6 +426,11 @@ KernelList optimizer_step(const System& system, const TrainingSetup& setup, doub
   KernelList list(system, setup.precision);
   if (setup.frozen) return list;
   const auto gradient = static_cast<double>(setup.gradient_bytes);
+  if (setup.wide_resnet > 0) {
+    // Reads the gradient, reads and writes weight and momentum.
+    list.memory("SGD", parameters * (gradient + 2 * setup.weight_bytes() + 2 * 4));
+    return list;
+  }
   list.memory("norm of gradients", parameters * gradient);
   // Reads the gradient, master weight and two moments; writes the latter and the weight.
   list.memory("Adam", parameters * (gradient + 3 * 4 + 3 * 4 + kElement));

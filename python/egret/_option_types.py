@@ -198,8 +198,12 @@ class PlanOptions(TypedDict, total=False):
     # Extraction algorithm; auto runs exact algorithms until the time limit and keeps the best
     # answer
     extractor: Literal["auto", "local-search", "beam", "dag-greedy", "tree-greedy", "treewidth", "maxsat", "ilp", "ilp-cbc"]
-    # Kind of plan: data or tensor parallelism, ZeRO, or any (the fastest plan)
-    strategy: Literal["any", "single", "data", "tensor", "zero-1", "zero-3"]
+    # Kind of plan: data, tensor or expert parallelism, ZeRO, or any (the fastest plan)
+    strategy: Literal["any", "single", "data", "tensor", "expert", "zero-1", "zero-3", "hybrid-zero"]
+    # Search that makes the plan: Egret's, or for comparison another planner's at the same costs
+    # (exhaustive; OptCNN's chain; FlexFlow's mcmc; Unity's best-first), for at most one minute,
+    # of all layers and without a limit of memory
+    search: Literal["egret", "exhaustive", "chain", "mcmc", "best-first"]
     # Stop saturation at this many e-nodes
     limit_nodes: int
     # Time limit of one extraction; it then returns the best answer so far
@@ -257,6 +261,11 @@ class ClusterPlanOptions(TypedDict, total=False):
     limit_plan_time: Union[float, str]
     # Do not plan by other planners' rules for comparison
     without_baselines: bool
+    # Rule that makes a transformer's plan: any (the fastest plan), or that of an expert or of
+    # another planner
+    rule: Literal["any", "data", "zero-1", "zero-3", "megatron", "megatron-sp", "alpa", "galvatron", "gshard", "deepspeed-moe"]
+    # Give all stages of a transformer's plan the same degrees
+    equal_degrees: bool
     # Layers of the transformer
     model_layers: int
     # Hidden size
@@ -296,6 +305,17 @@ class ClusterPlanOptions(TypedDict, total=False):
     expert_interval: int
     # Exponent of the experts' popularity (Zipf's law); 0: all are equally popular
     expert_skew: float
+    # Train a Wide-ResNet of so many layers of weights instead of a transformer: 50 or 101, with
+    # --model-layers 16 or 33 residual blocks
+    wide_resnet: int
+    # Channels of the Wide-ResNet's first convolution
+    channels: int
+    # Channels of the Wide-ResNet's 3x3 convolutions relative to those of their inputs
+    width_factor: int
+    # Side of the Wide-ResNet's images
+    image_size: int
+    # Classes of the Wide-ResNet
+    classes: int
     # Degree of tensor parallelism
     tp: int
     # Degree of pipeline parallelism
@@ -324,6 +344,15 @@ class ClusterPlanOptions(TypedDict, total=False):
     full_layers: str
     # Layers of each chunk that recompute their attention, as 1,2,0
     selective_layers: str
+    # Degrees of tensor parallelism by pipeline rank, as 4,4,8, instead of --tp; then --micro-
+    # batch counts the sequences of all replicas of a rank
+    stage_tp: str
+    # The same of context parallelism, instead of --cp
+    stage_cp: str
+    # The same of data parallelism, instead of --dp
+    stage_dp: str
+    # First device of each pipeline rank, as 8,0,4; default: one after the other
+    stage_first: str
     # Split normalizations and dropout along the sequence between the tensor ranks
     sequence_parallel: bool
     # Split the optimizer's state between the data-parallel ranks
@@ -334,6 +363,9 @@ class ClusterPlanOptions(TypedDict, total=False):
     overlap_transfers: bool
     # Exchange tensor-parallel blocks beside the products that need or make them
     overlap_tensor: bool
+    # Exchange the gradients of a product's inputs between tensor-parallel ranks beside the
+    # product of its weights' gradients, as Megatron-LM does
+    overlap_weights: bool
     # How tokens get to experts: in one message to each rank, within nodes first, or once to
     # each node and rank with several of their experts (fastest: one of the first two)
     expert_exchange: Literal["fastest", "direct", "hierarchical", "once"]
@@ -423,6 +455,17 @@ class SimulateOptions(TypedDict, total=False):
     expert_interval: int
     # Exponent of the experts' popularity (Zipf's law); 0: all are equally popular
     expert_skew: float
+    # Train a Wide-ResNet of so many layers of weights instead of a transformer: 50 or 101, with
+    # --model-layers 16 or 33 residual blocks
+    wide_resnet: int
+    # Channels of the Wide-ResNet's first convolution
+    channels: int
+    # Channels of the Wide-ResNet's 3x3 convolutions relative to those of their inputs
+    width_factor: int
+    # Side of the Wide-ResNet's images
+    image_size: int
+    # Classes of the Wide-ResNet
+    classes: int
     # Degree of tensor parallelism
     tp: int
     # Degree of pipeline parallelism
@@ -451,6 +494,15 @@ class SimulateOptions(TypedDict, total=False):
     full_layers: str
     # Layers of each chunk that recompute their attention, as 1,2,0
     selective_layers: str
+    # Degrees of tensor parallelism by pipeline rank, as 4,4,8, instead of --tp; then --micro-
+    # batch counts the sequences of all replicas of a rank
+    stage_tp: str
+    # The same of context parallelism, instead of --cp
+    stage_cp: str
+    # The same of data parallelism, instead of --dp
+    stage_dp: str
+    # First device of each pipeline rank, as 8,0,4; default: one after the other
+    stage_first: str
     # Split normalizations and dropout along the sequence between the tensor ranks
     sequence_parallel: bool
     # Split the optimizer's state between the data-parallel ranks
@@ -461,6 +513,9 @@ class SimulateOptions(TypedDict, total=False):
     overlap_transfers: bool
     # Exchange tensor-parallel blocks beside the products that need or make them
     overlap_tensor: bool
+    # Exchange the gradients of a product's inputs between tensor-parallel ranks beside the
+    # product of its weights' gradients, as Megatron-LM does
+    overlap_weights: bool
     # How tokens get to experts: in one message to each rank, within nodes first, or once to
     # each node and rank with several of their experts (fastest: one of the first two)
     expert_exchange: Literal["fastest", "direct", "hierarchical", "once"]

@@ -94,15 +94,17 @@ def test_operators_that_only_the_engine_knows_run_in_its_race():
     model = model_of(
         [
             onnx.helper.make_node("Identity", ["x"], ["i"]),
-            onnx.helper.make_node("QuickGelu", ["i"], ["g"], domain="com.microsoft", alpha=1.7),
+            onnx.helper.make_node(
+                "MultiHeadAttention", ["i", "i", "i"], ["g"], domain="com.microsoft", num_heads=2
+            ),
             onnx.helper.make_node("Mul", ["g", "one"], ["y"]),
         ],
-        [("x", f32, (4, 16))],
-        [("y", f32, (4, 16))],
+        [("x", f32, (2, 4, 16))],
+        [("y", f32, (2, 4, 16))],
         [("one", np.ones((), np.float32))],
     )
     result = egret.optimize(model, engine="onnxruntime", measure_time=0.05, threads=1)
-    feeds = {"x": np.random.default_rng(2).standard_normal((4, 16)).astype(np.float32)}
+    feeds = {"x": np.random.default_rng(2).standard_normal((2, 4, 16)).astype(np.float32)}
     np.testing.assert_allclose(outputs(result.model, feeds)[0], outputs(model, feeds)[0], rtol=1e-5)
 
 
@@ -148,10 +150,12 @@ def test_branches_with_operators_that_only_the_engine_knows_run_in_its_race():
     f32 = onnx.TensorProto.FLOAT
 
     def branch(name, node):
-        value = onnx.helper.make_tensor_value_info(name, f32, (4, 16))
+        value = onnx.helper.make_tensor_value_info(name, f32, (2, 4, 16))
         return onnx.helper.make_graph([node], name, [], [value])
 
-    gelu = onnx.helper.make_node("QuickGelu", ["i"], ["a"], domain="com.microsoft", alpha=1.7)
+    attention = onnx.helper.make_node(
+        "MultiHeadAttention", ["i", "i", "i"], ["a"], domain="com.microsoft", num_heads=2
+    )
     model = model_of(
         [
             onnx.helper.make_node("Identity", ["x"], ["i"]),
@@ -159,19 +163,19 @@ def test_branches_with_operators_that_only_the_engine_knows_run_in_its_race():
                 "If",
                 ["condition"],
                 ["chosen"],
-                then_branch=branch("a", gelu),
+                then_branch=branch("a", attention),
                 else_branch=branch("b", onnx.helper.make_node("Neg", ["i"], ["b"])),
             ),
             onnx.helper.make_node("Mul", ["chosen", "one"], ["y"]),
         ],
-        [("x", f32, (4, 16)), ("condition", onnx.TensorProto.BOOL, ())],
-        [("y", f32, (4, 16))],
+        [("x", f32, (2, 4, 16)), ("condition", onnx.TensorProto.BOOL, ())],
+        [("y", f32, (2, 4, 16))],
         [("one", np.ones((), np.float32))],
     )
     result = egret.optimize(model, engine="onnxruntime", measure_time=0.05, threads=1)
     for condition in (True, False):
         feeds = {
-            "x": np.random.default_rng(2).standard_normal((4, 16)).astype(np.float32),
+            "x": np.random.default_rng(2).standard_normal((2, 4, 16)).astype(np.float32),
             "condition": np.array(condition),
         }
         np.testing.assert_allclose(

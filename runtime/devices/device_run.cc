@@ -284,11 +284,11 @@ base::Status DeviceRun::wait_for(const Event& event) {
     for (const auto& communicator : communicators_) {
       if (communicator != nullptr) EGRET_RETURN_IF_ERROR(communicator->check());
     }
-    if (base::stop_requested() || watch.seconds() > time_limit_s_) {
+    const bool stops = ends_on_stop_ && base::stop_requested();
+    if (stops || watch.seconds() > time_limit_s_) {
       return {base::StatusCode::kRankFailed,
-              base::stop_requested()
-                  ? "stopped while waiting for other ranks"
-                  : "no answer within " + std::to_string(time_limit_s_) + " s from all ranks"};
+              stops ? "stopped while waiting for other ranks"
+                    : "no answer within " + std::to_string(time_limit_s_) + " s from all ranks"};
     }
   }
 }
@@ -327,7 +327,9 @@ base::Status DeviceRun::collect(std::vector<ir::Tensor>& outputs) {
 }
 
 // A failed run aborts the communicators, which ends kernels that wait for other ranks.
-base::Result<std::vector<ir::Tensor>> DeviceRun::run(std::span<const ir::Tensor> inputs) {
+base::Result<std::vector<ir::Tensor>> DeviceRun::run(std::span<const ir::Tensor> inputs,
+                                                     bool ends_on_stop) {
+  ends_on_stop_ = ends_on_stop;
   EGRET_RETURN_IF_ERROR(device_->enter());
   std::vector<ir::Tensor> outputs;
   for (const auto& output : placed_.outputs) outputs.emplace_back(placed_.nodes[output.node].type);

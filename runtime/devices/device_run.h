@@ -27,8 +27,10 @@ class DeviceRun {
   ~DeviceRun();
 
   // As run_rank(): inputs and outputs are this rank's parts. Errors: bad_input where data make a
-  // kernel fail; rank_failed, with the collective named, when ranks do not answer.
-  base::Result<std::vector<ir::Tensor>> run(std::span<const ir::Tensor> inputs);
+  // kernel fail; rank_failed, with the collective named, when ranks do not answer. ENDS_ON_STOP: as
+  // in MpiWorld::exchange().
+  base::Result<std::vector<ir::Tensor>> run(std::span<const ir::Tensor> inputs,
+                                            bool ends_on_stop = true);
 
  private:
   struct DeviceCollective {
@@ -70,6 +72,7 @@ class DeviceRun {
   std::shared_ptr<backends::cuda::Device> device_;
   AxisCommunicators communicators_;
   double time_limit_s_;
+  bool ends_on_stop_ = true;
   std::vector<bool> held_;            // by node: whether its value has memory
   std::vector<int> stage_of_;         // by node: the stage that makes it; -1: none
   std::vector<std::size_t> done_by_;  // by node: the collective's index in its stage

@@ -8,9 +8,11 @@
 #include <chrono>
 #include <limits>
 #include <list>
+#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/check.h"
 #include "base/system/rest.h"
 #include "base/timer.h"
 #include "runtime/mpi/mailbox.h"
@@ -101,21 +103,22 @@ class Traffic {
 // Short naps: a message that arrives meanwhile waits for the end of one.
 base::Rest between_moves() { return base::Rest(50, std::chrono::microseconds(20)); }
 
+// Of the thread beside a computing rank, which needs the core more. Meanwhile sockets take what
+// arrives.
+constexpr auto kBesideComputing = std::chrono::microseconds(100);
+
 class MpiMessages final : public Messages {
  public:
   MpiMessages(MPI_Comm communicator, const MpiMessagesOptions& options)
-      : communicator_(communicator), options_(options), traffic_(communicator, mailbox_) {
+      : communicator_(communicator), limit_s_(options.limit_s), traffic_(communicator, mailbox_) {
     MPI_Comm_rank(communicator, &rank_);
     if (options.overlap) thread_ = std::thread([this] { serve(); });
   }
 
   ~MpiMessages() override {
     stops_ = true;
-    if (thread_.joinable()) {
-      thread_.join();
-    } else {
-      drain();
-    }
+    if (thread_.joinable()) thread_.join();
+    drain();
     // A communicator with messages of a lost rank cannot be freed without waiting for it.
     if (traffic_.has_sent_all()) MPI_Comm_free(&communicator_);
   }
@@ -127,92 +130,91 @@ class MpiMessages final : public Messages {
       mailbox_.put(rank_, tag, std::move(bytes));
       return base::ok();
     }
-    if (!options_.overlap) return traffic_.send(to, tag, std::move(bytes));
-    const std::lock_guard lock(mutex_);
-    outgoing_.push_back({to, tag, std::move(bytes)});
-    return base::ok();
+    const std::lock_guard lock(mpi_);
+    return traffic_.send(to, tag, std::move(bytes));
   }
 
   base::Result<std::optional<MessageBytes>> take(std::int64_t from, std::int64_t tag) override {
-    if (!options_.overlap) EGRET_RETURN_IF_ERROR(traffic_.move().status());
+    EGRET_RETURN_IF_ERROR(move().status());
     return mailbox_.take(from, tag);
   }
 
   base::Result<MessageBytes> receive(std::int64_t from, std::int64_t tag) override {
-    if (options_.overlap) return mailbox_.wait(from, tag, options_.limit_s);
+    const Waiting waiting(waits_);
     const base::Stopwatch watch;
     base::Rest rest = between_moves();
     while (true) {
-      EGRET_ASSIGN_OR_RETURN(const bool moved, traffic_.move());
       EGRET_ASSIGN_OR_RETURN(std::optional<MessageBytes> bytes, mailbox_.take(from, tag));
       if (bytes) return std::move(*bytes);
-      if (watch.seconds() > options_.limit_s) return Mailbox::none_within(from, options_.limit_s);
+      EGRET_ASSIGN_OR_RETURN(const bool moved, move());
+      if (watch.seconds() > limit_s_) return Mailbox::none_within(from, limit_s_);
       rest.after(moved);
     }
   }
 
  private:
-  struct Outgoing {
-    std::int64_t to, tag;
-    MessageBytes bytes;
+  // While the rank waits, the thread leaves MPI to it.
+  class Waiting {
+   public:
+    explicit Waiting(std::atomic<bool>& waits) : waits_(waits) { waits_ = true; }
+    ~Waiting() { waits_ = false; }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    std::atomic<bool>& waits_;
   };
 
-  // The thread. It ends when all messages are sent, or with the first error.
+  base::Result<bool> move() {
+    const std::lock_guard lock(mpi_);
+    return traffic_.move();
+  }
+
+  // The thread. It ends with the first error.
   void serve() {
-    base::Rest rest = between_moves();
     while (!stops_) {
-      const base::Result<bool> moved = step();
-      if (!moved.ok()) return mailbox_.fail(moved.status());
-      rest.after(*moved);
+      if (!waits_) {
+        const base::Result<bool> moved = move();
+        if (!moved.ok()) return mailbox_.fail(moved.status());
+        if (*moved) continue;
+      }
+      std::this_thread::sleep_for(kBesideComputing);
     }
-    drain();
   }
 
-  base::Result<bool> step() {
-    std::vector<Outgoing> outgoing;
-    {
-      const std::lock_guard lock(mutex_);
-      outgoing.swap(outgoing_);
-    }
-    for (Outgoing& message : outgoing)
-      EGRET_RETURN_IF_ERROR(traffic_.send(message.to, message.tag, std::move(message.bytes)));
-    EGRET_ASSIGN_OR_RETURN(const bool moved, traffic_.move());
-    return moved || !outgoing.empty();
-  }
-
+  // Until all messages are sent.
   void drain() {
     const base::Stopwatch watch;
     base::Rest rest = between_moves();
-    while (watch.seconds() < options_.limit_s) {
-      const base::Result<bool> moved = step();
+    while (watch.seconds() < limit_s_) {
+      const base::Result<bool> moved = move();
       if (!moved.ok() || traffic_.has_sent_all()) return;
       rest.after(*moved);
     }
   }
 
   MPI_Comm communicator_;
-  const MpiMessagesOptions options_;
+  const double limit_s_;
   int rank_ = 0;
   Mailbox mailbox_;
-  Traffic traffic_;  // of the thread; without one, of the caller
-  std::mutex mutex_;
-  std::vector<Outgoing> outgoing_;
+  Traffic traffic_;
+  std::mutex mpi_;  // one call of MPI at a time; held in all uses of traffic_ while thread_ runs
   std::atomic<bool> stops_ = false;
+  std::atomic<bool> waits_ = false;
   std::thread thread_;  // last: the others exist when it starts
 };
 
 }  // namespace
 
 base::Result<std::unique_ptr<Messages>> make_mpi_messages(const MpiMessagesOptions& options) {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  EGRET_CHECK(!options.overlap || level >= MPI_THREAD_SERIALIZED, "MPI permits no second thread");
   MPI_Comm communicator = MPI_COMM_NULL;
   EGRET_RETURN_IF_ERROR(
       mpi_status(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "messages between ranks"));
   MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN);
-  MpiMessagesOptions possible = options;
-  int level = MPI_THREAD_SINGLE;
-  MPI_Query_thread(&level);
-  if (level < MPI_THREAD_SERIALIZED) possible.overlap = false;
-  return std::unique_ptr<Messages>(new MpiMessages(communicator, possible));
+  return std::unique_ptr<Messages>(new MpiMessages(communicator, options));
 }
 
 #else

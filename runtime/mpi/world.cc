@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/mpi/world.h"
 
+#include <array>
 #include <cstdlib>
 
 #ifdef EGRET_MPI
@@ -27,6 +28,23 @@ bool MpiWorld::is_distributed() { return std::getenv("OMPI_COMM_WORLD_SIZE") != 
 #ifdef EGRET_MPI
 
 namespace {
+
+// Of the standard, which orders them.
+constexpr std::array<std::pair<std::string_view, int>, 4> kThreadLevels = {
+    {{"single", MPI_THREAD_SINGLE},
+     {"funneled", MPI_THREAD_FUNNELED},
+     {"serialized", MPI_THREAD_SERIALIZED},
+     {"multiple", MPI_THREAD_MULTIPLE}}};
+
+base::Result<int> wanted_thread_level() {
+  const char* name = std::getenv("EGRET_MPI_THREADS");
+  if (name == nullptr || *name == 0) return MPI_THREAD_SERIALIZED;
+  for (const auto& [known, level] : kThreadLevels) {
+    if (known == name) return level;
+  }
+  return base::usage_error("EGRET_MPI_THREADS is single, funneled, serialized or multiple, not '" +
+                           std::string(name) + "'");
+}
 
 base::Status rank_failed(std::string message) {
   return {base::StatusCode::kRankFailed, std::move(message)};
@@ -154,6 +172,12 @@ struct MpiWorld::Impl {
   double time_limit_s = 0;
   OnHang on_hang;
   std::map<std::vector<std::int64_t>, MPI_Comm> groups;
+  int thread_level = MPI_THREAD_SINGLE;  // the least of all ranks
+
+  // An agreement under way. MPI writes into it.
+  MPI_Comm agreement = MPI_COMM_NULL;
+  MPI_Request agreed = MPI_REQUEST_NULL;
+  int own_stop = 0, any_stop = 0;
 
   // One communicator for each group of ranks, made on first use. Creating one is collective over
   // its members, which all ask for the same groups in the same order.
@@ -178,17 +202,30 @@ struct MpiWorld::Impl {
 
   // Asks again and again, so that neither a lost rank nor a signal is waited for in vain.
   base::Status wait(const std::function<base::Result<bool>()>& is_done,
-                    std::span<const std::int64_t> group) const {
+                    std::span<const std::int64_t> group, bool ends_on_stop) const {
     const base::Stopwatch watch;
     for (base::Rest rest;; rest.pause()) {
       EGRET_ASSIGN_OR_RETURN(const bool done, is_done());
       if (done) return base::ok();
-      if (base::stop_requested()) return rank_failed("stopped while waiting for other ranks");
+      if (ends_on_stop && base::stop_requested())
+        return rank_failed("stopped while waiting for other ranks");
       if (watch.seconds() > time_limit_s) {
         return rank_failed("no answer within " + std::to_string(time_limit_s) +
-                           " s from all of the ranks " + names_of(group));
+                           " s from all of the ranks" + (group.empty() ? "" : " ") +
+                           names_of(group));
       }
     }
+  }
+
+  base::Status finish_agreement() {
+    return wait(
+        [this]() -> base::Result<bool> {
+          int done = 0;
+          EGRET_RETURN_IF_ERROR(
+              mpi_status(MPI_Test(&agreed, &done, MPI_STATUS_IGNORE), "an agreement of ranks"));
+          return done != 0;
+        },
+        {}, false);
   }
 };
 
@@ -200,10 +237,15 @@ MpiWorld::MpiWorld(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
 
 base::Result<std::unique_ptr<MpiWorld>> MpiWorld::join(double time_limit_s, OnHang on_hang) {
   const Watchdog watchdog(time_limit_s, on_hang, "the ranks did not all start");
+  EGRET_ASSIGN_OR_RETURN(const int wanted, wanted_thread_level());
   int provided = 0;
-  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
+  if (MPI_Init_thread(nullptr, nullptr, wanted, &provided) != MPI_SUCCESS)
     return base::unavailable("MPI failed to start");
   auto impl = std::make_unique<Impl>();
+  // Ranks do the same only if they agree on what is possible.
+  if (MPI_Allreduce(&provided, &impl->thread_level, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) !=
+      MPI_SUCCESS)
+    return base::unavailable("the ranks cannot reach each other through MPI");
   impl->time_limit_s = time_limit_s;
   impl->on_hang = std::move(on_hang);
   return std::unique_ptr<MpiWorld>(new MpiWorld(std::move(impl)));
@@ -211,12 +253,42 @@ base::Result<std::unique_ptr<MpiWorld>> MpiWorld::join(double time_limit_s, OnHa
 
 MpiWorld::~MpiWorld() {
   const Watchdog watchdog(impl_->time_limit_s, impl_->on_hang, "the ranks did not all end");
+  if (impl_->agreement != MPI_COMM_NULL && impl_->finish_agreement().ok())
+    MPI_Comm_free(&impl_->agreement);
   for (auto& [ranks, communicator] : impl_->groups) MPI_Comm_free(&communicator);
   MPI_Finalize();
 }
 
+std::string_view MpiWorld::thread_level() const {
+  std::string_view granted = kThreadLevels.front().first;
+  for (const auto& [name, level] : kThreadLevels) {
+    if (impl_->thread_level >= level) granted = name;
+  }
+  return granted;
+}
+
+bool MpiWorld::has_threads() const { return impl_->thread_level >= MPI_THREAD_SERIALIZED; }
+
+base::Result<bool> MpiWorld::stop_agreed() {
+  Impl& impl = *impl_;
+  if (impl.agreement == MPI_COMM_NULL) {
+    EGRET_RETURN_IF_ERROR(
+        mpi_status(MPI_Comm_dup(MPI_COMM_WORLD, &impl.agreement), "an agreement of ranks"));
+    MPI_Comm_set_errhandler(impl.agreement, MPI_ERRORS_RETURN);
+  } else {
+    EGRET_RETURN_IF_ERROR(impl.finish_agreement());
+  }
+  const bool stops = impl.any_stop != 0;
+  impl.own_stop = base::stop_requested() ? 1 : 0;
+  EGRET_RETURN_IF_ERROR(mpi_status(MPI_Iallreduce(&impl.own_stop, &impl.any_stop, 1, MPI_INT,
+                                                  MPI_MAX, impl.agreement, &impl.agreed),
+                                   "an agreement of ranks"));
+  return stops;
+}
+
 base::Result<std::vector<std::vector<std::byte>>> MpiWorld::exchange(
-    std::span<const std::int64_t> group, std::span<const std::vector<std::byte>> outgoing) {
+    std::span<const std::int64_t> group, std::span<const std::vector<std::byte>> outgoing,
+    bool ends_on_stop) {
   EGRET_CHECK(group.size() == outgoing.size(), "bytes for each rank of the group");
   for (const auto& bytes : outgoing) {
     if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
@@ -225,7 +297,7 @@ base::Result<std::vector<std::vector<std::byte>>> MpiWorld::exchange(
   EGRET_ASSIGN_OR_RETURN(const MPI_Comm communicator, impl_->communicator(group));
   auto exchange = std::make_unique<Exchange>(communicator, rank_, group, outgoing);
   base::Status failure = exchange->send();
-  if (failure.ok()) failure = impl_->wait([&] { return exchange->is_done(); }, group);
+  if (failure.ok()) failure = impl_->wait([&] { return exchange->is_done(); }, group, ends_on_stop);
   if (failure.ok()) return exchange->incoming();
   // MPI may still write into the buffers of receives that did not complete, so they stay.
   static_cast<void>(exchange.release());
@@ -250,8 +322,13 @@ base::Result<std::unique_ptr<MpiWorld>> MpiWorld::join(double, OnHang) {
 
 MpiWorld::~MpiWorld() = default;
 
+std::string_view MpiWorld::thread_level() const { return "single"; }
+bool MpiWorld::has_threads() const { return false; }
+
+base::Result<bool> MpiWorld::stop_agreed() { return base::unavailable("built without MPI"); }
+
 base::Result<std::vector<std::vector<std::byte>>> MpiWorld::exchange(
-    std::span<const std::int64_t>, std::span<const std::vector<std::byte>>) {
+    std::span<const std::int64_t>, std::span<const std::vector<std::byte>>, bool) {
   return base::unavailable("built without MPI");
 }
 

@@ -5,6 +5,9 @@
 #include <cstring>
 #include <string>
 
+#include "base/median.h"
+#include "base/timer.h"
+
 namespace egret::runtime {
 namespace {
 
@@ -128,6 +131,26 @@ base::Status GradientSums::advance(std::span<ir::Tensor> gradients) {
     }
   }
   return base::ok();
+}
+
+parallel::SumSeconds time_sums(const std::vector<parallel::GradientExchange>& exchanges,
+                               int repetitions) {
+  constexpr double kMostBytes = 1 << 24;  // beyond caches, and quick
+  double bytes = 0;
+  for (const parallel::GradientExchange& exchange : exchanges)
+    bytes = std::max(bytes, std::min(exchange.bytes, kMostBytes));
+  if (bytes == 0) return {};
+  const MessageBytes from(static_cast<std::size_t>(bytes));
+  std::vector<double> copied, added;
+  for (int i = 0; i <= repetitions; ++i) {
+    base::Stopwatch watch;
+    MessageBytes to(from.begin(), from.end());
+    copied.push_back(watch.seconds() / bytes);
+    watch.restart();
+    add_elements<float>(to, from);
+    added.push_back(watch.seconds() / bytes);
+  }
+  return {base::median(std::move(copied)), base::median(std::move(added))};
 }
 
 // In the order of exchanges, which all ranks share.

@@ -10,6 +10,7 @@
 
 #include "ir/core/tensor.h"
 #include "parallel/pipeline/pipeline_layout.h"
+#include "parallel/simulator/pipeline_simulation.h"
 #include "runtime/mpi/messages.h"
 
 namespace egret::runtime {
@@ -60,5 +61,10 @@ class GradientSums {
   Messages& messages_;
   std::vector<Running> running_;
 };
+
+// The seconds that this rank's processor takes for the bytes of sums, the median of `repetitions`.
+// 0 without exchanges.
+parallel::SumSeconds time_sums(const std::vector<parallel::GradientExchange>& exchanges,
+                               int repetitions);
 
 }  // namespace egret::runtime

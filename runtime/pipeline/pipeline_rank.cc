@@ -10,6 +10,7 @@
 #include "base/stop.h"
 #include "base/thread_clock.h"
 #include "base/timer.h"
+#include "runtime/pipeline/pass_timing.h"
 #include "runtime/pipeline/tensor_bytes.h"
 
 namespace egret::runtime {
@@ -25,32 +26,13 @@ std::int64_t boundary_tags(const parallel::PipelineSchedule& schedule) {
   return 2 * schedule.stages * schedule.micro_batches;
 }
 
-void add_to(Tensor& sum, const Tensor& part) {
-  if (sum.elements() == 0 && part.elements() != 0) {
-    sum = part;
-  } else if (sum.dtype() == ir::DType::kF32) {
-    const auto from = part.as<float>();
-    const auto to = sum.mutable_as<float>();
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
-  } else {
-    for (std::int64_t i = 0; i < sum.elements(); ++i)
-      sum.set_f64(i, sum.f64_at(i) + part.f64_at(i));
-  }
-}
-
-// Runs on zeros: indices of a gather must lie in their axis.
-Result<double> seconds_of(backends::ExecutablePlan& plan, const TimingOptions& timing) {
-  std::vector<Tensor> inputs;
-  for (const ir::TensorType& type : plan.input_types()) inputs.emplace_back(type);
-  std::vector<double> seconds;
-  for (int i = 0; i <= timing.repetitions && !base::stop_requested(); ++i) {
-    const base::Stopwatch watch;
-    const base::ThreadStopwatch own_watch;
-    EGRET_RETURN_IF_ERROR(plan.run(inputs).status());
-    const double taken = timing.processor_time ? own_watch.seconds() : watch.seconds();
-    if (i > 0 || timing.repetitions == 0) seconds.push_back(taken);
-  }
-  return base::median(std::move(seconds));
+// Of one run.
+template <typename Run>
+Result<double> seconds_of(const Run& run, const TimingOptions& timing) {
+  const base::Stopwatch watch;
+  const base::ThreadStopwatch own_watch;
+  EGRET_RETURN_IF_ERROR(run());
+  return timing.processor_time ? own_watch.seconds() : watch.seconds();
 }
 
 }  // namespace
@@ -351,20 +333,46 @@ Result<std::vector<Tensor>> PipelineRank::end() {
   return variables_;
 }
 
-Result<std::vector<StageSeconds>> PipelineRank::time_passes(const TimingOptions& timing) {
-  std::vector<StageSeconds> result;
-  for (const std::int64_t at : stages_) result.push_back({.stage = at});
+// The runs of a pass are not one after another: in a step, other passes replace its values in the
+// caches too.
+Result<RankSeconds> PipelineRank::time_work(const TimingOptions& timing) {
+  RankSeconds result;
+  std::vector<TimedPass> passes;
+  std::vector<std::pair<std::int64_t, PassKind>> keys;
+  for (const std::int64_t at : stages_) result.stages.push_back({.stage = at});
   for (auto& [key, plan] : plans_) {
-    const auto found = std::ranges::find(result, key.first, &StageSeconds::stage);
-    EGRET_ASSIGN_OR_RETURN(found->passes[static_cast<std::size_t>(key.second)],
-                           seconds_of(*plan, timing));
+    const auto& [at, kind] = key;
+    const bool forward = kind == PassKind::kForward;
+    const bool weights = kind == PassKind::kWeights;
+    const bool first = at == 0, last = at + 1 == layout_.schedule.stages;
+    keys.push_back(key);
+    passes.emplace_back(stage(at), kind, *plan,
+                        TimedPass::Surroundings{.receives = !weights && !(forward ? first : last),
+                                                .sends = !weights && !(forward ? last : first),
+                                                .adds = (weights || kind == PassKind::kBackward) &&
+                                                        layout_.schedule.micro_batches > 1});
   }
+  std::vector<Tensor> update;
+  if (optimizer_ != nullptr) {
+    for (const ir::TensorType& type : optimizer_->input_types()) update.emplace_back(type);
+  }
+  std::vector<std::vector<double>> seconds(passes.size() + 1);
+  for (int i = 0; i <= timing.repetitions && !base::stop_requested(); ++i) {
+    for (std::size_t k = 0; k < seconds.size(); ++k) {
+      if (k == passes.size() && optimizer_ == nullptr) continue;
+      const auto run = [&] {
+        return k < passes.size() ? passes[k].run() : optimizer_->run(update).status();
+      };
+      EGRET_ASSIGN_OR_RETURN(const double taken, seconds_of(run, timing));
+      if (i > 0 || timing.repetitions == 0) seconds[k].push_back(taken);
+    }
+  }
+  for (std::size_t k = 0; k < passes.size(); ++k) {
+    const auto found = std::ranges::find(result.stages, keys[k].first, &StageSeconds::stage);
+    found->passes[static_cast<std::size_t>(keys[k].second)] = base::median(std::move(seconds[k]));
+  }
+  result.update_s = base::median(std::move(seconds.back()));
   return result;
-}
-
-Result<double> PipelineRank::time_update(const TimingOptions& timing) {
-  if (optimizer_ == nullptr) return 0.0;
-  return seconds_of(*optimizer_, timing);
 }
 
 }  // namespace egret::runtime

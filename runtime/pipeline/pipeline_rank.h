@@ -23,6 +23,11 @@ struct StageSeconds {
   std::array<double, 4> passes{};
 };
 
+struct RankSeconds {
+  std::vector<StageSeconds> stages;
+  double update_s = 0;
+};
+
 struct TimingOptions {
   int repetitions = 1;
   // Processor time of this thread, which leaves out waiting for a core that ranks share.
@@ -50,9 +55,9 @@ class PipelineRank {
   // Parameters and state at rank 0, empty at the others. All ranks call it.
   base::Result<std::vector<ir::Tensor>> end();
 
-  // Runs each pass on zeros.
-  base::Result<std::vector<StageSeconds>> time_passes(const TimingOptions& timing);
-  base::Result<double> time_update(const TimingOptions& timing);
+  // Runs each pass and the optimizer on zeros, in turns. A pass includes what the rank does to its
+  // messages and gradients.
+  base::Result<RankSeconds> time_work(const TimingOptions& timing);
 
  private:
   using Values = std::map<std::size_t, ir::Tensor>;  // by node of the joint graph

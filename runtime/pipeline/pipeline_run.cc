@@ -23,7 +23,8 @@ Result<std::unique_ptr<PipelineRun>> PipelineRun::start(parallel::PipelineLayout
                          backends::backend_called(options.backend));
   EGRET_RETURN_IF_ERROR(backend->takes_precision(options.precision));
   EGRET_RETURN_IF_ERROR(backend->availability());
-  std::unique_ptr<PipelineRun> run(new PipelineRun(std::move(layout), options.overlap));
+  const bool overlap = options.overlap && ranks.can_overlap();
+  std::unique_ptr<PipelineRun> run(new PipelineRun(std::move(layout), overlap));
   const std::int64_t count = run->layout_.ranks();
   if (ranks.is_distributed()) {
     if (ranks.size() != count) {
@@ -32,7 +33,7 @@ Result<std::unique_ptr<PipelineRun>> PipelineRun::start(parallel::PipelineLayout
     }
     run->first_rank_ = ranks.rank();
     run->ranks_per_host_ = ranks.size_of_host();
-    EGRET_ASSIGN_OR_RETURN(auto messages, ranks.messages(options.overlap));
+    EGRET_ASSIGN_OR_RETURN(auto messages, ranks.messages(overlap));
     run->messages_.push_back(std::move(messages));
   } else {
     run->local_ = std::make_unique<LocalMessages>(count, ranks.limit_exchange_s());
@@ -46,7 +47,7 @@ Result<std::unique_ptr<PipelineRun>> PipelineRun::start(parallel::PipelineLayout
     EGRET_ASSIGN_OR_RETURN(
         auto rank,
         PipelineRank::make(run->layout_, training, run->first_rank_ + static_cast<std::int64_t>(at),
-                           options.overlap, *backend, compile, *run->messages_[at]));
+                           overlap, *backend, compile, *run->messages_[at]));
     run->ranks_.push_back(std::move(rank));
   }
   return run;
@@ -115,16 +116,16 @@ Status PipelineRun::gather_costs(std::size_t at, const TimingOptions& timing,
   const std::int64_t tag = first_free_tag();
   if (layout_.ranks() > 1) {
     EGRET_ASSIGN_OR_RETURN(const LinkTime link,
-                           time_link(messages, here, tag, 4 * timing.repetitions));
+                           time_link(messages, here, tag, 2 * timing.repetitions));
     if (here == 0) {
       costs.message_s = link.message_s;
       costs.bytes_per_second = link.bytes_per_second;
     }
   }
-  EGRET_ASSIGN_OR_RETURN(const std::vector<StageSeconds> stages, rank.time_passes(timing));
-  EGRET_ASSIGN_OR_RETURN(const double update_s, rank.time_update(timing));
-  EGRET_RETURN_IF_ERROR(messages.send(0, tag + 1, bytes_of(update_s)));
-  for (const StageSeconds& stage : stages) {
+  EGRET_ASSIGN_OR_RETURN(const RankSeconds work, rank.time_work(timing));
+  EGRET_RETURN_IF_ERROR(messages.send(0, tag + 1, bytes_of(work.update_s)));
+  if (here == 0) costs.sums = time_sums(layout_.exchanges, timing.repetitions);
+  for (const StageSeconds& stage : work.stages) {
     for (const double seconds : stage.passes)
       EGRET_RETURN_IF_ERROR(messages.send(0, tag + 2, bytes_of(seconds)));
   }

@@ -27,7 +27,7 @@ namespace egret::runtime {
 struct PipelineRunOptions {
   std::string backend = "cpu";
   backends::Precision precision = backends::Precision::kF32;
-  bool overlap = true;
+  bool overlap = true;  // where MPI permits it
 };
 
 class PipelineRun {
@@ -42,6 +42,8 @@ class PipelineRun {
 
   const parallel::PipelineLayout& layout() const { return layout_; }
   bool reports() const { return first_rank_ == 0; }
+  // Whether messages move while ranks compute: as asked, where MPI permits it (Ranks::can_overlap).
+  bool overlaps() const { return overlap_; }
 
   // As those of PipelineRank. All ranks call them in the same order.
   base::Status begin(std::span<const ir::Tensor> inputs);
@@ -49,7 +51,7 @@ class PipelineRun {
   bool stopped() const { return ranks_.front()->stopped(); }
   base::Result<std::vector<ir::Tensor>> end();
 
-  // Times all passes, the optimizer and messages, `repetitions` times, and simulates a step.
+  // Times all passes, the optimizer, messages and sums, `repetitions` times, and simulates a step.
   // `cores`: of this host, which its ranks share; each host has as many. Passes are timed while all
   // ranks run, by processor time where kernels on the CPU share cores. Valid at the reporting rank.
   // All ranks call it.

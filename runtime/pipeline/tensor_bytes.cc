@@ -31,6 +31,19 @@ base::Result<double> number_of(const MessageBytes& bytes) {
   return number;
 }
 
+void add_to(ir::Tensor& sum, const ir::Tensor& part) {
+  if (sum.elements() == 0 && part.elements() != 0) {
+    sum = part;
+  } else if (sum.dtype() == ir::DType::kF32) {
+    const auto from = part.as<float>();
+    const auto to = sum.mutable_as<float>();
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+  } else {
+    for (std::int64_t i = 0; i < sum.elements(); ++i)
+      sum.set_f64(i, sum.f64_at(i) + part.f64_at(i));
+  }
+}
+
 base::Result<ir::Tensor> tensor_of(const MessageBytes& bytes, const ir::TensorType& type) {
   ir::Tensor tensor = ir::Tensor::unfilled(type);
   if (static_cast<std::int64_t>(bytes.size()) != tensor.bytes()) return wrong_length();

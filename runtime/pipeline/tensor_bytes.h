@@ -16,6 +16,8 @@ MessageBytes bytes_of(const ir::Tensor& tensor);
 MessageBytes bytes_of(double number);
 // Errors: internal, for bytes of another length.
 base::Result<double> number_of(const MessageBytes& bytes);
+// Adds PART of the same type; a sum without elements becomes the part.
+void add_to(ir::Tensor& sum, const ir::Tensor& part);
 base::Result<ir::Tensor> tensor_of(const MessageBytes& bytes, const ir::TensorType& type);
 
 // The values of a boundary, or their gradients, by node. Errors: internal.

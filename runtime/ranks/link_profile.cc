@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/median.h"
 #include "base/stop.h"
 #include "base/timer.h"
 
@@ -114,7 +115,7 @@ class Profiler {
         seconds[i] = std::max(seconds[i], other);
       }
     }
-    return *std::ranges::min_element(seconds);
+    return base::median(std::move(seconds));
   }
 
   const parallel::Mesh& mesh_;

@@ -23,7 +23,7 @@ struct CollectiveSample {
   double bytes = 0;        // of the whole tensor; of send_receive, of the message
   double steps = 0;        // of which each waits for the latency of the link
   double sent_bytes = 0;   // by each rank
-  double seconds = 0;      // the shortest of some runs, each of its slowest rank
+  double seconds = 0;      // the median of some runs, each of its slowest rank
 };
 
 // seconds = steps * latency_s + sent_bytes / bytes_per_second, with the least squares of the

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/stop.h"
 #include "runtime/mpi/mpi_messages.h"
 
 namespace egret::runtime {
@@ -24,11 +25,16 @@ std::int64_t Ranks::size_of_host() const {
   return is_distributed() && found > 0 ? found : size();
 }
 
-Exchange Ranks::exchange() const {
-  return [world = world_.get()](std::span<const std::int64_t> group,
-                                std::span<const std::vector<std::byte>> outgoing) {
-    return world->exchange(group, outgoing);
+Exchange Ranks::exchange(bool ends_on_stop) const {
+  return [world = world_.get(), ends_on_stop](std::span<const std::int64_t> group,
+                                              std::span<const std::vector<std::byte>> outgoing) {
+    return world->exchange(group, outgoing, ends_on_stop);
   };
+}
+
+base::Result<bool> Ranks::stop_agreed() const {
+  if (world_ == nullptr) return base::stop_requested();
+  return world_->stop_agreed();
 }
 
 base::Result<std::unique_ptr<Messages>> Ranks::messages(bool overlap) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "base/status.h"
 #include "runtime/mpi/messages.h"
@@ -28,11 +29,20 @@ class Ranks {
   // Ranks on this host; all, where mpirun does not say.
   std::int64_t size_of_host() const;
   double limit_exchange_s() const { return limit_exchange_s_; }
-  // Valid as long as the object, which may be moved.
-  Exchange exchange() const;
+  // Valid as long as the object, which may be moved. ENDS_ON_STOP: as in MpiWorld::exchange().
+  Exchange exchange(bool ends_on_stop = true) const;
 
-  // Messages to and from the other ranks, under mpirun. All ranks call it; no exchange may run
-  // while the object lives. Errors: those of make_mpi_messages().
+  // Whether messages move while ranks compute; without mpirun, ranks share their memory.
+  bool can_overlap() const { return world_ == nullptr || world_->has_threads(); }
+  // MpiWorld::thread_level(); empty without mpirun.
+  std::string_view thread_level() const {
+    return world_ == nullptr ? std::string_view() : world_->thread_level();
+  }
+  // Under mpirun MpiWorld::stop_agreed(), otherwise base::stop_requested(). All ranks call it.
+  base::Result<bool> stop_agreed() const;
+
+  // Messages to and from the other ranks, under mpirun. OVERLAP needs can_overlap(). All ranks call
+  // it; no exchange may run while the object lives. Errors: those of make_mpi_messages().
   base::Result<std::unique_ptr<Messages>> messages(bool overlap) const;
 
   // Waits for the other ranks, then leaves them. Further work is this rank's own.

@@ -143,6 +143,27 @@ TEST(CpuAttention, AveragesValuesCloseToTheLargestNumber) {
   }
 }
 
+// More rows and columns than a block: the largest score is in the first block, in the last one, and
+// in blocks behind others that are masked.
+TEST(CpuAttention, ScalesWhatEarlierBlocksGave) {
+  Attention a;
+  a.q = {1, 530, 16}, a.k = {1, 16, 900}, a.v = {1, 900, 24};
+  ir::Tensor mask(f32({530, 900}));
+  auto values = mask.mutable_as<float>();
+  for (std::int64_t r = 0; r < 530; ++r) {
+    for (std::int64_t c = 0; c < 900; ++c) {
+      const float step = static_cast<float>(c) / 30;
+      const float of_row[] = {-step, step, 0};
+      const bool masked = r == 5 || (r % 5 == 3 && c < 500);
+      values[static_cast<std::size_t>(r * 900 + c)] =
+          masked ? -std::numeric_limits<float>::infinity() : of_row[r % 3];
+    }
+  }
+  const Value scaled = a.b.add("mul", {a.scores(), a.b.scalar(ir::DType::kF32, 0.3)});
+  a.b.output("y", a.result(a.b.add("add", {scaled, a.b.constant(mask)})));
+  EXPECT_EQ(attention_kernels(a.check()), 1);
+}
+
 TEST(CpuAttention, IsSplitWhereTheScoresAreSeen) {
   Attention a;
   const Value scores = a.scores();

@@ -355,16 +355,22 @@ TEST_P(Kernels, BoolsAndSelections) {
           GetParam());
 }
 
+Attrs plain_window() {
+  return {
+      {"strides", Integers{1, 1}}, {"dilations", Integers{1, 1}}, {"pads", Integers{0, 0, 0, 0}}};
+}
+
 TEST_P(Kernels, Pools) {
   Maker m(GetParam() * 7 + 10);
   const auto spatial = static_cast<std::size_t>(m.pick({1, 2, 2, 3}));
-  const std::int64_t channels = m.pick({1, 3, 16, 20, 32});
+  const bool wide = spatial == 2 && m.random.chance(0.5);  // lines of several vectors
+  const std::int64_t channels = wide ? m.pick({1, 3, 16}) : m.pick({1, 3, 16, 20, 32});
   Shape x{m.between(1, 2), channels};
   Integers kernel, strides, dilations, pads(2 * spatial);
   for (std::size_t i = 0; i < spatial; ++i) {
-    x.push_back(m.between(5, 12));
-    kernel.push_back(m.between(1, 3));
-    strides.push_back(m.between(1, 3));
+    x.push_back(wide ? m.between(11, 40) : m.between(5, 12));
+    kernel.push_back(m.between(1, wide ? 6 : 3));
+    strides.push_back(m.between(1, wide ? 4 : 3));
     dilations.push_back(m.pick({1, 1, 1, 2}));
     pads[i] = m.between(0, kernel[i] - 1);
     pads[i + spatial] = m.between(0, kernel[i] - 1);
@@ -387,8 +393,7 @@ TEST_P(Kernels, Pools) {
 // The mean over a window with an infinity is infinite, wherever in the window it stands.
 TEST_P(Kernels, PoolsOfInfinities) {
   Maker m(GetParam() * 7 + 11);
-  const Attrs one{
-      {"strides", Integers{1, 1}}, {"dilations", Integers{1, 1}}, {"pads", Integers{0, 0, 0, 0}}};
+  const Attrs one = plain_window();
   const Value made = m.b.add("conv", {m.input({1, 16, 6, 6}), m.constant({32, 16, 1, 1})}, one);
   const Value v = m.b.add("log", {m.b.add("relu", {m.b.add("sign", {made})})});
   Attrs attrs = one;
@@ -401,8 +406,7 @@ TEST_P(Kernels, ChannelShuffles) {
   const std::int64_t n = m.between(1, 2), groups = m.pick({1, 2, 3}), width = m.pick({1, 4, 8}),
                      h = m.between(1, 4), w = m.between(1, 4);
   const std::int64_t channels = groups * width;
-  const Attrs one{
-      {"strides", Integers{1, 1}}, {"dilations", Integers{1, 1}}, {"pads", Integers{0, 0, 0, 0}}};
+  const Attrs one = plain_window();
   Value x = m.input({n, channels, h, w});
   if (m.random.chance(0.7)) x = m.b.add("conv", {x, m.constant({channels, channels, 1, 1})}, one);
   const Value split = m.b.add("reshape", {x}, {{"shape", Integers{n, groups, width, h, w}}});
@@ -415,10 +419,14 @@ TEST_P(Kernels, ChannelShuffles) {
 TEST_P(Kernels, LocalResponseNormalizations) {
   Maker m(GetParam() * 7 + 16);
   const Shape shape{m.between(1, 2), m.pick({3, 16, 32, 20}), m.between(1, 7), m.between(1, 7)};
-  const Value x = m.b.add("relu", {m.input(shape)});
-  m.check({m.b.add("lrn", {x},
-                   {{"size", m.pick({1, 3, 5})}, {"alpha", 0.3}, {"beta", 0.75}, {"bias", 1.5}})},
-          GetParam(), true);
+  const Attrs one = plain_window();
+  Value x = m.b.add("relu", {m.input(shape)});
+  if (m.random.chance(0.5)) x = m.b.add("conv", {x, m.constant({shape[1], shape[1], 1, 1})}, one);
+  const Attrs attrs{{"size", m.between(1, 5)},
+                    {"alpha", 0.3},
+                    {"beta", m.random.chance(0.5) ? 0.75 : 0.4},
+                    {"bias", 1.5}};
+  m.check({m.b.add("lrn", {x}, attrs)}, GetParam(), true);
 }
 
 TEST_P(Kernels, Reductions) {
@@ -428,10 +436,7 @@ TEST_P(Kernels, Reductions) {
                                   : m.shape(1, 5, m.pick({4, 70}) / 4 + 5);
   Value v = m.input(shape);
   if (behind_conv) {
-    v = m.b.add("conv", {v, m.constant({shape[1], shape[1], 1, 1})},
-                {{"strides", Integers{1, 1}},
-                 {"dilations", Integers{1, 1}},
-                 {"pads", Integers{0, 0, 0, 0}}});
+    v = m.b.add("conv", {v, m.constant({shape[1], shape[1], 1, 1})}, plain_window());
   } else if (shape.size() > 1 && m.random.chance(0.5)) {
     Integers perm;
     for (std::size_t i = shape.size(); i-- > 0;) perm.push_back(static_cast<std::int64_t>(i));
@@ -473,10 +478,7 @@ TEST_P(Kernels, ConcatenationsOfParts) {
     Shape part = shape;
     part[static_cast<std::size_t>(axis)] = image ? m.pick({16, 16, 32, 20}) : m.between(1, 4);
     if (image && m.random.chance(0.7)) {
-      parts.push_back(m.b.add("conv", {x, m.constant({part[1], 16, 1, 1})},
-                              {{"strides", Integers{1, 1}},
-                               {"dilations", Integers{1, 1}},
-                               {"pads", Integers{0, 0, 0, 0}}}));
+      parts.push_back(m.b.add("conv", {x, m.constant({part[1], 16, 1, 1})}, plain_window()));
     } else {
       parts.push_back(m.random.chance(0.7) ? m.b.add("relu", {m.input(part)}) : m.weights(part));
     }
@@ -554,8 +556,7 @@ TEST_P(Kernels, Patches) {
     box.push_back(m.between(1, size));
     start.push_back(m.between(0, size - box.back()));
   }
-  const Attrs one{
-      {"strides", Integers{1, 1}}, {"dilations", Integers{1, 1}}, {"pads", Integers{0, 0, 0, 0}}};
+  const Attrs one = plain_window();
   // Of a tensor that may be kept in blocks of channels.
   const Value x = m.b.add("conv", {m.input(shape), m.constant({16, 16, 1, 1})}, one);
   const Value patched = m.b.add("patch", {x, m.input(box)}, {{"start", start}});
@@ -565,8 +566,7 @@ TEST_P(Kernels, Patches) {
 TEST_P(Kernels, PaddingAndSlicingOfFeatureMaps) {
   Maker m(GetParam() * 7 + 15);
   const std::int64_t channels = m.pick({16, 20, 32});
-  const Attrs one{
-      {"strides", Integers{1, 1}}, {"dilations", Integers{1, 1}}, {"pads", Integers{0, 0, 0, 0}}};
+  const Attrs one = plain_window();
   const Value x = m.input({m.between(1, 2), 16, 6, 6});
   const Value v = m.b.add("conv", {x, m.constant({channels, 16, 1, 1})}, one);
   const Value padded = m.b.add("pad", {v},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/division.h"
 #include "backends/joint_kernels.h"
 #include "ir/graph/builder.h"
 #include "tests/backends/graph_compare.h"
@@ -108,6 +109,24 @@ TEST(JointKeys, HaveAChainAndKeysThatLieApart) {
     EXPECT_EQ(report.kernels.back().implementation,
               with_squares ? "own:keys and squares: 2 results" : "own:keys");
   }
+}
+
+// No pass over the keys is made for no scores, but their squares are wanted.
+TEST(JointKeys, HaveSquaresWithoutAQuery) {
+  GraphBuilder b;
+  const Value q = b.input("q", {DType::kF32, {2, 0, 32}});
+  const Value k = b.input("k", {DType::kF32, {2, 40, 32}});
+  const Value transposed = with_last_two_swapped(b, k, 3);
+  b.output("scores", b.add("matmul", {q, transposed}));
+  b.output("squares", b.add("reduce_sum", {b.add("mul", {k, k})}, over(2, true)));
+  ir::Graph graph = *b.finish();
+  EXPECT_FALSE(stores_together(graph));
+  std::vector<ir::NodeId> one;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (graph.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator) one.emplace_back(i);
+  }
+  store_division(graph, {one}, "cpu");
+  EXPECT_LT(relative_error(graph, {}, cpu()), 1e-5);
 }
 
 TEST(JointKeys, AreRefusedWhereNoKernelHasThem) {

@@ -56,7 +56,7 @@ class JointProduct : public ::testing::TestWithParam<Sizes> {
  protected:
   void SetUp() override {
     if (GetParam().rows > 8 && cpu::tile_functions() == nullptr)
-      GTEST_SKIP() << "products by tiles need AVX-512";
+      GTEST_SKIP() << "products by tiles need AVX2";
   }
   std::string kind() const { return GetParam().rows > 8 ? "own:tiles" : "own:row"; }
   Value left(GraphBuilder& b) const {
@@ -153,6 +153,37 @@ INSTANTIATE_TEST_SUITE_P(Sizes, JointProduct,
                          ::testing::Values(Sizes{1, 40, 700}, Sizes{5, 300, 72}, Sizes{8, 64, 1100},
                                            Sizes{30, 200, 130}, Sizes{200, 64, 48},
                                            Sizes{401, 420, 900}));
+
+// The chain reads the weights as they lie: in all rows, or as the one row for all.
+TEST(RowProduct, MayReadItsWeightsInItsChain) {
+  const auto check = [](const ir::Shape& left, const ir::Shape& right, bool behind_tanh) {
+    GraphBuilder b;
+    base::Random random(3);
+    const Value w = b.constant(ir::Tensor::random({DType::kF32, right}, random));
+    const Value product = b.add("matmul", {b.input("x", {DType::kF32, left}), w});
+    b.output("y", behind_tanh ? b.add("mul", {b.add("tanh", {product}), w})
+                              : b.add("add", {product, w}));
+    const PlanReport report = expect_matches_reference(*b.finish(), 3);
+    ASSERT_EQ(report.kernels.size(), 1U);
+    EXPECT_EQ(report.kernels[0].implementation, "own:row");
+  };
+  check({8, 8}, {8, 128}, false);
+  check({4, 1}, {1, 64}, false);
+  check({2, 4, 1}, {1, 64}, true);
+}
+
+// The weights of the first product are an operand of the chain, too.
+TEST(JointProducts, MayReadTheirWeightsInTheirChain) {
+  GraphBuilder b;
+  base::Random random(6);
+  const auto weights = [&] {
+    return b.constant(ir::Tensor::random({DType::kF32, {8, 128}}, random));
+  };
+  const Value x = b.input("x", {DType::kF32, {8, 8}}), w = weights();
+  const Value other = b.add("matmul", {x, weights()});
+  b.output("y", b.add("mul", {b.add("add", {b.add("matmul", {x, w}), w}), other}));
+  EXPECT_EQ(run_as_one(*b.finish(), 1), "own:row: 2 products");
+}
 
 TEST(JointProducts, AreRefusedWhereNoKernelHasThem) {
   const auto refused = [](auto&& build) {

@@ -233,5 +233,29 @@ TEST(Layouts, AreKeptWithTheGraph) {
   EXPECT_TRUE(stored_layouts(graph, stored_division(graph, "cpu"), "cpu").empty());
 }
 
+// Margins are copied one by one into a form whose last block of channels is not full. The second
+// convolution reads that block whole.
+TEST(Layouts, KeepWhatLiesBesideAnEdgeInBlocks) {
+  const ir::Attrs one{{"strides", ir::Integers{1, 1}},
+                      {"dilations", ir::Integers{1, 1}},
+                      {"pads", ir::Integers{0, 0, 0, 0}}};
+  for (const std::int64_t channels : {12, 65, 68}) {
+    ir::GraphBuilder b;
+    base::Random random(5);
+    const auto weights = [&](const ir::Shape& shape) {
+      return b.constant(ir::Tensor::random({ir::DType::kF32, shape}, random));
+    };
+    const ir::Value x = b.input("x", {ir::DType::kF32, {1, 16, 6, 5}});
+    const ir::Value relu = b.add("relu", {b.add("conv", {x, weights({channels, 16, 1, 1})}, one)});
+    const ir::Value edged = b.add("pad", {relu},
+                                  {{"before", ir::Integers{0, 0, 1, 2}},
+                                   {"after", ir::Integers{0, 0, 2, 1}},
+                                   {"mode", std::string("edge")}});
+    b.output("behind", b.add("conv", {edged, weights({channels, channels, 3, 3})}, one));
+    b.output("edged", edged);
+    expect_matches_reference(*b.finish(), 5);
+  }
+}
+
 }  // namespace
 }  // namespace egret::backends

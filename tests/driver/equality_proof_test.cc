@@ -162,6 +162,23 @@ TEST(EqualityProof, LeavesOutInputsThatOneGraphAloneHasAndDoesNotRead) {
   EXPECT_EQ(read.status().code(), base::StatusCode::kMismatch);
 }
 
+// The value of B is in a pair with one of A's two nodes; what reads the other has the same proof.
+TEST(EqualityProof, ProvesProgramsOfWhichOneComputesAValueTwice) {
+  const auto product = [](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
+    return b.add("exp", {b.add("matmul", {x, w})});
+  };
+  const ir::Graph twice = graph_of([&](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
+    const ir::Value one = product(b, x, w), other = product(b, x, w);
+    return b.add("add", {b.add("matmul", {one, w}), b.add("matmul", {other, x})});
+  });
+  const ir::Graph once = graph_of([&](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
+    const ir::Value one = product(b, x, w);
+    return b.add("add", {b.add("matmul", {one, x}), b.add("matmul", {one, w})});
+  });
+  EXPECT_EQ(proof_of(twice, once).verdict, Verdict::kProven);
+  EXPECT_EQ(proof_of(once, twice).verdict, Verdict::kProven);
+}
+
 TEST(EqualityProof, IsOfTheSameGraphWithoutRules) {
   const ir::Graph graph = graph_of([](ir::GraphBuilder& b, ir::Value x, ir::Value w) {
     return b.add("relu", {b.add("matmul", {x, w})});

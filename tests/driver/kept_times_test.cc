@@ -46,6 +46,65 @@ TEST_F(KeptPartTimes, AreMeasuredOnce) {
   for (std::size_t i = 0; i < options_.division.size(); ++i)
     EXPECT_NEAR((*second)->times.parts[i], (*first)->times.parts[i], 1e-12);
   EXPECT_NEAR((*second)->times.rest, (*first)->times.rest, 1e-12);
+  EXPECT_GT((*first)->times.whole, 0);
+  EXPECT_NEAR((*second)->times.whole, (*first)->times.whole, 1e-9);
+}
+
+// Two kernels of a millisecond. Something else takes 4 ms of each run but the fifth: two times of
+// five from the first kernel, two times from the second one.
+class DisturbedPlan final : public backends::ExecutablePlan {
+ public:
+  explicit DisturbedPlan(const ir::Graph& graph) : ExecutablePlan(graph) {
+    report_.kernels.resize(2);
+    report_.kernels[0].part = 0;
+    report_.kernels[1].part = 1;
+  }
+  backends::PlanReport report() const override { return report_; }
+  double last_device_s() const override {
+    return report_.kernels[0].last_s + report_.kernels[1].last_s;
+  }
+
+ protected:
+  base::Status execute(std::span<const ir::Tensor> /*inputs*/,
+                       std::span<ir::Tensor> /*outputs*/) override {
+    report_.kernels[0].last_s = runs_ % 5 < 2 ? 5e-3 : 1e-3;
+    report_.kernels[1].last_s = runs_ % 5 == 2 || runs_ % 5 == 3 ? 5e-3 : 1e-3;
+    ++runs_;
+    return base::ok();
+  }
+
+ private:
+  backends::PlanReport report_;
+  int runs_ = 0;
+};
+
+class DisturbedBackend final : public backends::Backend {
+ public:
+  std::string_view name() const override { return "disturbed"; }
+  std::string_view doc() const override { return ""; }
+  std::string version() const override { return ""; }
+  base::Status availability() const override { return base::ok(); }
+  base::Result<std::unique_ptr<backends::ExecutablePlan>> compile(
+      const ir::Graph& graph, const backends::CompileOptions& /*options*/) const override {
+    return std::unique_ptr<backends::ExecutablePlan>(std::make_unique<DisturbedPlan>(graph));
+  }
+};
+
+TEST(PartTimes, TellWhatKernelsTakeAndWhatAClockShows) {
+  const ir::Graph graph = products(4);
+  backends::CompileOptions options;
+  options.division = {{}, {}};
+  const auto times = time_parts(DisturbedBackend(), graph, options, 0);
+  ASSERT_TRUE(times.ok()) << times.status().message();
+  ASSERT_EQ(times->parts.size(), 2U);
+  EXPECT_NEAR(times->parts[0], 1e-3, 1e-9);
+  EXPECT_NEAR(times->parts[1], 1e-3, 1e-9);
+  EXPECT_NEAR(times->rest, 0, 1e-9);
+  EXPECT_NEAR(times->whole, 6e-3, 1e-9);
+  options.division = {};
+  const auto undivided = time_parts(DisturbedBackend(), graph, options, 0);
+  ASSERT_TRUE(undivided.ok());
+  EXPECT_NEAR(undivided->whole, times->whole, 1e-9);
 }
 
 TEST_F(KeptPartTimes, BelongToAGraphItsDivisionAndAMachine) {

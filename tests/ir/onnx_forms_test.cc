@@ -103,6 +103,67 @@ TEST(OnnxForms, BatchNormalizationIsThatOfInference) {
             "BatchNormalization in training below opset 14");
 }
 
+// What ONNX Runtime's optimizer makes of several operators is their composition again.
+TEST(OnnxForms, OperatorsOfOnnxRuntimeAreCompositions) {
+  const TensorType wide(DType::kF32, {2, 3, 4}), vector(DType::kF32, {4});
+  EXPECT_EQ(import_text({"com.microsoft.BiasGelu", 1, {wide, vector}}),
+            "%2 = add(%0, %1): f32[2,3,4]\n%3 = gelu(%2) {approximate=\"none\"}: f32[2,3,4]");
+  EXPECT_EQ(import_text({"com.microsoft.BiasGelu", 1, {vector, wide}}),
+            "the bias f32[2,3,4] does not broadcast to f32[4]");
+  EXPECT_EQ(import_text({"com.microsoft.QuickGelu", 1, {kLine}, {{"alpha", 1.0}}}),
+            "%1 = silu(%0): f32[4]");
+  EXPECT_EQ(import_text({"com.microsoft.SkipLayerNormalization",
+                         1,
+                         {wide, wide, vector, StubInput{}, vector},
+                         {{"epsilon", 0.5}}}),
+            "%4 = add(%0, %1): f32[2,3,4]\n%5 = add(%4, %3): f32[2,3,4]\n"
+            "%6 = layer_norm(%5, %2) {axis=2, epsilon=0.5}: f32[2,3,4]");
+  EXPECT_EQ(import_text({"com.microsoft.SkipLayerNormalization", 1, {wide, wide, vector}, {}, 2}),
+            "mean and deviation, which ONNX Runtime computes on other devices");
+}
+
+TEST(OnnxForms, FusedMatMulMovesTheAxesOfItsOperands) {
+  const TensorType a(DType::kF32, {5, 2, 3, 7}), b(DType::kF32, {2, 3, 7, 4});
+  // Rows first, then the batch.
+  EXPECT_EQ(import_text({"com.microsoft.FusedMatMul",
+                         1,
+                         {a, b},
+                         {{"transBatchA", std::int64_t{1}}, {"alpha", 0.5}}}),
+            "%2 = transpose(%0) {perm=[1, 2, 0, 3]}: f32[2,3,5,7]\n"
+            "%3 = matmul(%2, %1): f32[2,3,5,4]\n%5 = mul(%3, %4): f32[2,3,5,4]");
+  const TensorType columns(DType::kF32, {7, 5}), matrix(DType::kF32, {7, 4});
+  EXPECT_EQ(import_text(
+                {"com.microsoft.FusedMatMul", 1, {columns, matrix}, {{"transA", std::int64_t{1}}}}),
+            "%2 = transpose(%0) {perm=[1, 0]}: f32[5,7]\n%3 = matmul(%2, %1): f32[5,4]");
+  EXPECT_EQ(
+      import_text(
+          {"com.microsoft.FusedMatMul", 1, {columns, matrix}, {{"transBatchA", std::int64_t{1}}}}),
+      "transBatchA and transBatchB need operands of one rank, at least 3");
+}
+
+TEST(OnnxForms, FusedConvAddsItsSummandBeforeTheActivation) {
+  const TensorType x(DType::kF32, {1, 2, 5, 5}), w(DType::kF32, {3, 2, 3, 3}),
+      bias(DType::kF32, {3}), summand(DType::kF32, {1, 3, 3, 3});
+  const std::string conv =
+      "fused_conv(%0, %1, %2) {activation=\"none\", dilations=[1, 1], group=1, "
+      "pads=[0, 0, 0, 0], strides=[1, 1]}: f32[1,3,3,3]\n";
+  EXPECT_EQ(import_text({"com.microsoft.FusedConv",
+                         1,
+                         {x, w, bias, summand},
+                         {{"activation", std::string("Clip")},
+                          {"activation_params", std::vector<double>{0, 6}}}}),
+            "%4 = " + conv +
+                "%5 = add(%4, %3): f32[1,3,3,3]\n"
+                "%6 = clip(%5) {max=6.0, min=0.0}: f32[1,3,3,3]");
+  EXPECT_EQ(
+      import_text(
+          {"com.microsoft.FusedConv", 1, {x, w, bias}, {{"activation", std::string("LeakyRelu")}}}),
+      "number 'alpha' of activation LeakyRelu is missing");
+  EXPECT_EQ(import_text(
+                {"com.microsoft.FusedConv", 1, {x, w, bias}, {{"activation", std::string("Erf")}}}),
+            "there is no activation 'Erf'");
+}
+
 TEST(OnnxForms, TopKTakesKAsAttributeAndThenAsInput) {
   const std::string both = " = topk_values(%0) {axis=3, k=2, largest=1}: f32[2,3,8,2]\n";
   EXPECT_EQ(import_text({"TopK", 9, {kImage}, {{"k", std::int64_t{2}}}, 2}),

@@ -50,9 +50,8 @@ class StubOnnxNode final : public OnnxNode {
   Integers integers(std::string_view name, Integers otherwise) const override {
     return attr(name, std::move(otherwise));
   }
-  std::vector<double> reals(std::string_view /*name*/,
-                            std::vector<double> otherwise) const override {
-    return otherwise;
+  std::vector<double> reals(std::string_view name, std::vector<double> otherwise) const override {
+    return attr(name, std::move(otherwise));
   }
   std::vector<std::string> texts(std::string_view /*name*/) const override { return {}; }
   std::optional<Tensor> tensor(std::string_view /*name*/) const override { return std::nullopt; }
@@ -76,7 +75,8 @@ class StubOnnxNode final : public OnnxNode {
 const OnnxImport* find_import(std::string_view op_type) {
   for (const Operator* op : all_operators()) {
     for (const OnnxImportRow& row : op->onnx_imports()) {
-      if (row.domain.empty() && row.op_type == op_type) return &row.import;
+      const std::string domain = row.domain.empty() ? "" : row.domain + ".";
+      if (domain + row.op_type == op_type) return &row.import;
     }
   }
   return nullptr;

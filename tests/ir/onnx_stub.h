@@ -17,10 +17,10 @@ namespace egret::ir {
 
 // An input of a stub node: a type for a value that is not known at import, a constant, or absent.
 using StubInput = std::variant<std::monostate, TensorType, Tensor>;
-using StubAttr = std::variant<std::int64_t, double, std::string, Integers>;
+using StubAttr = std::variant<std::int64_t, double, std::string, Integers, std::vector<double>>;
 
 struct StubNode {
-  std::string op_type;
+  std::string op_type;  // "com.microsoft.Gelu" of another domain
   int opset = 17;
   std::vector<StubInput> inputs{};
   std::map<std::string, StubAttr, std::less<>> attrs{};

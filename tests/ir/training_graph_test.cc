@@ -123,6 +123,46 @@ TEST(TrainingGraph, StepsAsTheOptimizersAreDefined) {
   }
 }
 
+// log(sum exp(x)) - x at the class, and its gradient softmax(x) minus 1 at the class; a label
+// counts modulo the number of classes. Devices that hold some of the classes each have a part of it
+// only if nothing is looked up or scattered by a label.
+TEST(TrainingGraph, CrossEntropyIsASumWithAMask) {
+  constexpr std::int64_t kRows = 3, kClasses = 5;
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, {kRows, 1}});
+  const double values[] = {0.5, -1.25, 2, 0.75, -0.5};
+  const Value w = b.constant(Tensor::of(DType::kF32, Shape{1, kClasses}, values), "w");
+  b.output("y", b.add("matmul", {x, w}));
+  const auto step = training_graph(*b.finish(), {.loss = "cross_entropy", .learning_rate = 1});
+  ASSERT_TRUE(step.ok()) << step.status().message();
+  for (const Node& node : step->graph.nodes()) {
+    if (node.op == nullptr) continue;
+    EXPECT_EQ(node.op->name().find("gather"), std::string::npos) << node.op->name();
+    EXPECT_EQ(node.op->name().find("scatter"), std::string::npos) << node.op->name();
+  }
+  const double scales[] = {1, -2, 0.5};
+  const std::int64_t labels[] = {4, 0, -3};
+  const std::int64_t classes[] = {4, 0, 2};
+  double loss = 0;
+  std::vector<double> gradient(kClasses, 0);
+  for (std::size_t row = 0; row < kRows; ++row) {
+    double total = 0;
+    for (const double value : values) total += std::exp(scales[row] * value);
+    const auto own = static_cast<std::size_t>(classes[row]);
+    loss += (std::log(total) - scales[row] * values[own]) / kRows;
+    for (std::size_t c = 0; c < kClasses; ++c) {
+      const double slope = std::exp(scales[row] * values[c]) / total - (c == own ? 1 : 0);
+      gradient[c] += slope * scales[row] / kRows;
+    }
+  }
+  std::vector<Tensor> last;
+  const std::vector<Tensor> data{Tensor::of(DType::kF32, Shape{kRows, 1}, scales),
+                                 Tensor::of_integers(labels)};
+  EXPECT_NEAR(losses_of(*step, data, 1, &last)[0], loss, 1e-6);
+  for (std::size_t c = 0; c < kClasses; ++c)
+    EXPECT_NEAR(last[0].f64_at(static_cast<std::int64_t>(c)), values[c] - gradient[c], 1e-6) << c;
+}
+
 TEST(TrainingGraph, LeavesFrozenConstantsAlone) {
   const auto step =
       training_graph(small_network(4, 3, 5, 2), {.loss = "mse", .freeze = {"w2", "b*"}});

@@ -27,6 +27,14 @@ class Node:
         self.op_type, self.inputs, self.outputs = op_type, inputs, outputs
         self.attributes, self.opset, self.domain = attributes, opset, domain
 
+    def name(self) -> str:
+        """As in BUILDERS."""
+        return f"{self.domain}.{self.op_type}" if self.domain else self.op_type
+
+    def named(self) -> list:
+        """The outputs that have a name."""
+        return [name for name in self.outputs if name]
+
     def feeds(self, prefix="") -> dict:
         return {prefix + name: array for name, array, fixed in self.inputs if name and not fixed}
 
@@ -45,20 +53,20 @@ class Node:
                 inputs.append(helper.make_tensor_value_info(
                     prefix + name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
         outputs = [helper.make_tensor_value_info(prefix + name, kind, shape)
-                   for name, (kind, shape) in zip([name for name in self.outputs if name], types)]
+                   for name, (kind, shape) in zip(self.named(), types)]
         return node, inputs, constants, outputs
 
     def text(self) -> str:
         inputs = [f"{array.dtype}{list(array.shape)}{'=' + str(array.tolist())[:60] if fixed else ''}" if name else "-"
                   for name, array, fixed in self.inputs]
         attributes = {k: str(v)[:60] for k, v in self.attributes.items()}
-        return f"{self.op_type}-{self.opset}({', '.join(inputs)}) {attributes}"
+        return f"{self.name()}-{self.opset}({', '.join(inputs)}) {attributes}"
 
 
 def model_of(nodes, types) -> onnx.ModelProto:
     """One model with all nodes, side by side. `types`: of the outputs by node; None: not known."""
     opset = nodes[0].opset
-    parts = [node.parts(f"n{i}_", kinds or [(0, None)] * len(node.outputs))
+    parts = [node.parts(f"n{i}_", kinds or [(0, None)] * len(node.named()))
              for i, (node, kinds) in enumerate(zip(nodes, types))]
     outputs = [one for node, (_, _, _, values) in zip(nodes, parts) for one in values]
     for one in outputs:
@@ -66,7 +74,9 @@ def model_of(nodes, types) -> onnx.ModelProto:
             one.ClearField("type")
     graph = helper.make_graph([part[0] for part in parts], "nodes", [x for part in parts for x in part[1]],
                               outputs, [x for part in parts for x in part[2]])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    domains = sorted({node.domain for node in nodes} - {""})
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset),
+                                                    *(helper.make_opsetid(domain, 1) for domain in domains)])
     model.ir_version = 8 if opset < 19 else 10
     return model
 
@@ -158,7 +168,8 @@ class Draw:
         """A random node of this type, or None if this opset has no such form."""
         make = BUILDERS.get(op)
         try:
-            self.schema(op)
+            if "." not in op:  # the onnx package knows nothing of others' operators
+                self.schema(op)
             return make(self, op) if make else None
         except Refused:
             return None

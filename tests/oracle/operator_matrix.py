@@ -20,6 +20,7 @@ import sys
 import oracle  # first: it finds the Python that has the packages
 
 import node_draws
+import contrib_draws  # noqa: F401, adds builders
 
 numpy, onnx, onnxruntime = oracle.numpy, oracle.onnx, oracle.onnxruntime
 try:
@@ -57,7 +58,7 @@ class Case:
         return node_draws.model_of([self.node], [types_of(self.expected)])
 
     def name(self):
-        return f"{self.node.op_type}:{self.seed}"
+        return f"{self.node.name()}:{self.seed}"
 
 
 def draw(op, seed):
@@ -69,7 +70,7 @@ def draw(op, seed):
         if node is None:
             continue
         try:
-            names = [f"n0_{name}" for name in node.outputs]
+            names = [f"n0_{name}" for name in node.named()]
             session = session_of(node_draws.model_of([node], [None]))
             arrays = session.run(names, node.feeds("n0_"))
         except Exception:
@@ -92,7 +93,7 @@ def agree(a, b) -> bool:
 def differing(case, got) -> list:
     """Names of outputs that differ."""
     wrong = []
-    for name, a, b in zip(case.node.outputs, case.expected, got):
+    for name, a, b in zip(case.node.named(), case.expected, got):
         if case.node.op_type in STEPS and a.dtype.kind in "iu" and a.shape == b.shape and a.dtype == b.dtype:
             if numpy.abs(a.astype(int) - b.astype(int)).max(initial=0) <= 1:
                 continue
@@ -102,7 +103,7 @@ def differing(case, got) -> list:
 
 
 def example(case, got) -> str:
-    for name, a, b in zip(case.node.outputs, case.expected, got):
+    for name, a, b in zip(case.node.named(), case.expected, got):
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"{name}: {b.dtype}{list(b.shape)} instead of {a.dtype}{list(a.shape)}"
         if not agree(a, b):
@@ -119,7 +120,7 @@ def computed(case, backend):
         results = egret.Session(case.model().SerializeToString(), backend=backend, threads=1).run(case.node.feeds("n0_"))
     except egret.Error as error:
         return f"refused: {error}"
-    got = [numpy.asarray(results[f"n0_{name}"]) for name in case.node.outputs]
+    got = [numpy.asarray(results[f"n0_{name}"]) for name in case.node.named()]
     return "differs: " + example(case, got) if differing(case, got) else "ok"
 
 
@@ -134,7 +135,7 @@ def optimized(cases) -> list:
                                 threads=1)
         session = session_of(result.model.SerializeToString())
         known = {value.name for value in session.get_inputs()}
-        names = [f"n{i}_{name}" for i, node in enumerate(nodes) for name in node.outputs]
+        names = [f"n{i}_{name}" for i, node in enumerate(nodes) for name in node.named()]
         arrays = dict(zip(names, session.run(names, {k: v for k, v in feeds.items() if k in known})))
     except Exception as error:
         if len(cases) == 1:
@@ -143,7 +144,7 @@ def optimized(cases) -> list:
         return optimized(cases[:middle]) + optimized(cases[middle:])
     verdicts = []
     for i, case in enumerate(cases):
-        got = [arrays[f"n{i}_{name}"] for name in case.node.outputs]
+        got = [arrays[f"n{i}_{name}"] for name in case.node.named()]
         verdicts.append("differs: " + example(case, got) if differing(case, got) else "ok")
     return verdicts
 
@@ -162,7 +163,7 @@ def examine(work) -> list:
         for i in range(0, len(group), TOGETHER):
             part = group[i : i + TOGETHER]
             found += [(case, "optimized", verdict) for case, verdict in zip(part, optimized(part))]
-    return [(case.node.op_type, case.seed, case.node.text(), way, verdict) for case, way, verdict in found]
+    return [(case.node.name(), case.seed, case.node.text(), way, verdict) for case, way, verdict in found]
 
 
 def main():

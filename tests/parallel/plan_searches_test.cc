@@ -3,8 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
 #include <map>
+#include <string>
+#include <thread>
 
+#include "base/stop.h"
+#include "base/timer.h"
 #include "tests/parallel/model.h"
 
 namespace egret::parallel {
@@ -63,6 +69,62 @@ TEST(PlanSearches, EndOnCyclicClasses) {
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   for (const FoundPlan& one : plan->searches)
     EXPECT_GE(one.time_s, plan->time_s - 1e-12) << one.search;
+}
+
+// Each search's plan is written and compared with the program; it takes the time that was found.
+TEST(PlanSearches, MakeThePlanOnRequest) {
+  Model m;
+  const ir::Value x = m.input("x", {16, 64});
+  const ir::Value y = m("matmul", {x, m.weight("a", {64, 256})});
+  const ir::Value sum = m("add", {m("relu", {y}), m("tanh", {y})});
+  const ir::Graph graph = m.finish(m("matmul", {sum, m.weight("b", {256, 64})}));
+  for (const char* mesh : {"x=4", "x=2,y=2"}) {
+    auto found = searched(graph, mesh);
+    for (const PlanSearchRow& search : plan_searches()) {
+      ParallelPlanOptions options;
+      options.search = search.name;
+      const auto plan = plan_of(graph, machine_of(mesh), options);
+      ASSERT_TRUE(plan.ok()) << search.name << ": " << plan.status().message();
+      EXPECT_NEAR(plan->time_s, found[search.name].time_s, 1e-12) << search.name << " " << mesh;
+      EXPECT_EQ(plan->check, PlanCheck::kPassed) << search.name;
+      EXPECT_LE(plan->bound_s, plan->time_s);
+    }
+  }
+  ParallelPlanOptions options;
+  options.search = "annealing";
+  EXPECT_EQ(plan_of(graph, machine_of("x=2"), options).status().message(),
+            "unknown search 'annealing'");
+}
+
+// A walk over many values takes tens of seconds.
+TEST(PlanSearches, EndWhenTheyAreAskedTo) {
+  Model m;
+  ir::Value y = m.input("x", {64, 64});
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = "w" + std::to_string(i);
+    y = m("relu", {m("add", {y, m("matmul", {y, m.weight(name.c_str(), {64, 64})})})});
+  }
+  const ir::Graph graph = m.finish(y);
+  for (const char* search : {"mcmc", "best-first"}) {
+    ParallelPlanOptions options;
+    options.search = search;
+    base::Stopwatch since;
+    std::thread stopper([&] {
+      std::this_thread::sleep_for(std::chrono::seconds(3));
+      since.restart();
+      base::request_stop(SIGTERM);
+    });
+    const auto plan = plan_of(graph, machine_of("x=2"), options);
+    stopper.join();
+    const double late = since.seconds();
+    base::request_stop(0);
+    EXPECT_LT(late, 2) << search;
+    if (plan.ok()) {
+      EXPECT_TRUE(plan->interrupted) << search;
+    } else {
+      EXPECT_EQ(plan.status().code(), base::StatusCode::kLimit) << search;
+    }
+  }
 }
 
 // Others do not know that layers are tied, so that all are planned for them.

@@ -202,6 +202,22 @@ TEST(Accelerator, LargeProductsReachTheirEfficiencyAndSmallOnesDoNot) {
   EXPECT_LT(reached(256), 0.1);
 }
 
+TEST(Accelerator, NarrowProductsHaveAnEfficiencyOfTheirOwn) {
+  Accelerator device;
+  device.peak_flops_per_second = {1e14, 1e14, 1e14, 1e14, 2e14, 0};
+  device.bytes_per_second = 1e20;
+  device.matmul_efficiency = 0.9;
+  device.narrow_efficiency = 0.5;
+  const auto rate = [&](Precision precision) {
+    return 2 * std::pow(16384, 3) / device.matmul_seconds(1, 16384, 16384, 16384, precision);
+  };
+  EXPECT_NEAR(rate(Precision::kFp8) / rate(Precision::kBf16), 2 * 0.5, 1e-9);
+  EXPECT_EQ(device.product_efficiency(Precision::kBf16), 0.9);
+  EXPECT_EQ(device.product_efficiency(Precision::kFp4), 0.45) << "computed as fp8";
+  device.peak_flops_per_second[4] = 0;
+  EXPECT_EQ(device.product_efficiency(Precision::kFp8), 0.9) << "computed as bf16";
+}
+
 TEST(Accelerator, TheLastWaveCosts) {
   const Accelerator a100 = preset("dgx-a100").accelerator;
   // 108 tiles of 256 x 128 fill the device; one row of tiles more needs a second wave.

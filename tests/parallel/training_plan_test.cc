@@ -163,6 +163,66 @@ TEST(TrainingPlan, StrategiesOfTrainingAreForTraining) {
   EXPECT_THAT(plan.status().message(), HasSubstr("zero-1 needs --train"));
 }
 
+// Hosts hold copies; within a host parameters and state are in blocks, and rows are cut by all.
+TEST(TrainingPlan, HybridZeroDividesAlongTheLastAxis) {
+  const ir::TrainingGraph step = step_of(mlp(4096, kWidth, kHidden), "momentum");
+  const auto plan = training_plan(step, "hosts=2,cores=2", "hybrid-zero");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->check, PlanCheck::kPassed);
+  EXPECT_EQ(placement_of(*plan, "x"), "hosts:S(0),cores:S(0)");
+  for (const char* name : {"w1", "b1", "w2", "w1.momentum", "b1.momentum", "w2.momentum"})
+    EXPECT_EQ(placement_of(*plan, name), "hosts:R,cores:S(0)") << name;
+  EXPECT_FALSE(plan->baselines.contains("hybrid-zero"));
+}
+
+// Stacks of matrices are cut, and what they read and make is exchanged.
+TEST(TrainingPlan, ExpertParallelismDividesStacksOfMatrices) {
+  Model m;
+  const ir::Value x = m.input("x", {8, 4, 16});
+  const ir::Value own = m("transpose", {x}, {{"perm", ir::Integers{1, 0, 2}}});
+  const ir::Value made = m("relu", {m("matmul", {own, m.weight("up", {4, 16, 64})})});
+  const ir::Value back = m("matmul", {made, m.weight("down", {4, 64, 16})});
+  const ir::Value y = m("transpose", {back}, {{"perm", ir::Integers{1, 0, 2}}});
+  const ir::TrainingGraph step = step_of(m.finish(m("matmul", {y, m.weight("head", {16, 16})})));
+  const auto plan = training_plan(step, "x=4", "expert");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->check, PlanCheck::kPassed);
+  for (const char* name : {"x", "up", "down"}) EXPECT_EQ(placement_of(*plan, name), "x:S(0)");
+  EXPECT_EQ(placement_of(*plan, "head"), "x:R");
+  EXPECT_GT(sent(*plan, "all_to_all"), 0);
+}
+
+// Devices hold the logits of their words. Of each row they send the largest logit, the sum of
+// exponentials and the logit of the class, as one sum over all rows; nothing of the size of words.
+TEST(TrainingPlan, LossOverACutVocabularySendsNumbersOfRows) {
+  constexpr std::int64_t kRows = 7, kWords = 8192;
+  Model m;
+  const ir::Value x = m.input("x", {kRows, kWidth});
+  const ir::TrainingGraph step =
+      ir::training_graph(m.finish(m("matmul", {x, m.weight("words", {kWidth, kWords})})),
+                         {.loss = "cross_entropy", .optimizer = "sgd"})
+          .value();
+  PlanTask task = task_of(step);
+  for (std::int64_t i = 0; i < kRows; ++i) task.inputs[1].set_i64(i, 1000 * i + 7);
+  ParallelPlanOptions options;
+  options.sharded_inputs = true;
+  for (const std::int64_t p : {2, 4, 8}) {
+    Cluster machine = machine_of("x=" + std::to_string(p));
+    for (Link& link : machine.links) link.bytes_per_second = 2e8;
+    const auto plan = make_plan(task, machine, options);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_EQ(plan->check, PlanCheck::kPassed);
+    EXPECT_EQ(placement_of(*plan, "words"), "x:S(1)");
+    double bytes = 0;
+    for (const Communication& one : plan->communication) bytes += one.bytes;
+    const auto all_reduce = [&](std::int64_t numbers) { return 2.0 * (p - 1) / p * 4 * numbers; };
+    EXPECT_LE(bytes, all_reduce(3 * kRows + 1)) << communication(*plan);
+    EXPECT_GE(bytes, all_reduce(2 * kRows)) << communication(*plan);
+    for (const auto& [name, seconds] : plan->baselines)
+      EXPECT_LE(plan->time_s, seconds * 1.0000001) << name;
+  }
+}
+
 ir::Graph deep_mlp(int layers, std::int64_t batch, std::int64_t width) {
   Model m;
   ir::Value x = m.input("x", {batch, width});

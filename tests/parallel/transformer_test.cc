@@ -206,11 +206,36 @@ TEST(StepEstimate, OverlapNeverCostsTime) {
   setup.global_batch = 256;
   for (bool TrainingSetup::*option :
        {&TrainingSetup::overlap_gradients, &TrainingSetup::overlap_transfers,
-        &TrainingSetup::overlap_tensor}) {
+        &TrainingSetup::overlap_weights, &TrainingSetup::overlap_tensor}) {
     const double before = seconds(system, setup);
     setup.*option = true;
     EXPECT_LT(seconds(system, setup), before);
   }
+}
+
+// Two exchanges of a layer's backward pass run beside products that take longer: of each, the
+// slowdown of the product is left.
+TEST(TransformerKernels, HideExchangesBesideProductsOfWeights) {
+  System system = system_called("dgx-a100").value();
+  system.accelerator.overlap_slowdown = 0.25;
+  TrainingSetup setup = gpt_175b();
+  const auto backward = [&] {
+    return layer_backward(system, setup, LayerKind::kDense).time().device_s;
+  };
+  const double bytes = 2.0 * 2048 * 12288;
+  const double exchange =
+      system.fabric.collective(CollectiveKind::kAllReduce, bytes, {8, 1}).seconds();
+  const double before = backward();
+  setup.overlap_weights = true;
+  EXPECT_NEAR(before - backward(), 2 * 0.75 * exchange, 1e-9 * before);
+  // Without products of weights beside them, they are seen.
+  setup.schedule = PipelineKind::kZbH1;
+  EXPECT_NEAR(backward(), before, 1e-12 * before);
+  setup.schedule = PipelineKind::k1F1B;
+  setup.frozen = true;
+  const double frozen = backward();
+  setup.overlap_weights = false;
+  EXPECT_EQ(backward(), frozen);
 }
 
 TEST(StepEstimate, GpipeHoldsAllMicroBatchesAndOneForwardOneBackwardAsManyAsStages) {

@@ -3,10 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+#include <vector>
 
 #include "base/formats/json.h"
 #include "base/system/file.h"
+#include "base/timer.h"
 #include "frontends/onnx.h"
 #include "ir/graph/builder.h"
 #include "parallel/machine/cluster.h"
@@ -23,6 +33,7 @@ bool has_mpi() {
 }
 
 // Under a leak sanitizer, ranks are not asked for leaks (verb_plan_test.cc says why).
+// WITHIN: options of mpirun, then a command around each rank.
 ProgramRun on_ranks(int ranks, const std::string& words, const std::string& variables = "",
                     const std::string& within = "") {
   return run_program(words, variables +
@@ -54,6 +65,32 @@ class RanksProgram : public FolderTest {
   std::string train(const std::string& words) const {
     return "train-step " + path("model.onnx") + " --loss mse --steps 4 --check --json " + words;
   }
+  // A step of this model as a plan for two ranks.
+  std::string plan() const {
+    const ProgramRun run =
+        run_program("plan " + path("model.onnx") +
+                    " --train --loss mse --optimizer momentum --mesh x=2 --strategy data -o " +
+                    path("plan.json"));
+    EXPECT_EQ(run.code, 0) << run.err;
+    return path("plan.json");
+  }
+  // The losses in a file of --curve, whose lines are whole.
+  std::vector<double> curve(const std::string& name) const {
+    const std::string text = base::read_file(path(name), 1 << 24).value_or("");
+    EXPECT_TRUE(text.starts_with("step,loss,seconds\n")) << text.substr(0, 200);
+    EXPECT_TRUE(text.ends_with("\n"));
+    std::vector<double> losses;
+    std::istringstream lines(text.substr(text.find('\n') + 1));
+    for (std::string line; std::getline(lines, line);) {
+      std::size_t step = 0;
+      double loss = 0, seconds = 0;
+      EXPECT_EQ(std::sscanf(line.c_str(), "%zu,%lf,%lf", &step, &loss, &seconds), 3) << line;
+      EXPECT_EQ(step, losses.size());
+      EXPECT_GT(seconds, 0);
+      losses.push_back(loss);
+    }
+    return losses;
+  }
 };
 
 TEST_F(RanksProgram, TrainsOnPipelines) {
@@ -67,7 +104,7 @@ TEST_F(RanksProgram, TrainsOnPipelines) {
         Case{2, "--pipeline-stages 4 --stages-per-rank 2 --micro-batches 4 --no-overlap"},
         Case{4, "--pipeline-stages 2 --micro-batches 2 --replicas 2 --schedule gpipe"},
         Case{4, "--pipeline-stages 4 --micro-batches 8 --schedule dualpipe"}}) {
-    const ProgramRun run = on_ranks(ranks, train(words));
+    const ProgramRun run = on_ranks(ranks, train(std::string(words) + " --predict"));
     if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
     ASSERT_EQ(run.code, 0) << words << "\n" << run.err;
     const base::Json json = base::Json::parse(run.out).value();
@@ -75,12 +112,52 @@ TEST_F(RanksProgram, TrainsOnPipelines) {
     EXPECT_EQ(json.find("losses")->items().size(), 4U);
     EXPECT_GT(*json.find("median_s")->as_real(), 0);
     EXPECT_GT(*json.find("predicted_s")->as_real(), 0);
+    EXPECT_EQ(*json.find("overlap")->as_bool(),
+              std::string(words).find("--no-overlap") == std::string::npos);
+    EXPECT_EQ(*json.find("mpi_threads")->as_string(), "serialized");
     // Without mpirun, threads do the same, bit by bit.
     const ProgramRun threads = run_program(train(words));
     ASSERT_EQ(threads.code, 0) << threads.err;
-    EXPECT_EQ(*base::Json::parse(threads.out)->find("left")->as_string(),
-              *json.find("left")->as_string());
+    const base::Json without = base::Json::parse(threads.out).value();
+    EXPECT_EQ(*without.find("left")->as_string(), *json.find("left")->as_string());
+    EXPECT_EQ(without.find("predicted_s"), nullptr) << "nobody asked for it";
   }
+}
+
+// A runtime that grants no second thread: executor and simulator wait, and results are the same.
+TEST_F(RanksProgram, WaitForMessagesWhereMpiHasNoThreads) {
+  const std::string words = "--pipeline-stages 2 --micro-batches 4 --replicas 1 --predict";
+  const ProgramRun run = on_ranks(2, train(words), "EGRET_MPI_THREADS=single");
+  if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+  ASSERT_EQ(run.code, 0) << run.err;
+  const base::Json single = base::Json::parse(run.out).value();
+  EXPECT_EQ(*single.find("mpi_threads")->as_string(), "single");
+  EXPECT_FALSE(*single.find("overlap")->as_bool());
+  EXPECT_GT(*single.find("predicted_s")->as_real(), 0);
+  const ProgramRun usual = on_ranks(2, train(words));
+  ASSERT_EQ(usual.code, 0) << usual.err;
+  const base::Json serialized = base::Json::parse(usual.out).value();
+  EXPECT_TRUE(*serialized.find("overlap")->as_bool());
+  EXPECT_EQ(*serialized.find("left")->as_string(), *single.find("left")->as_string());
+  const ProgramRun wrong = on_ranks(2, train(words), "EGRET_MPI_THREADS=2");
+  EXPECT_NE(wrong.code, 0);
+  EXPECT_THAT(wrong.err, HasSubstr("EGRET_MPI_THREADS is single, funneled"));
+}
+
+TEST_F(RanksProgram, PredictsStepsOfPlans) {
+  const std::string words = "train-step " + plan() + " --steps 3 --check --json";
+  const ProgramRun run = on_ranks(2, words + " --predict");
+  if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+  ASSERT_EQ(run.code, 0) << run.err;
+  const base::Json json = base::Json::parse(run.out).value();
+  EXPECT_TRUE(*json.find("passed")->as_bool());
+  const double compute = *json.find("predicted_compute_s")->as_real();
+  const double exchange = *json.find("predicted_exchange_s")->as_real();
+  EXPECT_GT(compute, 0);
+  EXPECT_GT(exchange, 0) << "gradients are summed";
+  EXPECT_DOUBLE_EQ(*json.find("predicted_s")->as_real(), compute + exchange);
+  EXPECT_EQ(run_program(words + " --predict").code, 4) << "ranks of one process take turns";
+  EXPECT_EQ(run_program(train("--predict")).code, 2);
 }
 
 TEST_F(RanksProgram, RefusesAnotherNumberOfRanks) {
@@ -115,10 +192,12 @@ TEST_F(RanksProgram, EndsAPipelineOnRequest) {
   const std::string words = "train-step " + path("model.onnx") +
                             " --loss mse --steps 1000000 --json --pipeline-stages 2 "
                             "--micro-batches 4";
+  const std::string of_plan = "train-step " + plan() + " --steps 1000000 --json";
   const std::string interrupted = " timeout --preserve-status -s INT 3";
   // The signal reaches the ranks at different times.
   for (const ProgramRun& run :
-       {run_program(words, interrupted), on_ranks(2, words, "", interrupted)}) {
+       {run_program(words, interrupted), on_ranks(2, words, "", interrupted),
+        on_ranks(2, of_plan, "", interrupted)}) {
     if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
     EXPECT_EQ(run.code, 130) << run.err;
     const auto json = base::Json::parse(run.out);
@@ -126,6 +205,57 @@ TEST_F(RanksProgram, EndsAPipelineOnRequest) {
     EXPECT_GT(json->find("losses")->items().size(), 0U);
     EXPECT_NE(json->find("left"), nullptr);
   }
+}
+
+// mpirun asks its ranks to end, may discard what they print from then on, and kills them after a
+// second. The curve is in its file, and no rank stays.
+TEST_F(RanksProgram, KeepsTheCurveWhenMpirunIsInterrupted) {
+  const std::string file = path("curve.csv"), process = path("mpirun.pid");
+  const auto text = [](const std::string& name) {
+    return base::read_file(name, 1 << 24).value_or("");
+  };
+  for (const int signal : {SIGINT, SIGTERM}) {
+    for (const std::string& words :
+         {"train-step " + path("model.onnx") + " --loss mse --pipeline-stages 2 --micro-batches 4",
+          "train-step " + plan()}) {
+      std::filesystem::remove(file);
+      ProgramRun run;
+      std::atomic<bool> ended = false;
+      std::thread runner([&] {
+        run = on_ranks(2, words + " --steps 1000000 --json --curve " + file, "",
+                       " --report-pid " + process);
+        ended = true;
+      });
+      // Some steps, however slow they are on a busy machine; mpirun gives up after two minutes.
+      while (!ended && std::ranges::count(text(file), '\n') < 4)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      const base::Stopwatch watch;
+      if (!ended) ::kill(std::atoi(text(process).c_str()), signal);
+      runner.join();
+      if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+      EXPECT_NE(run.code, 0);
+      EXPECT_LT(watch.seconds(), 15) << "a second on an idle machine";
+      const std::vector<double> losses = curve("curve.csv");
+      ASSERT_GT(losses.size(), 2U) << run.err;
+      EXPECT_LT(losses.back(), losses.front());
+      // Nobody writes any more.
+      const std::string before = text(file);
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      EXPECT_EQ(text(file), before);
+    }
+  }
+}
+
+TEST_F(RanksProgram, WritesTheCurveWhileItTrains) {
+  const ProgramRun run = run_program(train("--curve " + path("whole.csv")));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const std::vector<double> losses = curve("whole.csv");
+  const base::Json json = base::Json::parse(run.out).value();
+  ASSERT_EQ(losses.size(), json.find("losses")->items().size());
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    EXPECT_EQ(losses[i], *json.find("losses")->items()[i].as_real());
+  EXPECT_EQ(run_program(train("--curve -")).code, 2);
+  EXPECT_EQ(run_program(train("--curve " + path("model.onnx"))).code, 2);
 }
 
 TEST_F(RanksProgram, TrainsOneOfSeveralOutputsOnAPipeline) {
@@ -175,6 +305,7 @@ TEST_F(RanksProgram, MeasuresLinks) {
     EXPECT_LT(link.latency_s, 1);
     EXPECT_GT(link.bytes_per_second, 1e5);
   }
+  EXPECT_FALSE(cluster->overlaps) << "a rank waits in MPI's calls";
   const ProgramRun kept = run_program("plan " + path("model.onnx") + " --machine measured --json",
                                       "EGRET_COST_DB=" + database);
   EXPECT_EQ(kept.code, 0) << kept.err;

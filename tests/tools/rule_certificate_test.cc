@@ -22,8 +22,8 @@ class RuleCertificateProgram : public FolderTest {
   ProgramRun verify(const std::string& selection) {
     return run_program("rules verify " + selection + " --certificates " + path("p.jsonl"));
   }
-  ProgramRun check(const std::string& words) {
-    const std::string command = std::string(EGRET_BINARY_DIR) + "/bin/egret-check-rule " + words +
+  ProgramRun check(const std::string& words, const std::string& program = "egret-check-rule") {
+    const std::string command = std::string(EGRET_BINARY_DIR) + "/bin/" + program + " " + words +
                                 " >" + path("out") + " 2>" + path("err");
     const int status = std::system(command.c_str());
     return {.code = WEXITSTATUS(status), .out = text("out"), .err = text("err")};
@@ -61,6 +61,32 @@ TEST_F(RuleCertificateProgram, NamesTheFirstRuleThatIsRejected) {
   const ProgramRun checked = check(path("q.jsonl"));
   EXPECT_EQ(checked.code, 6) << checked.out;
   EXPECT_THAT(checked.err, HasSubstr("q.jsonl:2: the proof shows something else"));
+}
+
+// egret-check itself must not consist of what proves rules and places plans.
+TEST_F(RuleCertificateProgram, IsReachedByTheProgramOfModels) {
+  ASSERT_EQ(verify("transpose-of-relu").code, 0);
+  const ProgramRun checked = check("--rule " + path("p.jsonl"), "egret-check");
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("1 accepted, 0 need the solver, 0 rejected"));
+  EXPECT_EQ(check("--rule " + path("none.jsonl"), "egret-check").code, 7);  // there is no such file
+  const ProgramRun plan = check("--plan --help", "egret-check");
+  EXPECT_EQ(plan.code, 0);
+  EXPECT_THAT(plan.out, HasSubstr("usage: egret-check-plan"));
+}
+
+TEST_F(RuleCertificateProgram, StatesRulesForAnotherProver) {
+  ASSERT_EQ(verify("sum-of-matmuls,transpose-of-relu").code, 0);
+  const ProgramRun stated =
+      run_program("rules theorems " + path("p.jsonl") + " -o " + path("theorems"));
+  ASSERT_EQ(stated.code, 0) << stated.err;
+  EXPECT_THAT(stated.out, HasSubstr("2 rules, "));
+  EXPECT_THAT(text("theorems/Laws.v"), HasSubstr("Ltac show_equal"));
+  const std::string sum = text("theorems/Rule_sum_of_matmuls.v");
+  EXPECT_THAT(sum, HasSubstr("From Egret Require Import Laws."));
+  EXPECT_THAT(sum, HasSubstr("Sum "));
+  EXPECT_THAT(sum, HasSubstr("Qed."));
+  EXPECT_EQ(run_program("rules theorems " + path("p.jsonl")).code, 2);
 }
 
 TEST_F(RuleCertificateProgram, SaysWhatIsWrongWithItsArguments) {

@@ -59,6 +59,13 @@ TEST(Zoo, Resnet50HasThePublishedSize) {
   EXPECT_EQ(parameters(graph), 25'557'032 + 2 * 26'560);
 }
 
+TEST(Zoo, LargerNetworksHaveThePublishedSize) {
+  const ir::Graph deep = build("resnet101");
+  EXPECT_EQ(operator_counts(deep).at("conv"), 104);
+  EXPECT_EQ(parameters(deep), 44'549'160 + 2 * 52'672);
+  EXPECT_EQ(parameters(build("vgg16")), 138'357'544);
+}
+
 TEST(Zoo, ShapesAreThoseOfThePapers) {
   EXPECT_EQ(output_type(build("inception-v3")), "f32[1,1000]");
   EXPECT_EQ(output_type(build("squeezenet1.1")), "f32[1,1000]");

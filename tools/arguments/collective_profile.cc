@@ -72,11 +72,13 @@ std::string to_text(const runtime::LinkProfile& profile) {
   return text;
 }
 
-// Between the GPUs, unless they cannot be connected and MPI will do.
+// Between the GPUs, unless they cannot be connected and MPI will do. OVERLAPS: whether plans run
+// these exchanges beside computation. NCCL's have a stream of their own; a rank waits in MPI's.
 base::Result<runtime::LinkProfile> profile_of(const runtime::Ranks& ranks,
                                               const CollectiveOptions& options,
-                                              const driver::Execution& execution,
+                                              const driver::Execution& execution, bool& overlaps,
                                               Console& console) {
+  overlaps = false;
   const runtime::LinkProfileOptions sizes = {.most_bytes = static_cast<double>(options.largest),
                                              .ranks_per_host = options.ranks_per_host};
   if (execution.backend != "cuda" || options.exchange == "mpi")
@@ -86,17 +88,20 @@ base::Result<runtime::LinkProfile> profile_of(const runtime::Ranks& ranks,
   auto profile =
       runtime::profile_device_links(place_of(ranks), sizes, runtime::nccl::system_library(),
                                     std::move(device), ranks.limit_exchange_s());
-  if (options.exchange == "nccl" || profile.status().code() != base::StatusCode::kUnavailable)
+  if (options.exchange == "nccl" || profile.status().code() != base::StatusCode::kUnavailable) {
+    overlaps = true;
     return profile;
+  }
   if (ranks.rank() == 0)
     console.warning("ranks exchange values through MPI: " + profile.status().message());
   return runtime::profile_links(ranks, sizes);
 }
 
 base::Result<parallel::Cluster> machine_of(const runtime::LinkProfile& profile,
-                                           const cost::Rates& rates) {
+                                           const cost::Rates& rates, bool overlaps) {
   parallel::Cluster machine;
   machine.name = kMeasuredMachine;
+  machine.overlaps = overlaps;
   std::vector<parallel::MeshAxis> axes;
   for (const runtime::LinkFit& fit : profile.tiers) {
     axes.push_back({fit.tier, fit.ranks});
@@ -138,7 +143,8 @@ base::Result<ExitCode> profile_collectives(const CollectiveOptions& options,
                               console.error(message);
                               std::_Exit(base::exit_code(base::StatusCode::kRankFailed));
                             }}));
-  const auto profile = profile_of(ranks, options, execution, console);
+  bool overlaps = false;
+  const auto profile = profile_of(ranks, options, execution, overlaps, console);
   if (!profile.ok()) return rank_failed(ranks, profile.status(), console);
   // As ranks run a plan: with one thread each, and all at the same time, since those of one machine
   // share its cores.
@@ -149,7 +155,7 @@ base::Result<ExitCode> profile_collectives(const CollectiveOptions& options,
   const bool reports = ranks.rank() == 0;
   ranks.leave();
   if (!reports) return ExitCode::kOk;
-  EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine, machine_of(*profile, *rates));
+  EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine, machine_of(*profile, *rates, overlaps));
   EGRET_ASSIGN_OR_RETURN(const auto kept, cost::open_database(database));
   EGRET_RETURN_IF_ERROR(keep_measured_machine(*kept, machine));
   if (!options.output.empty())

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // egret-check IN.onnx OUT.onnx CERTIFICATE.json [FILE.rules ...]
+// egret-check --rule PROOFS ...
+// egret-check --plan MODEL.onnx PLAN CERTIFICATE [FILE.rules ...]
 //
 // Checks that OUT computes what IN computes, by the proof that `egret optimize --certificate`
 // wrote. Both models are read from their files. docs/trust.md says what this program consists of.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -26,6 +31,8 @@ namespace {
 
 constexpr std::string_view kHelp =
     R"(usage: egret-check [OPTIONS] IN.onnx OUT.onnx CERTIFICATE [FILE.rules ...]
+       egret-check --rule ...    the same as egret-check-rule ...
+       egret-check --plan ...    the same as egret-check-plan ...
 
 Check the proof that `egret optimize IN.onnx -o OUT.onnx --certificate CERTIFICATE` wrote: each
 output of OUT equals that of IN in real arithmetic. Both models are read from their files. Each step
@@ -98,7 +105,20 @@ void print(const verifier::Certificate& certificate, const verifier::ProgramRepl
   std::printf("%s\n", made.dump().c_str());
 }
 
+// Rules and plans have programs of their own in the same folder, so that this one need not trust
+// what they consist of. Returns only if there is none.
+base::Status handed_over(std::string_view to, char** argv) {
+  std::error_code failed;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const std::string program = self.parent_path() / ("egret-check-" + std::string(to));
+  execv(program.c_str(), argv + 1);
+  return base::unavailable("cannot start " + program);
+}
+
 base::Status run(int argc, char** argv) {
+  for (const std::string_view to : {"rule", "plan"}) {
+    if (argc > 1 && argv[1] == "--" + std::string(to)) return handed_over(to, argv);
+  }
   EGRET_ASSIGN_OR_RETURN(const Arguments arguments, parse(argc, argv));
   if (arguments.help) {
     std::printf("%s", kHelp.data());

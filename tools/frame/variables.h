@@ -16,6 +16,8 @@ struct VariableRow {
 inline constexpr auto kVariables = std::to_array<VariableRow>({
     {"EGRET_KERNEL_CACHE", "Folder for compiled kernels (default: ~/.cache/egret/kernels)"},
     {"EGRET_HOST_COMPILER", "C++ compiler for generated kernels (default: c++, g++ or clang++)"},
+    {"EGRET_MPI_THREADS",
+     "Threads that MPI is asked for: single, funneled, serialized (default) or multiple"},
     {"EGRET_CUDA_LIBRARIES", "Folders of the CUDA libraries, separated by colons"},
     {"EGRET_CUDA_DEVICE", "Index of the GPU to use (default: each rank uses its own GPU)"},
     {"EGRET_CUDA_TURNS",

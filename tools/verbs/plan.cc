@@ -228,7 +228,7 @@ class PlanVerb final : public Command {
     }
     if (arguments_.output != "-") {
       console.result(to_json(plan, arguments_.machine),
-                     driver::cluster_plan_text(plan, system.name, cluster_.devices));
+                     driver::cluster_plan_text(plan, system, cluster_.devices));
     }
     if (!plan.best.fits()) {
       console.warning("no plan was found within the memory of the devices");

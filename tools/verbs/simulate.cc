@@ -154,12 +154,27 @@ class SimulateVerb final : public Command {
       console.warning("a device needs " + base::format_bytes(host) +
                       " of its host's memory and has " + base::format_bytes(options_.host_memory));
     }
-    const double limit = system.accelerator.memory_bytes;
-    if (limit > 0 && report.fullest().peak_total_bytes > limit) {
-      console.warning("a device needs " + base::format_bytes(report.fullest().peak_total_bytes) +
-                      " of memory and has " + base::format_bytes(limit));
-    }
+    warn_of_memory(system, simulation, report, console);
     return ExitCode::kOk;
+  }
+
+  // Of the rank that exceeds its devices most.
+  void warn_of_memory(const parallel::System& system, const parallel::StepSimulation& simulation,
+                      const parallel::StepReport& report, Console& console) const {
+    const std::vector<parallel::StageDegrees> stages = setup_.stages();
+    double needed = 0, limit = 0;
+    for (std::size_t i = 0; i < report.devices.size(); ++i) {
+      const auto rank = static_cast<std::size_t>(simulation.program().devices[i].rank);
+      const double has = system.usable_bytes(stages[rank].first_device, stages[rank].devices());
+      const double needs = report.devices[i].peak_total_bytes;
+      if (needs - has <= needed - limit) continue;
+      needed = needs;
+      limit = has;
+    }
+    if (needed > limit) {
+      console.warning("a device needs " + base::format_bytes(needed) + " of memory and has " +
+                      base::format_bytes(limit));
+    }
   }
 
   base::Result<ExitCode> run_plan(Console& console) {
@@ -185,19 +200,20 @@ class SimulateVerb final : public Command {
         .set("mesh", to_string(machine.mesh))
         .set("seconds", simulated->seconds())
         .set("sequential_seconds", simulated->sequential_s())
+        .set("overlap", machine.overlaps)
         .set("compute_seconds", simulated->compute_s)
         .set("communication_seconds", simulated->communication_s)
         .set("exposed_seconds", simulated->exposed_s)
         .set("peak_bytes", peak)
         .set("events", simulated->simulator.timeline().events);
-    console.result(result, base::format_seconds(simulated->seconds()) + " on " +
-                               to_string(machine.mesh) + " of " + machine.name + "; " +
-                               base::format_seconds(simulated->sequential_s()) +
-                               " if nothing overlaps\ncomputation " +
-                               base::format_seconds(simulated->compute_s) + ", communication " +
-                               base::format_seconds(simulated->communication_s) +
-                               ", of which exposed " + base::format_seconds(simulated->exposed_s) +
-                               "\npeak memory " + base::format_bytes(peak) + " a device\n");
+    console.result(
+        result, base::format_seconds(simulated->seconds()) + " on " + to_string(machine.mesh) +
+                    " of " + machine.name + "; " + base::format_seconds(simulated->sequential_s()) +
+                    " if nothing overlaps" + (machine.overlaps ? "" : ", as on this machine") +
+                    "\ncomputation " + base::format_seconds(simulated->compute_s) +
+                    ", communication " + base::format_seconds(simulated->communication_s) +
+                    ", of which exposed " + base::format_seconds(simulated->exposed_s) +
+                    "\npeak memory " + base::format_bytes(peak) + " a device\n");
     return ExitCode::kOk;
   }
 

@@ -15,8 +15,10 @@
 #include "driver/recompute/recomputed_plan.h"
 #include "ir/autodiff/training_arguments.h"
 #include "tools/arguments/backend_arguments.h"
+#include "tools/arguments/curve_file.h"
 #include "tools/arguments/input_files.h"
 #include "tools/arguments/model_file.h"
+#include "tools/arguments/output_file.h"
 #include "tools/arguments/pipeline_arguments.h"
 #include "tools/arguments/plan_arguments.h"
 #include "tools/frame/verb.h"
@@ -26,28 +28,46 @@ namespace {
 
 // Ranks sum in another order than one process does.
 constexpr double kRelativeError = 1e-5;
+// With --predict, of each part.
+constexpr int kTimings = 9;
 
 struct TrainStepOptions {
   std::int64_t steps = 10;
   bool check = false;
+  bool predict = false;
+  std::string curve;
 
   static const base::OptionTable<TrainStepOptions>& table() {
     using T = TrainStepOptions;
     static const base::OptionTable<T> rows{
         "train-step",
         {{"steps", &T::steps, "Number of steps", base::range(1, 1e6)},
-         {"check", &T::check, kCheckHelp}}};
+         {"check", &T::check, kCheckHelp},
+         {"predict", &T::predict,
+          "Runs on ranks: time their parts and messages first, and predict the time of a step"},
+         {"curve", &T::curve,
+          "Write loss and time of each step to this file (CSV), line by line while steps run",
+          base::output_file()}}};
     return rows;
   }
 };
 
+// With --predict, of a step.
+struct Prediction {
+  double seconds = 0;
+  base::Json details = base::Json::object();
+  std::string text;  // in brackets
+};
+
 // What came of some steps.
 struct Curve {
-  // On a pipeline: what it was, and the simulated step.
+  // On a pipeline: what it was.
   std::string pipeline;
+  std::optional<bool> overlaps;  // on a pipeline: whether messages move while ranks compute
+  std::string mpi_threads;       // that MPI grants; empty without mpirun
+  std::optional<Prediction> predicted;
   base::Json recomputation;  // of a plan with values that are computed again; null: none
   std::string recomputed;    // the same in words
-  parallel::PipelinePrediction predicted;
   std::vector<double> losses;
   std::vector<double> seconds;
   std::vector<ir::Tensor> left;  // parameters and state after the last step
@@ -119,6 +139,10 @@ class TrainStep final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     EGRET_RETURN_IF_ERROR(check_pipeline(pipeline_, backend_, plan_));
+    EGRET_RETURN_IF_ERROR(check_not_input(options_.curve, {{"the model", path_}}));
+    if (options_.curve == "-") return base::usage_error("--curve needs the name of a file");
+    if (options_.predict && !pipeline_.are_given() && !is_plan_file(path_))
+      return base::usage_error("--predict needs --pipeline-stages, or a plan under mpirun");
     if (is_plan_file(path_) && pipeline_.are_given())
       return base::usage_error("--pipeline-stages takes a model, not a plan");
     if (is_plan_file(path_)) return run_plan(console);
@@ -137,7 +161,10 @@ class TrainStep final : public Command {
     Curve curve;
     curve.stopped = base::stop_requested();
     if (!curve.stopped) {
-      EGRET_ASSIGN_OR_RETURN(curve, curve_of([&] { return process.step(); }, console));
+      CurveFile file;
+      EGRET_RETURN_IF_ERROR(file.open(options_.curve));
+      EGRET_ASSIGN_OR_RETURN(
+          curve, curve_of([&] { return process.step(); }, console, base::stop_requested, &file));
     }
     report_fallbacks(process.plan(), console);
     curve.left = process.left();
@@ -207,9 +234,20 @@ class TrainStep final : public Command {
     auto curve = curve_of_plan(*plan, console);
     if (!curve.ok()) return rank_failed(ranks, curve.status(), console);
     plan->release();
+    return end_ranks(*curve, plan->reports(), *plan->training(), ranks, console);
+  }
+
+  // The answer of ranks that have ended their steps together.
+  base::Result<ExitCode> end_ranks(const Curve& curve, bool reports, const ir::TrainingGraph& step,
+                                   runtime::Ranks& ranks, Console& console) {
+    if (curve.stopped && reports) {
+      // mpirun ends this rank once another one has left with the code of a signal.
+      report(console, curve, nullptr);
+      EGRET_RETURN_IF_ERROR(console.finish());
+    }
     ranks.leave();
-    if (!plan->reports()) return ExitCode::kOk;
-    return report_ranks(*curve, *plan->training(), console);
+    if (curve.stopped || !reports) return curve.stopped ? ExitCode::kLimit : ExitCode::kOk;
+    return report_ranks(curve, step, console);
   }
 
   base::Result<ExitCode> run_pipeline(const ir::Graph& model, const ir::TrainingGraph& step,
@@ -218,34 +256,36 @@ class TrainStep final : public Command {
     bool reports = false;
     auto curve = curve_of_pipeline(model, step, ranks, reports, console);
     if (!curve.ok()) return rank_failed(ranks, curve.status(), console);
-    if (curve->stopped && reports) {
-      // mpirun ends this rank once another one has left with the code of a signal.
-      report(console, *curve, nullptr);
-      EGRET_RETURN_IF_ERROR(console.finish());
-    }
-    ranks.leave();
-    if (curve->stopped || !reports) return curve->stopped ? ExitCode::kLimit : ExitCode::kOk;
-    return report_ranks(*curve, step, console);
+    return end_ranks(*curve, reports, step, ranks, console);
   }
 
   // Messages end with the run, before the ranks part.
   base::Result<Curve> curve_of_pipeline(const ir::Graph& model, const ir::TrainingGraph& step,
                                         const runtime::Ranks& ranks, bool& reports,
                                         Console& console) const {
-    constexpr int kRepetitions = 5;
     EGRET_ASSIGN_OR_RETURN(const auto run,
                            start_pipeline(model, training_, pipeline_, ranks, backend_));
     reports = run->reports();
     EGRET_ASSIGN_OR_RETURN(const auto inputs, driver::first_inputs(step, inputs_, backend_.seed));
     EGRET_RETURN_IF_ERROR(run->begin(inputs));
-    EGRET_ASSIGN_OR_RETURN(
-        const auto predicted,
-        run->predict(kRepetitions, static_cast<double>(base::default_threads())));
+    std::optional<Prediction> predicted;
+    if (options_.predict) {
+      EGRET_ASSIGN_OR_RETURN(const auto step_time,
+                             run->predict(kTimings, static_cast<double>(base::default_threads())));
+      predicted = Prediction{.seconds = step_time.seconds,
+                             .text = "busiest rank idle " + base::format_percent(step_time.idle())};
+      predicted->details.set("predicted_idle", step_time.idle());
+    }
+    CurveFile file;
+    if (reports) EGRET_RETURN_IF_ERROR(file.open(options_.curve));
     const auto stopped = [&] { return run->stopped(); };  // the ranks agree
-    EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return run->step(); }, console, stopped));
+    EGRET_ASSIGN_OR_RETURN(Curve curve,
+                           curve_of([&] { return run->step(); }, console, stopped, &file));
     EGRET_ASSIGN_OR_RETURN(curve.left, run->end());
-    curve.predicted = predicted;
+    curve.predicted = std::move(predicted);
     curve.pipeline = description_of(run->layout());
+    curve.overlaps = run->overlaps();
+    curve.mpi_threads = ranks.thread_level();
     return curve;
   }
 
@@ -271,20 +311,37 @@ class TrainStep final : public Command {
     EGRET_ASSIGN_OR_RETURN(const auto inputs,
                            driver::first_inputs(*plan.training(), inputs_, backend_.seed));
     EGRET_RETURN_IF_ERROR(plan.begin(inputs));
-    EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return plan.step(); }, console));
+    std::optional<Prediction> predicted;
+    if (options_.predict) {
+      EGRET_ASSIGN_OR_RETURN(const auto step_time, plan.predict(kTimings));
+      predicted = Prediction{.seconds = step_time.seconds(),
+                             .text = "computation " + base::format_seconds(step_time.compute_s) +
+                                     ", exchanges " + base::format_seconds(step_time.exchange_s)};
+      predicted->details.set("predicted_compute_s", step_time.compute_s)
+          .set("predicted_exchange_s", step_time.exchange_s);
+    }
+    CurveFile file;
+    if (plan.reports()) EGRET_RETURN_IF_ERROR(file.open(options_.curve));
+    const auto stopped = [&] { return plan.stopped(); };  // the ranks agree
+    EGRET_ASSIGN_OR_RETURN(Curve curve,
+                           curve_of([&] { return plan.step(); }, console, stopped, &file));
     EGRET_ASSIGN_OR_RETURN(curve.left, plan.end());
+    curve.predicted = std::move(predicted);
     if (!curve.left.empty()) curve.left.erase(curve.left.begin());  // the loss
     return curve;
   }
 
   base::Result<Curve> curve_of(const std::function<base::Result<double>()>& step, Console& console,
-                               const std::function<bool()>& stopped = base::stop_requested) const {
+                               const std::function<bool()>& stopped = base::stop_requested,
+                               CurveFile* file = nullptr) const {
     Curve curve;
-    for (std::int64_t i = 0; i < options_.steps && !curve.stopped; ++i) {
+    const auto steps = static_cast<std::size_t>(options_.steps);
+    for (std::size_t i = 0; i < steps && !curve.stopped; ++i) {
       const base::Stopwatch watch;
       EGRET_ASSIGN_OR_RETURN(const double loss, step());
       curve.seconds.push_back(watch.seconds());
       curve.losses.push_back(loss);
+      if (file != nullptr) EGRET_RETURN_IF_ERROR(file->add(i, loss, curve.seconds.back()));
       if (!std::isfinite(loss)) {
         console.warning("the loss of step " + std::to_string(i) + " is not finite");
         break;
@@ -326,7 +383,7 @@ class TrainStep final : public Command {
     json.set("step_seconds", std::move(steps));
     json.set("left", base::content_hash(hashes).to_hex());
     std::string text = table.render();
-    if (!curve.pipeline.empty()) report_pipeline(curve, json, text);
+    report_median(curve, json, text);
     if (!curve.recomputation.is_null()) json.set("recomputation", curve.recomputation);
     if (!curve.recomputed.empty()) text += "\n" + curve.recomputed;
     if (expected != nullptr) {
@@ -339,17 +396,30 @@ class TrainStep final : public Command {
     console.result(json, text);
   }
 
-  // The first step is left out of the median: it touches memory for the first time.
-  static void report_pipeline(const Curve& curve, base::Json& json, std::string& text) {
+  // Of runs on ranks. The first step is left out of the median: it touches memory for the first
+  // time.
+  static void report_median(const Curve& curve, base::Json& json, std::string& text) {
+    if (curve.pipeline.empty() && !curve.predicted) return;
     std::vector<double> later = curve.seconds;
     if (later.size() > 1) later.erase(later.begin());
     const double median = base::median(std::move(later));
-    const parallel::PipelinePrediction& predicted = curve.predicted;
-    json.set("pipeline", curve.pipeline).set("median_s", median);
-    json.set("predicted_s", predicted.seconds).set("predicted_idle", predicted.idle());
-    text += "\n" + curve.pipeline + ": median step " + base::format_seconds(median) +
-            ", predicted " + base::format_seconds(predicted.seconds) + " (busiest rank idle " +
-            base::format_percent(predicted.idle()) + ")\n";
+    json.set("median_s", median);
+    text += "\n" + (curve.pipeline.empty() ? std::string("plan") : curve.pipeline) +
+            ": median step " + base::format_seconds(median);
+    if (curve.predicted) {
+      json.set("predicted_s", curve.predicted->seconds);
+      for (const auto& [key, value] : curve.predicted->details.members()) json.set(key, value);
+      text += ", predicted " + base::format_seconds(curve.predicted->seconds) + " (" +
+              curve.predicted->text + ")";
+    }
+    text += "\n";
+    if (curve.pipeline.empty()) return;
+    json.set("pipeline", curve.pipeline).set("overlap", *curve.overlaps);
+    if (curve.mpi_threads.empty()) return;
+    json.set("mpi_threads", curve.mpi_threads);
+    if (curve.mpi_threads == "single" || curve.mpi_threads == "funneled")
+      text += "MPI grants no second thread (" + curve.mpi_threads +
+              "): messages move only while ranks wait\n";
   }
 
   std::string path_;
@@ -375,9 +445,11 @@ Verb train_step_verb() {
       "The input 'labels' holds the labels.\n\nA plan of `egret plan --train` runs on as many "
       "ranks as its mesh has devices: mpirun -n 4 egret train-step plan.json. The plan then "
       "sets the options of the step.\n\n--pipeline-stages trains a model on a pipeline of ranks: "
-      "mpirun -n 4 egret train-step model.onnx --pipeline-stages 4 --micro-batches 8. The "
-      "result has the time that the simulator predicts for a step, from measured passes and "
-      "messages. Without mpirun, the ranks are threads.\n\n--limit-arena limits the memory of "
+      "mpirun -n 4 egret train-step model.onnx --pipeline-stages 4 --micro-batches 8. Without "
+      "mpirun, the ranks are threads.\n\n--predict times passes, messages and sums before the "
+      "first step, and the simulator predicts the step; of a plan, segments and exchanges. "
+      "--curve keeps losses and times also when Ctrl-C ends mpirun, which may discard what "
+      "ranks print then.\n\n--limit-arena limits the memory of "
       "activations. Where no plan keeps to it, values are freed and computed again "
       "(--recompute-by); results are the same, bit for bit, as with the same kernels and more "
       "memory.\n\n--check compares losses, parameters and "

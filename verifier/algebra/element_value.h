@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,14 @@ class ElementValues {
   // The requirements of the definitions on sizes and attributes.
   const std::vector<ir::Guard>& requirements() const { return requirements_; }
   const ir::Graph& graph() const { return graph_; }
+  // What the values are made of, for those who write them down.
+  const ir::Denotation& denotation(ir::NodeId id) const { return denotations_[id.index()]; }
+  const std::map<double, RealTerm>& stand_ins() const { return stand_ins_; }
+  std::optional<double> splat(ir::NodeId id) const {
+    const auto found = splats_.find(id.index());
+    return found != splats_.end() ? std::optional(found->second) : std::nullopt;
+  }
+  bool rounded() const { return rounded_; }
   // From now on, reductions are expanded into all their values. Requires graphs with numeric sizes
   // and numeric indices.
   void write_out_reductions() {

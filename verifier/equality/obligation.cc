@@ -201,6 +201,9 @@ base::Result<Obligation> Obligation::of(const ir::Graph& left, const ir::Graph& 
 
 std::span<const ir::Guard> Obligation::requirements() const { return impl_->requirements; }
 
+const ElementValues& Obligation::side(std::size_t number) const { return impl_->sides[number]; }
+std::span<const ir::Dims> Obligation::shapes() const { return impl_->shapes; }
+
 namespace {
 
 // Runs `attempt` with a prover. Exceptions become the reason for failure.

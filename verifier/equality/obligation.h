@@ -18,6 +18,7 @@
 
 namespace egret::verifier {
 
+class ElementValues;
 class SolverSession;
 
 struct Proof {
@@ -53,6 +54,10 @@ class Obligation {
 
   // The requirements of both sides' definitions on sizes and attributes.
   std::span<const ir::Guard> requirements() const;
+
+  // The left (0) or the right side (1), and the shapes of the outputs.
+  const ElementValues& side(std::size_t number) const;
+  std::span<const ir::Dims> shapes() const;
 
   // Proves equality under the conditions, which should imply the requirements.
   Proof prove(std::span<const ir::Guard> conditions, const ProofOptions& options);

@@ -2,15 +2,19 @@
 #include "backends/cpu/kernels/attention_kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <string>
 #include <utility>
 
+#include "backends/cpu/loops/attention_tiles.h"
 #include "backends/cpu/loops/exponentials.h"
 #include "backends/cpu/loops/parallel_loop.h"
+#include "backends/cpu/loops/product_tiles.h"
 #include "backends/cpu/plan/epilogue.h"
 #include "backends/cpu/plan/onednn.h"
+#include "backends/cpu/plan/onednn_call.h"
 
 namespace egret::backends::cpu {
 namespace {
@@ -21,6 +25,7 @@ constexpr std::size_t kMaxGroup = 16;
 constexpr std::int64_t kLeastSize = 32;            // least rows and columns of scores
 constexpr std::int64_t kScoresInCache = 64 << 10;  // elements, a quarter of a usual L2 cache
 constexpr std::int64_t kLine = 64;                 // bytes
+constexpr std::int64_t kTileBlock = 64;            // rows of a block by tiles
 
 bool is_operator(const ir::Node& node, std::string_view name) {
   return node.kind == ir::NodeKind::kOperator && node.op->name() == name;
@@ -97,34 +102,6 @@ Operand readable(PlanBuilder& builder, ir::NodeId id) {
   return plain ? home : builder.in_row_major(id);
 }
 
-// A primitive with the memory it works on, by one thread.
-class Call {
- public:
-  struct Argument {
-    int key;
-    memory::desc descriptor;
-  };
-  Call(dnnl::primitive primitive, const std::vector<Argument>& arguments)
-      : primitive_(std::move(primitive)) {
-    for (const Argument& argument : arguments) {
-      memories_.emplace_back(argument.descriptor, onednn_engine(), nullptr);
-      packed_.push_back({argument.key, memories_.back().get()});
-    }
-  }
-  void set(std::size_t argument, const void* data) {
-    memories_[argument].set_data_handle(const_cast<void*>(data));
-  }
-  int run() {  // a dnnl_status_t
-    return dnnl_primitive_execute(primitive_.get(), onednn_stream().get(),
-                                  static_cast<int>(packed_.size()), packed_.data());
-  }
-
- private:
-  dnnl::primitive primitive_;
-  std::vector<memory> memories_;
-  std::vector<dnnl_exec_arg_t> packed_;
-};
-
 // An operand of the pointwise operators between product and softmax.
 struct Addend {
   Matrices matrices;
@@ -150,6 +127,12 @@ struct Shape {
   }
 };
 
+// What follows the product of queries and keys, for tiles: `addend` counts the addends before it.
+struct TileOperation {
+  ScoreOperation operation;
+  std::size_t addend = 0;
+};
+
 // The primitives of one thread. Each thread has its own, because a Call holds the addresses it
 // works on.
 struct Worker {
@@ -168,7 +151,9 @@ class AttentionStep : public Step {
   std::vector<Addend> addends;
   Scratch scratch;
   Operand memory;
-  std::vector<Worker> workers;  // one a thread
+  std::vector<Worker> workers;            // one a thread; empty: products are computed by tiles
+  std::vector<TileOperation> operations;  // of tiles
+  int threads = 1;
 
   std::vector<Operand> operands() const {
     std::vector<Operand> all{q.operand, k.operand, v.operand, y.operand, memory};
@@ -177,7 +162,6 @@ class AttentionStep : public Step {
   }
 
   base::Status run(const Addresses& addresses) override {
-    const auto threads = static_cast<std::int64_t>(workers.size());
     const std::int64_t elements = shape.elements();
     // Where threads outnumber batch elements, several threads share one; each packs its own copy.
     // A piece is a range of row blocks of one batch element. There are at least as many pieces as
@@ -185,12 +169,13 @@ class AttentionStep : public Step {
     const std::int64_t blocks = (shape.rows + shape.block - 1) / shape.block;
     const std::int64_t parts = std::min(blocks, (threads + elements - 1) / elements);
     std::atomic<int> failed = dnnl_success;
-    parallel_for(static_cast<int>(threads), threads, [&](std::int64_t worker) {
+    parallel_for(threads, threads, [&](std::int64_t worker) {
       const std::int64_t pieces = elements * parts;
       // Contiguous ranges of pieces differ in length by at most one.
       for (std::int64_t p = pieces * worker / threads; p < pieces * (worker + 1) / threads; ++p) {
-        const int status = run_piece(addresses, worker, p / parts, blocks * (p % parts) / parts,
-                                     blocks * (p % parts + 1) / parts);
+        const auto run = workers.empty() ? &AttentionStep::run_tiles : &AttentionStep::run_piece;
+        const int status = (this->*run)(addresses, worker, p / parts, blocks * (p % parts) / parts,
+                                        blocks * (p % parts + 1) / parts);
         if (status != dnnl_success) failed = status;
       }
     });
@@ -200,6 +185,35 @@ class AttentionStep : public Step {
   }
 
  private:
+  // The same as run_piece(), by tiles.
+  int run_tiles(const Addresses& addresses, std::int64_t worker, std::int64_t element,
+                std::int64_t first, std::int64_t last) {
+    const auto matrix = [&](const Matrices& m, std::int64_t row) {
+      return StridedMatrix{
+          addresses.at(m.operand) + m.offset(element, shape.batch) + row * m.row_stride,
+          m.row_stride, m.column_stride};
+    };
+    const AttentionSizes sizes{shape.depth, shape.columns, shape.width};
+    float* const own =
+        reinterpret_cast<float*>(addresses.at<std::byte>(memory) + worker * scratch.end);
+    std::array<ScoreOperation, kMaxGroup> used;
+    const std::int64_t end = std::min(shape.rows, last * shape.block);
+    for (std::int64_t row = first * shape.block; row < end; row += AttentionSizes::kMostRows) {
+      for (std::size_t i = 0; i < operations.size(); ++i) {
+        used[i] = operations[i].operation;
+        if (used[i].kind == ScoreOperation::Kind::kLinear) continue;
+        const Addend& addend = addends[operations[i].addend];
+        used[i].row_stride = addend.by_row ? addend.matrices.row_stride : 0;
+        used[i].matrix = matrix(addend.matrices, addend.by_row ? row : 0).data;
+      }
+      attend(sizes, std::min(AttentionSizes::kMostRows, end - row), matrix(q, row), matrix(k, 0),
+             matrix(v, 0), {used.data(), operations.size()}, own,
+             addresses.at(y.operand) + y.offset(element, shape.batch) + row * y.row_stride,
+             y.row_stride);
+    }
+    return dnnl_success;
+  }
+
   // Blocks [first, last) of one batch element; a dnnl_status_t, as nothing is thrown out of a team.
   int run_piece(const Addresses& addresses, std::int64_t worker, std::int64_t element,
                 std::int64_t first, std::int64_t last) {
@@ -307,8 +321,9 @@ class AttentionMaker {
     EGRET_ASSIGN_OR_RETURN(operations_, post_operations(builder_.graph(), first));
     describe_shape();
     find_addends();
-    // Threads divide the batch elements; each primitive runs on one thread.
-    {
+    step_->threads = builder_.threads();
+    if (!use_tiles()) {
+      // Threads divide the batch elements; each primitive runs on one thread.
       const ThreadScope alone(1);
       EGRET_RETURN_IF_ERROR(make_primitives());
     }
@@ -344,6 +359,35 @@ class AttentionMaker {
       addend.by_row = addend.matrices.rows > 1;
       step_->addends.push_back(std::move(addend));
     }
+  }
+
+  // Without AVX-512, tiles are faster than oneDNN's products, which pack their left matrix. With it
+  // they were not measured. False where tiles have no counterpart of an operation.
+  bool use_tiles() {
+    if (tile_functions() == nullptr || has_whole_tiles()) return false;
+    using Kind = ScoreOperation::Kind;
+    std::size_t next = 0;
+    std::vector<TileOperation> operations;
+    for (const PostOperation& one : operations_) {
+      if (one.kind == PostOperation::Kind::kEltwise) {
+        if (one.algorithm != dnnl::algorithm::eltwise_linear) return false;
+        operations.push_back({{.kind = Kind::kLinear, .factor = one.alpha, .addend = one.beta}});
+        continue;
+      }
+      const bool adds = one.algorithm == dnnl::algorithm::binary_add;
+      if (!adds && one.algorithm != dnnl::algorithm::binary_mul) return false;
+      if (step_->addends[next].matrices.columns != step_->shape.columns) return false;
+      operations.push_back({{.kind = adds ? Kind::kAdd : Kind::kMultiply}, next++});
+    }
+    Shape& s = step_->shape;
+    s.block = std::min(s.rows, kTileBlock);
+    const AttentionSizes sizes{s.depth, s.columns, s.width};
+    const std::int64_t elements =
+        sizes.scratch_elements(std::min(s.rows, AttentionSizes::kMostRows));
+    step_->scratch.end = padded(elements * static_cast<std::int64_t>(sizeof(float)));
+    step_->operations = std::move(operations);
+    implementation_ = "own:tiles";
+    return true;
   }
 
   // Addends are matched to binary operations by order: find_addends() visits the same list.
@@ -536,9 +580,19 @@ Group attention_group(const ir::Graph& graph, ir::NodeId anchor,
   return group;
 }
 
+// A division may ask for any nodes, so that the last two do not tell what is before them.
 bool is_attention(const ir::Graph& graph, const Group& group) {
-  return group.nodes.size() > 2 && is_operator(graph.node(*(group.nodes.end() - 2)), "softmax") &&
-         is_operator(graph.node(group.root()), "matmul");
+  if (group.nodes.size() < 3 || !is_operator(graph.node(group.root()), "matmul")) return false;
+  const auto reader_inside = [&](ir::NodeId id) {
+    ir::NodeId only;
+    for (const ir::NodeId reader : group.nodes) {
+      if (std::ranges::count(graph.node(reader).inputs, id) == 0) continue;
+      if (only.valid()) return ir::NodeId();
+      only = reader;
+    }
+    return only;
+  };
+  return attention_group(graph, group.anchor(), reader_inside).nodes == group.nodes;
 }
 
 // The first product with its pointwise operators, the softmax, and the second product.
@@ -549,6 +603,9 @@ std::vector<Group> split_attention(const Group& group) {
 }
 
 base::Status make_attention_kernel(PlanBuilder& builder, const Group& group) {
+  for (const ir::NodeId product : {group.anchor(), group.root()}) {
+    if (builder.given_form(product) != OperandForm::kF32) return base::unsupported("is in f32");
+  }
   return AttentionMaker(builder, group).make();
 }
 

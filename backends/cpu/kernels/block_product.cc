@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/product_chain.h"
 #include "backends/cpu/kernels/row_product.h"
+#include "backends/cpu/loops/block_transpose.h"
 #include "backends/cpu/loops/parallel_loop.h"
 #include "backends/cpu/loops/product_tiles.h"
 #include "backends/cpu/plan/winograd.h"
@@ -14,13 +15,20 @@ namespace egret::backends::cpu {
 namespace {
 
 // Rows of a block: its results, its left operands and the panels share a second-level cache of 2
-// MiB.
-constexpr std::int64_t kBlockRows = 192;
+// MiB, or half a MiB with AVX2.
+constexpr std::int64_t kBlockRows = 192, kBlockRowsOfParts = 64;
+std::int64_t most_block_rows() { return has_whole_tiles() ? kBlockRows : kBlockRowsOfParts; }
+// Where tiles in parts are faster than oneDNN 2.6.3. For up to so many rows, its kernel without
+// AVX-512 reads the right matrix where it lies. Rows of a multiple of 2 KiB share sets of the cache
+// there, and it takes 1.3 to 2 times as long as tiles; otherwise as long, or less (an AMD EPYC with
+// AVX2, 40 shapes).
+constexpr std::int64_t kMostRowsByParts = 256, kColumnsInSets = 512;
 // The results of a group are 192 rows of 784 floats, 600 KB. The copied left rows take 160 KB, and
 // one panel of a run takes 36 KB (192 x 48 floats).
 constexpr std::int64_t kGroupPanels = 16;
 constexpr std::int64_t kParallelWork = std::int64_t{1} << 20;  // multiplications
 constexpr std::int64_t kLeastWidth = 2 * kTileLanes;
+constexpr std::int64_t kLeastPackedDepth = 8;       // of a computed matrix
 constexpr std::int64_t kLeastRows = 4 * kTileRows;  // of a thread
 static_assert(kResultStride >= kGroupPanels * kTileColumns);
 
@@ -29,7 +37,8 @@ static_assert(kResultStride >= kGroupPanels * kTileColumns);
 // tile reads the panel once, from front to back (the packing of Goto and van de Geijn, 2008).
 struct BlockShape {
   std::int64_t rows = 0, depth = 0, columns = 0;
-  std::int64_t block_rows() const { return std::min(kBlockRows, rows); }  // at most
+  bool packs = false;  // the right matrix is computed: each run packs it, panel by panel
+  std::int64_t block_rows() const { return std::min(most_block_rows(), rows); }  // at most
   std::int64_t panels() const { return (columns + kTileColumns - 1) / kTileColumns; }
   // Columns of a panel, padded to a multiple of kTileLanes.
   std::int64_t panel_width(std::int64_t panel) const {
@@ -46,7 +55,7 @@ struct BlockShape {
   }
 };
 
-// The shape, if the node is a product of f32 rows with one constant matrix that is large enough.
+// The shape, if the node is a product of f32 rows with one matrix that is large enough.
 std::optional<BlockShape> block_shape(const ir::Graph& graph, const ir::Node& node) {
   if (node.kind != ir::NodeKind::kOperator ||
       (node.op->name() != "matmul" && node.op->name() != "fused_matmul"))
@@ -58,14 +67,19 @@ std::optional<BlockShape> block_shape(const ir::Graph& graph, const ir::Node& no
   }
   const ir::Shape a = graph.node(node.inputs[0]).type.shape();
   const ir::Shape b = graph.node(node.inputs[1]).type.shape();
-  if (a.size() < 2 || b.size() < 2 || graph.node(node.inputs[1]).kind != ir::NodeKind::kConstant)
-    return std::nullopt;
-  const BlockShape shape{graph.node(node.inputs[0]).type.elements() / a.back(), a.back(), b.back()};
+  if (a.size() < 2 || b.size() < 2) return std::nullopt;
+  const BlockShape shape{graph.node(node.inputs[0]).type.elements() / a.back(), a.back(), b.back(),
+                         graph.node(node.inputs[1]).kind != ir::NodeKind::kConstant};
+  const std::int64_t least_depth = shape.packs ? kLeastPackedDepth : kLeastWidth;
   const bool one_matrix = graph.node(node.inputs[1]).type.elements() == shape.depth * shape.columns;
-  if (!one_matrix || b.size() > a.size() || shape.depth < kLeastWidth ||
+  if (!one_matrix || b.size() > a.size() || shape.depth < least_depth ||
       shape.columns < kLeastWidth)
     return std::nullopt;
   return shape;
+}
+
+bool pays_by_parts(const BlockShape& shape) {
+  return shape.rows <= kMostRowsByParts && shape.columns % kColumnsInSets == 0;
 }
 
 // A share of the rows and panels for each thread.
@@ -111,7 +125,9 @@ class BlockProductStep : public Step {
         tiles_(*tile_functions()) {}
 
   static std::int64_t scratch_bytes(const BlockShape& shape, const Split& split) {
-    return split.parts() * scratch_elements(shape) * static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t panel = shape.packs ? kTileDepth * kTileColumns : 0;
+    return split.parts() * (scratch_elements(shape) + panel) *
+           static_cast<std::int64_t>(sizeof(float));
   }
 
   base::Status run(const Addresses& addresses) override {
@@ -145,13 +161,14 @@ class BlockProductStep : public Step {
 
   // One thread's rectangle of rows and panels: blocks of rows, then groups of panels.
   void run_part(const Addresses& addresses, std::int64_t part) const {
-    float* const left = addresses.at(scratch_) + part * scratch_elements(shape_);
+    float* const left =
+        addresses.at(scratch_) + part * (scratch_bytes(shape_, {}) / std::int64_t{sizeof(float)});
     float* const result = left + shape_.block_rows() * kLeftStride;
     const Range rows = part_of({0, shape_.rows}, part / split_.columns, split_.rows);
     const Range panels = part_of({0, shape_.panels()}, part % split_.columns, split_.columns);
     // Equal blocks instead of full ones and a short rest: no block is so small that reading the
     // panels dominates it.
-    const std::int64_t blocks = (rows.size() + kBlockRows - 1) / kBlockRows;
+    const std::int64_t blocks = (rows.size() + most_block_rows() - 1) / most_block_rows();
     for (std::int64_t b = 0; b < blocks; ++b) {
       const Range block = part_of(rows, b, blocks);
       // A group of panels bounds the block of results: rows x 768 columns stay in the second-level
@@ -179,8 +196,14 @@ class BlockProductStep : public Step {
         const float* const packed = addresses.at(weights_[i]);
         float* const to = results_of_product(result, i);
         for (std::int64_t p = panels.begin; p < panels.end; ++p) {
+          const float* panel = packed + shape_.panel_at(k, p);
+          if (shape_.packs) {
+            float* const own = left + scratch_elements(shape_);
+            pack_panel(packed, weights_[i].layout, k, p, own);
+            panel = own;
+          }
           run_panel({.left = left,
-                     .panel = packed + shape_.panel_at(k, p),
+                     .panel = panel,
                      .depth = depth,
                      .result = to + (p - panels.begin) * kTileColumns,
                      // The first run overwrites the result, later ones add.
@@ -193,10 +216,27 @@ class BlockProductStep : public Step {
     }
   }
 
+  // One panel of a run of a matrix where it lies. Missing columns are 0.
+  void pack_panel(const float* from, const Layout& layout, std::int64_t k, std::int64_t panel,
+                  float* to) const {
+    const std::int64_t width = shape_.panel_width(panel), depth = shape_.run_depth(k);
+    const std::int64_t count = std::min(kTileColumns, shape_.columns - panel * kTileColumns);
+    const std::int64_t row_stride = layout.strides[layout.strides.size() - 2];
+    const std::int64_t column_stride = layout.strides.back();
+    from += k * row_stride + panel * kTileColumns * column_stride;
+    if (column_stride != 1)
+      transpose_into(from, column_stride, row_stride, count, depth, to, width);
+    for (std::int64_t row = 0; row < depth; ++row) {
+      if (column_stride == 1) std::copy_n(from + row * row_stride, count, to + row * width);
+      std::fill_n(to + row * width + count, width - count, 0.0F);
+    }
+  }
+
   // The next panel in order of use: in this run, of the next product, in the next run, or in the
   // next group.
   const float* panel_after(const Addresses& addresses, std::int64_t k, std::int64_t panel,
                            const Range& panels, std::size_t product) const {
+    if (shape_.packs) return addresses.at(weights_[product]);  // the copy brings it on
     if (panel + 1 < panels.end)
       return addresses.at(weights_[product]) + shape_.panel_at(k, panel + 1);
     if (product + 1 < weights_.size())
@@ -285,15 +325,29 @@ Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const BlockShape& sh
   return operand;
 }
 
+// A computed matrix where it lies, if strides say where.
+Operand readable(PlanBuilder& builder, ir::NodeId id) {
+  const Operand& home = builder.home(id);
+  const ir::Shape& strides = home.layout.strides;
+  const bool plain = home.layout.block == 1 &&
+                     std::ranges::all_of(strides, [](std::int64_t stride) { return stride > 0; });
+  return plain ? home : builder.in_row_major(id);
+}
+
 }  // namespace
 
 bool is_block_product(const ir::Graph& graph, ir::NodeId id, Precision precision) {
-  return has_two_product_units() && may_be_block_product(graph, id, precision);
+  if (!may_be_block_product(graph, id, precision)) return false;
+  if (has_whole_tiles()) return has_two_product_units();
+  return pays_by_parts(*block_shape(graph, graph.node(id)));
 }
 
 bool may_be_block_product(const ir::Graph& graph, ir::NodeId id, Precision precision) {
-  return precision == Precision::kF32 && tile_functions() != nullptr &&
-         block_shape(graph, graph.node(id)).has_value() && !is_row_product(graph, id);
+  if (precision != Precision::kF32 || tile_functions() == nullptr || is_row_product(graph, id))
+    return false;
+  const auto shape = block_shape(graph, graph.node(id));
+  // Beside whole tiles, oneDNN's kernel does not copy a computed matrix.
+  return shape && (!shape->packs || (!has_whole_tiles() && pays_by_parts(*shape)));
 }
 
 base::Status make_block_product(PlanBuilder& builder, const Group& group) {
@@ -315,12 +369,19 @@ base::Status make_block_product(PlanBuilder& builder, const ProductGroup& group)
   if (!is_row_major(home.layout, home.shape()))
     return base::unsupported("the input is not row-major");
   const BlockShape shape = *block_shape(builder.graph(), node);
+  for (const ir::NodeId id : group.products) {
+    if (block_shape(builder.graph(), builder.node(id))->packs != shape.packs)
+      return base::unsupported("some of the matrices are constants");
+  }
   EGRET_ASSIGN_OR_RETURN(ProductChain chain, ProductChain::of(builder, group, shape.columns));
   const Split split = split_of(shape, builder.threads());
   const Operand left = builder.in_row_major(node.inputs[0]);
   std::vector<Operand> weights;
-  for (const ir::NodeId id : group.products)
-    weights.push_back(packed_weights(builder, builder.node(id).inputs[1], shape));
+  for (const ir::NodeId id : group.products) {
+    const ir::NodeId right = builder.node(id).inputs[1];
+    weights.push_back(shape.packs ? readable(builder, right)
+                                  : packed_weights(builder, right, shape));
+  }
   const Operand scratch = builder.bytes(BlockProductStep::scratch_bytes(shape, split));
   chain.place_results(builder);
   std::vector<Operand> touched{left, scratch};

@@ -151,6 +151,19 @@ bool interprets_faster(const ir::Graph& graph, ir::NodeId id) {
   return region.kernel.ok() && region.kernel->is_product;
 }
 
+bool is_emitted_as_one(const PlanBuilder& builder, const Group& group) {
+  const ir::DType root = builder.node(group.root()).type.dtype;
+  // A kernel with an f32 root would compute f64 values in f32.
+  const auto stays_alone = [&](ir::NodeId id) {
+    const ir::Node& node = builder.node(id);
+    return node.op->is_composite() ||
+           (node.type.dtype == ir::DType::kF64 && root != ir::DType::kF64);
+  };
+  return builder.options().emission != Emission::kNone &&
+         std::ranges::none_of(group.nodes, stays_alone) &&
+         source_of(builder, group).region.kernel.ok();
+}
+
 void make_emitted_kernel(PlanBuilder& builder, const Group& group, std::string reason) {
   const ir::NodeId root = group.root();
   const ir::TensorType& type = builder.node(root).type;

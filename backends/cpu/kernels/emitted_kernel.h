@@ -14,7 +14,11 @@ namespace egret::backends::cpu {
 // of reals.
 bool interprets_faster(const ir::Graph& graph, ir::NodeId id);
 
-// Adds the step that computes the group; `reason` tells why no other kernel does. Always possible.
+// Whether one kernel can be emitted for all nodes of the group.
+bool is_emitted_as_one(const PlanBuilder& builder, const Group& group);
+
+// Adds the step that computes the group; `reason` tells why no other kernel does. Always possible
+// for a single node, and for several of which is_emitted_as_one() is true.
 // compile_emitted() decides between the emitted kernel and the interpreter.
 void make_emitted_kernel(PlanBuilder& builder, const Group& group, std::string reason);
 

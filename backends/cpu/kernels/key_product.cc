@@ -109,8 +109,9 @@ std::optional<KeyShape> key_shape(const ir::Graph& graph, const ir::Node& node) 
   if (!std::equal(a.begin(), a.end() - 2, b.begin())) return std::nullopt;
   KeyShape shape{1, a[rank - 2], a[rank - 1], b[rank - 1]};
   for (std::size_t i = 0; i + 2 < rank; ++i) shape.batches *= a[i];
-  if (shape.queries > kMostQueries || shape.keys < 2 || shape.width < kLeastWidth ||
-      shape.width > kMostWidth)
+  // Without a query there is no pass over the keys, in which their squares are computed, too.
+  if (shape.queries < 1 || shape.queries > kMostQueries || shape.keys < 2 ||
+      shape.width < kLeastWidth || shape.width > kMostWidth)
     return std::nullopt;
   return shape;
 }

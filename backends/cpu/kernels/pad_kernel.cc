@@ -70,8 +70,6 @@ base::Status make_pad_kernel(PlanBuilder& builder, const Group& group) {
   ir::Tensor value(node.type.dtype, ir::Shape{});
   const Operand filled[] = {output};
   if (is_edge) {
-    if (is_padded(layout, shape))
-      builder.add(make_fill_step(output, value), filled, "pad", "own:fill");
     const Operand middle = box_of(output, builder.node(input).type, before);
     const Operand touched[] = {source, middle};
     builder.add(make_copy_step(source, middle, builder.threads()), touched, "pad", "own:copy");

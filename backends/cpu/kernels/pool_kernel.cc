@@ -1,25 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling over windows. Where channels are innermost (blocked, channels-last) by loops of our own,
-// which are vectors of channels; oneDNN for row-major tensors.
+// Pooling over windows: by vectors of channels where channels are innermost (blocked,
+// channels-last), by lines of the image where tensors are row-major. oneDNN has no fast kernel for
+// the latter without AVX-512.
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/loops/instruction_set.h"
 #include "backends/cpu/loops/parallel_loop.h"
+#include "backends/cpu/loops/pool_rows.h"
 #include "backends/cpu/loops/vector_math.h"
-#include "backends/cpu/plan/onednn.h"
 
 namespace egret::backends::cpu {
 namespace {
-
-using dnnl::memory;
 
 struct Window {
   // Always three axes; missing ones come first with size 1.
   std::int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1};
   std::int64_t stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pad[3] = {0, 0, 0};
+
+  // The taps of an output position that fall inside the input.
+  struct Taps {
+    std::int64_t first, count;
+  };
+  Taps taps(std::size_t axis, std::int64_t o) const {
+    const std::int64_t start = o * stride[axis] - pad[axis];
+    const std::int64_t d = dilation[axis];
+    // The first tap k with start + k d >= 0, and the end of the taps with start + k d < size.
+    const std::int64_t first = start >= 0 ? 0 : (-start + d - 1) / d;
+    const std::int64_t room = in[axis] - start;  // taps at k * d < room
+    const std::int64_t end = room <= 0 ? 0 : std::min(kernel[axis], (room + d - 1) / d);
+    return {first, std::max<std::int64_t>(end - first, 0)};
+  }
+  // Where the input has tap k of an output position.
+  std::int64_t at(std::size_t axis, std::int64_t o, std::int64_t k) const {
+    return o * stride[axis] - pad[axis] + k * dilation[axis];
+  }
 };
 
 Window window_of(const ir::Node& node, const ir::Shape& source) {
@@ -52,6 +71,10 @@ EGRET_VECTOR_CLONES void add_into(float* to, const float* from, std::int64_t lan
 EGRET_VECTOR_CLONES void divide(float* to, float by, std::int64_t lanes) {
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < lanes; ++i) to[i] /= by;
+}
+EGRET_VECTOR_CLONES void divide_each(float* to, const float* by, float factor, std::int64_t n) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < n; ++i) to[i] /= by[i] * factor;
 }
 
 // Maximum or sum over a window of blocks of channels, kept in registers. Written with vectors and
@@ -149,12 +172,12 @@ class PoolStep : public Step {
     const std::int64_t gs = groups_ > 1 ? s[1] : 0, gt = groups_ > 1 ? t[1] : 0;
     from += n * s[0] + g * gs;
     to += n * t[0] + g * gt + z * tz + y * ty;
-    const Range zs = taps(0, z), ys = taps(1, y);
+    const Window::Taps zs = w_.taps(0, z), ys = w_.taps(1, y);
     const bool dense = w_.dilation[0] == 1 && w_.dilation[1] == 1 && w_.dilation[2] == 1;
     for (std::int64_t x = 0; x < w_.out[2]; ++x, to += tx) {
-      const Range xs = taps(2, x);
-      const float* first =
-          from + at(0, z, zs.first) * sz + at(1, y, ys.first) * sy + at(2, x, xs.first) * sx;
+      const Window::Taps xs = w_.taps(2, x);
+      const float* first = from + w_.at(0, z, zs.first) * sz + w_.at(1, y, ys.first) * sy +
+                           w_.at(2, x, xs.first) * sx;
       // The register kernel needs blocks of 8 or 16 channels, undilated planar windows, and at
       // least one tap, since it starts from the first element.
       if (window_ != nullptr && dense && zs.count == 1 && ys.count > 0 && xs.count > 0 &&
@@ -191,23 +214,6 @@ class PoolStep : public Step {
     }
   }
 
-  // The taps of an output position that fall inside the input.
-  struct Range {
-    std::int64_t first, count;
-  };
-  Range taps(int axis, std::int64_t o) const {
-    const std::int64_t start = o * w_.stride[axis] - w_.pad[axis];
-    const std::int64_t d = w_.dilation[axis];
-    // The first tap k with start + k d >= 0, and the end of the taps with start + k d < size.
-    const std::int64_t first = start >= 0 ? 0 : (-start + d - 1) / d;
-    const std::int64_t room = w_.in[axis] - start;  // taps at k * d < room
-    const std::int64_t end = room <= 0 ? 0 : std::min(w_.kernel[axis], (room + d - 1) / d);
-    return {first, std::max<std::int64_t>(end - first, 0)};
-  }
-  std::int64_t at(int axis, std::int64_t o, std::int64_t k) const {
-    return o * w_.stride[axis] - w_.pad[axis] + k * w_.dilation[axis];
-  }
-
   Operand source_, target_;
   WindowFunction window_ = nullptr;
   Window w_;
@@ -216,46 +222,97 @@ class PoolStep : public Step {
   std::int64_t lanes_ = 1, groups_ = 1, batch_ = 1;
 };
 
-base::Status add_onednn_pool(PlanBuilder& builder, const Group& group, Pooling pooling) {
+// Of a row-major tensor: the lines of a window are folded into one, and this along itself.
+class RowPoolStep : public Step {
+ public:
+  RowPoolStep(const Operand& source, const Operand& target, const Operand& scratch,
+              const Window& window, Pooling pooling, int threads)
+      : source_(source),
+        target_(target),
+        scratch_(scratch),
+        w_(window),
+        line_(line_of(window)),
+        pooling_(pooling),
+        threads_(threads) {
+    const ir::Shape shape = source.shape();
+    images_ = shape[0] * shape[1];
+    for (std::int64_t x = 0; pooling == Pooling::kMean && x < w_.out[2]; ++x)
+      counts_.push_back(static_cast<float>(w_.taps(2, x).count));
+  }
+
+  static PoolLine line_of(const Window& w) {
+    return {.in = w.in[2],
+            .out = w.out[2],
+            .kernel = w.kernel[2],
+            .stride = w.stride[2],
+            .dilation = w.dilation[2],
+            .pad = w.pad[2]};
+  }
+
+  base::Status run(const Addresses& addresses) override {
+    const std::int64_t lines = images_ * w_.out[0] * w_.out[1];
+    const bool parallel = lines * w_.out[2] > 16384;
+    const std::int64_t parts = parallel ? std::min<std::int64_t>(threads_, lines) : 1;
+    parallel_for(static_cast<int>(parts), parts, [&](std::int64_t part) {
+      float* const own = addresses.at(scratch_) + part * line_.scratch_elements();
+      for (std::int64_t i = lines * part / parts; i < lines * (part + 1) / parts; ++i)
+        run_line(addresses.at(source_), i, own, addresses.at(target_) + i * w_.out[2]);
+    });
+    return base::ok();
+  }
+
+ private:
+  static constexpr std::size_t kRowsAtOnce = 32;
+
+  void run_line(const float* from, std::int64_t line, float* own, float* to) const {
+    const std::int64_t y = line % w_.out[1];
+    const std::int64_t z = line / w_.out[1] % w_.out[0];
+    from += line / w_.out[1] / w_.out[0] * w_.in[0] * w_.in[1] * w_.in[2];
+    const Window::Taps zs = w_.taps(0, z), ys = w_.taps(1, y);
+    const std::int64_t count = zs.count * ys.count;
+    std::array<const float*, kRowsAtOnce> rows{};
+    const bool maximum = pooling_ == Pooling::kMax;
+    const auto row = [&](std::int64_t i) {
+      const std::int64_t at_z = w_.at(0, z, zs.first + i / ys.count);
+      const std::int64_t at_y = w_.at(1, y, ys.first + i % ys.count);
+      return from + (at_z * w_.in[1] + at_y) * w_.in[2];
+    };
+    const auto few = std::min(count, static_cast<std::int64_t>(kRowsAtOnce));
+    for (std::int64_t i = 0; i < few; ++i) rows[static_cast<std::size_t>(i)] = row(i);
+    FoldedLine folded(line_, maximum, {rows.data(), static_cast<std::size_t>(few)}, own);
+    for (std::int64_t i = few; i < count; ++i) folded.add(row(i));
+    folded.pool(to);
+    if (pooling_ == Pooling::kMean)
+      divide_each(to, counts_.data(), static_cast<float>(count), w_.out[2]);
+    if (pooling_ == Pooling::kMeanWithPadding)
+      divide(to, static_cast<float>(w_.kernel[0] * w_.kernel[1] * w_.kernel[2]), w_.out[2]);
+  }
+
+  Operand source_, target_, scratch_;
+  Window w_;
+  PoolLine line_;
+  Pooling pooling_;
+  int threads_;
+  std::int64_t images_ = 1;
+  std::vector<float> counts_;  // elements of a window along the line, inside of the input
+};
+
+void add_row_pool(PlanBuilder& builder, const Group& group, Pooling pooling) {
   const ir::Node& node = builder.node(group.root());
-  const ir::Integers& strides = node.attrs.integers("strides");
-  const ir::Integers& kernel = node.attrs.integers("kernel");
-  const ir::Integers& pads = node.attrs.integers("pads");
-  memory::dims dilations;
-  for (const std::int64_t d : node.attrs.integers("dilations")) dilations.push_back(d - 1);
-  const auto axes = static_cast<std::ptrdiff_t>(kernel.size());
-  const dnnl::algorithm algorithm = pooling == Pooling::kMax ? dnnl::algorithm::pooling_max
-                                    : pooling == Pooling::kMean
-                                        ? dnnl::algorithm::pooling_avg_exclude_padding
-                                        : dnnl::algorithm::pooling_avg_include_padding;
   const Operand source = builder.in_row_major(node.inputs[0]);
-  const memory::desc from = descriptor(source.shape(), source.layout);
-  const memory::desc to = descriptor(node.type.shape(), row_major(node.type.shape()));
-  dnnl::primitive_attr attr;
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const dnnl::pooling_v2_forward::desc desc(dnnl::prop_kind::forward_inference, algorithm, from, to,
-                                            memory::dims(strides.begin(), strides.end()),
-                                            memory::dims(kernel.begin(), kernel.end()), dilations,
-                                            memory::dims(pads.begin(), pads.begin() + axes),
-                                            memory::dims(pads.begin() + axes, pads.end()));
-  const dnnl::pooling_v2_forward::primitive_desc pd(desc, attr, onednn_engine());
-  EGRET_RETURN_IF_ERROR(reject_reference(pd.impl_info_str()));
+  const Window window = window_of(node, source.shape());
+  const std::int64_t elements = RowPoolStep::line_of(window).scratch_elements();
+  const Operand scratch = builder.bytes(elements * builder.threads() * 4);
   const Operand target = builder.output(group.root(), row_major(node.type.shape()));
-  std::vector<PrimitiveStep::Argument> arguments{{DNNL_ARG_SRC, pd.src_desc(), source}};
-  const auto scratch = static_cast<std::int64_t>(pd.scratchpad_desc().get_size());
-  if (scratch > 0)
-    arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), builder.bytes(scratch)});
-  arguments.push_back({DNNL_ARG_DST, pd.dst_desc(), target});
-  auto step = std::make_unique<PrimitiveStep>(dnnl::pooling_v2_forward(pd), std::move(arguments));
-  const std::vector<Operand> touched = step->operands();
-  builder.add(std::move(step), touched, "pool", pd.impl_info_str());
-  return base::ok();
+  const Operand touched[] = {source, scratch, target};
+  builder.add(
+      std::make_unique<RowPoolStep>(source, target, scratch, window, pooling, builder.threads()),
+      touched, "pool", "own:rows");
 }
 
 }  // namespace
 
-// Own loops where channels are innermost already; row-major inputs go to oneDNN, and to own loops
-// in channels-last where oneDNN refuses.
+// In the layout of the input: by lines where it is row-major, else by vectors of channels.
 base::Status make_pool_kernel(PlanBuilder& builder, const Group& group) {
   const ir::Node& node = builder.node(group.root());
   if (node.type.dtype != ir::DType::kF32 || node.type.rank() < 3 || node.type.rank() > 5 ||
@@ -270,8 +327,8 @@ base::Status make_pool_kernel(PlanBuilder& builder, const Group& group) {
   const bool blocked = home.layout.block > 1;
   const bool last = !blocked && same_layout(home.layout, channels_last(from), from);
   if (!blocked && (!last || is_row_major(home.layout, from))) {
-    const base::Status added = guarded([&] { return add_onednn_pool(builder, group, pooling); });
-    if (added.ok()) return added;
+    add_row_pool(builder, group, pooling);
+    return base::ok();
   }
   const Layout source_layout = blocked ? home.layout : channels_last(from);
   const Operand source = builder.in_layout(node.inputs[0], source_layout);

@@ -64,8 +64,11 @@ base::Result<ProductChain> ProductChain::of(PlanBuilder& builder, const ProductG
   ProductChain chain;
   chain.columns_ = columns;
   chain.group_ = group;
-  chain.left_ = first.inputs[0];
   if (group.pointwise.empty() && group.products.size() == 1) return chain;
+  for (const ir::NodeId id : group.stored) {
+    if (builder.node(id).type != first.type)
+      return base::unsupported("a value of another shape than the product");
+  }
   EGRET_ASSIGN_OR_RETURN(chain.program_,
                          compile_values(builder.graph(), group.pointwise, group.stored, {}));
   if (static_cast<std::size_t>(chain.program_.registers) > kMaxRegisters)
@@ -122,15 +125,20 @@ void ProductChain::place_results(PlanBuilder& builder) {
   for (std::size_t i = 0; i < group_.stored.size(); ++i) results_.push_back(place_of(builder, i));
 }
 
-// The left matrix of the products is excluded: other blocks of them still read it.
+// What the products read is excluded: other blocks of them still read it.
 Operand ProductChain::place_of(PlanBuilder& builder, std::size_t result) const {
   const ir::NodeId id = group_.stored[result];
   const ir::TensorType& type = builder.node(id).type;
+  const auto is_factor = [&](ir::NodeId input) {
+    return std::ranges::any_of(group_.products, [&](ir::NodeId product) {
+      return std::ranges::count(builder.node(product).inputs, input) > 0;
+    });
+  };
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const ir::NodeId input = program_.inputs[i];
     const Operand& row = inputs_[i].operand;
     if (inputs_[i].kind == Input::Kind::kProduct || inputs_[i].kind == Input::Kind::kElement ||
-        row.type != type || input == left_ || !builder.may_overwrite(input, row) ||
+        row.type != type || is_factor(input) || !builder.may_overwrite(input, row) ||
         !may_share_place(program_, i, result))
       continue;
     builder.set_home(id, row);

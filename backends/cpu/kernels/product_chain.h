@@ -41,7 +41,8 @@ std::string results_of(const ProductGroup& group);
 class ProductChain {
  public:
   // For products of rows of `columns` elements. Errors: unsupported where an operand is neither
-  // rows, one row for all nor a single element. Only reorders have been added in that case.
+  // rows, one row for all nor a single element, an operator is not pointwise, or a stored value is
+  // not of the products' type. Only reorders have been added in that case.
   static base::Result<ProductChain> of(PlanBuilder& builder, const ProductGroup& group,
                                        std::int64_t columns);
   // Of a group whose anchor is the only product.
@@ -89,7 +90,6 @@ class ProductChain {
 
   std::int64_t columns_ = 0;
   ProductGroup group_{};
-  ir::NodeId left_{};           // of the products
   PointwiseProgram program_{};  // empty: the product alone
   std::vector<Input> inputs_{};
   std::vector<Operand> results_{};

@@ -47,12 +47,8 @@ EGRET_VECTOR_INLINE float lane_sum(float* lanes) {
       lanes, [](float a, float b) __attribute__((always_inline)) { return a + b; });
 }
 
-}  // namespace
-
-EGRET_VECTOR_CLONES float exponentials(const float* x, float* y, std::int64_t n) {
-  // Subtracting the maximum keeps every exponent at or below 0: no overflow, and at least one term
-  // of 1, so the sum is at least 1.
-  const float top = row_max(x, n);
+EGRET_VECTOR_INLINE float shifted_exponentials(const float* x, float top, float* y,
+                                               std::int64_t n) {
   float lanes[kLanes] = {};
   std::int64_t i = 0;
   if (!std::isfinite(top)) {  // NaNs, infinities: what arithmetic makes of them
@@ -68,6 +64,20 @@ EGRET_VECTOR_CLONES float exponentials(const float* x, float* y, std::int64_t n)
   for (; i < n; ++i) lanes[0] += y[i] = vector::exp_below_zero(x[i] - top);
   return lane_sum(lanes);
 }
+
+}  // namespace
+
+// Subtracting the maximum keeps every exponent at or below 0: no overflow, and at least one term of
+// 1, so the sum is at least 1.
+EGRET_VECTOR_CLONES float exponentials(const float* x, float* y, std::int64_t n) {
+  return shifted_exponentials(x, row_max(x, n), y, n);
+}
+
+EGRET_VECTOR_CLONES float exponentials_below(const float* x, float top, float* y, std::int64_t n) {
+  return shifted_exponentials(x, top, y, n);
+}
+
+EGRET_VECTOR_CLONES float largest(const float* x, std::int64_t n) { return row_max(x, n); }
 
 EGRET_VECTOR_CLONES void scaled(const float* x, float factor, float* y, std::int64_t n) {
 #pragma GCC ivdep

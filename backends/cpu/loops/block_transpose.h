@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In-place transposition of a matrix.
+// Transposition of matrices, in place and as a copy.
 #pragma once
 
 #include <cstdint>
@@ -12,5 +12,9 @@ namespace egret::backends::cpu {
 // block, and one block.
 void transpose_blocks(std::span<float> data, std::int64_t rows, std::int64_t columns,
                       std::int64_t block);
+
+// to[c * to_stride + r] = from[r * row_stride + c * column_stride], for r < rows and c < columns.
+void transpose_into(const float* from, std::int64_t row_stride, std::int64_t column_stride,
+                    std::int64_t rows, std::int64_t columns, float* to, std::int64_t to_stride);
 
 }  // namespace egret::backends::cpu

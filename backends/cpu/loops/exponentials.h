@@ -9,6 +9,12 @@ namespace egret::backends::cpu {
 // y[i] = exp(x[i] - max x) of a row of n > 0 elements, and their sum. May work in place.
 float exponentials(const float* x, float* y, std::int64_t n);
 
+// The same with a given number that is not below the maximum in the place of the maximum.
+float exponentials_below(const float* x, float top, float* y, std::int64_t n);
+
+// The largest of n > 0 elements; NaN if one is NaN.
+float largest(const float* x, std::int64_t n);
+
 // y[i] = factor * x[i]. May work in place.
 void scaled(const float* x, float factor, float* y, std::int64_t n);
 

@@ -17,6 +17,7 @@ using ir::ExprNode;
 using ir::ExprOp;
 
 constexpr std::size_t kMaxInstructions = 512;
+constexpr std::int64_t kMostAxes = 12;
 
 // The nodes of an expression in order of evaluation.
 std::vector<const ExprNode*> reachable(const ExprNode* root) {
@@ -72,19 +73,19 @@ VectorOp vector_function(ir::Function function) {
 }
 
 // Whether a read takes the element at the output's own indices, aligned at the last axis,
-// broadcasting sizes of 1.
+// broadcasting sizes of 1. This holds for any shape that the output is broadcast to.
 bool reads_in_place(const ExprNode* read, const ir::Denotation& d,
                     std::span<const ir::TensorType> inputs) {
   const ir::Shape shape = inputs[static_cast<std::size_t>(read->integer)].shape();
+  const ir::Shape output = d.type.shape();
   if (shape.size() > d.vars.size() || read->kids.size() != shape.size()) return false;
   const std::size_t shift = d.vars.size() - shape.size();
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     const ExprNode* index = read->kids[axis];
     // An axis of size 1 may be read at 0 or at the output's index, which is then 0 too.
     const bool zero = index->op == ExprOp::kIndexConst && index->integer == 0;
-    if (shape[axis] == 1 ? !(zero || index == d.vars[axis + shift].node())
-                         : index != d.vars[axis + shift].node())
-      return false;
+    const bool own = index == d.vars[axis + shift].node();
+    if (shape[axis] == 1 ? !(zero || own) : !own || output[axis + shift] == 1) return false;
   }
   return true;
 }
@@ -102,24 +103,44 @@ bool computable(const ExprNode* node, const ir::Denotation& d,
   }
 }
 
+// What an operator computes for each element.
+struct PointwiseValue {
+  ir::Denotation denotation;
+  std::vector<const ExprNode*> nodes;  // of its value, in order of evaluation
+};
+
 // An operator is recognized by its definition, not by its name: f32 or boolean values, computed
 // from elements at the output's own indices. A cast may also read integers.
-bool is_pointwise_primitive(const ir::Operator& op, const ir::Attrs& attrs,
-                            std::span<const ir::TensorType> inputs) {
-  if (inputs.empty()) return false;
+std::optional<PointwiseValue> pointwise_value(const ir::Operator& op, const ir::Attrs& attrs,
+                                              std::span<const ir::TensorType> inputs) {
+  if (inputs.empty()) return std::nullopt;
   const bool cast = op.name() == "cast";
   for (const ir::TensorType& type : inputs) {
-    if (!type.is_concrete()) return false;
+    if (!type.is_concrete()) return std::nullopt;
     const bool converted = cast && (type.dtype == ir::DType::kI64 || type.dtype == ir::DType::kI32);
-    if (type.dtype != ir::DType::kF32 && type.dtype != ir::DType::kBool && !converted) return false;
+    if (type.dtype != ir::DType::kF32 && type.dtype != ir::DType::kBool && !converted)
+      return std::nullopt;
   }
-  const auto d = ir::denote(op, attrs, inputs);
+  auto d = ir::denote(op, attrs, inputs);
   if (!d.ok() || (d->type.dtype != ir::DType::kF32 && d->type.dtype != ir::DType::kBool))
-    return false;
-  if (d->value.is_constant()) return false;
-  const auto nodes = reachable(d->value.node());
-  return !nodes.empty() && nodes.size() <= kMaxInstructions &&
-         std::ranges::all_of(nodes, [&](const ExprNode* n) { return computable(n, *d, inputs); });
+    return std::nullopt;
+  if (d->value.is_constant()) return std::nullopt;
+  auto nodes = reachable(d->value.node());
+  if (nodes.empty() || nodes.size() > kMaxInstructions ||
+      !std::ranges::all_of(nodes, [&](const ExprNode* n) { return computable(n, *d, inputs); }))
+    return std::nullopt;
+  return PointwiseValue{*std::move(d), std::move(nodes)};
+}
+
+// Whether a value, broadcast, has this shape.
+bool repeats_over(const ir::Shape& shape, const ir::TensorType& value) {
+  const ir::Shape sizes = value.shape();
+  if (sizes.size() > shape.size()) return false;
+  const std::size_t shift = shape.size() - sizes.size();
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (sizes[axis] != 1 && sizes[axis] != shape[axis + shift]) return false;
+  }
+  return true;
 }
 
 std::vector<ir::TensorType> input_types(const ir::Graph& graph, const ir::Node& node) {
@@ -226,11 +247,11 @@ std::optional<float> Compiler::factor_for(VectorOp op, std::span<const int> oper
 base::Result<int> Compiler::emit_primitive(const ir::Operator& op, const ir::Attrs& attrs,
                                            std::span<const ir::TensorType> types,
                                            std::span<const int> inputs) {
-  EGRET_ASSIGN_OR_RETURN(const ir::Denotation d, ir::denote(op, attrs, types));
-  if (d.value.is_constant()) return constant(static_cast<float>(d.value.constant()));
+  const auto pointwise = pointwise_value(op, attrs, types);
+  if (!pointwise) return base::unsupported(op.name() + " is not pointwise");
   std::map<const ExprNode*, int> done;
   // Each node is emitted once, after its kids, so shared subexpressions are computed once.
-  for (const ExprNode* node : reachable(d.value.node())) {
+  for (const ExprNode* node : pointwise->nodes) {
     std::vector<int> kids;
     if (node->op != ExprOp::kRead) {
       for (const ExprNode* kid : node->kids) kids.push_back(done.at(kid));
@@ -262,7 +283,7 @@ base::Result<int> Compiler::emit_primitive(const ir::Operator& op, const ir::Att
     }
     done[node] = value;
   }
-  return done.at(d.value.node());
+  return done.at(pointwise->denotation.value.node());
 }
 
 // A composite is inlined: its body is expanded to primitives, which are emitted in graph order.
@@ -367,9 +388,9 @@ PointwiseProgram Compiler::finish(std::span<const ir::NodeId> stored,
 
 bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
-  if (node.kind != ir::NodeKind::kOperator || node.type.rank() > 12) return false;
+  if (node.kind != ir::NodeKind::kOperator || node.type.rank() > kMostAxes) return false;
   const std::vector<ir::TensorType> types = input_types(graph, node);
-  if (!node.op->is_composite()) return is_pointwise_primitive(*node.op, node.attrs, types);
+  if (!node.op->is_composite()) return pointwise_value(*node.op, node.attrs, types).has_value();
   if (node.type.dtype != ir::DType::kF32) return false;
   const auto nested = ir::body_graph(*node.op, node.attrs, types);
   if (!nested.ok()) return false;
@@ -378,7 +399,7 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
   for (const ir::Node& inner : body->nodes()) {
     if (inner.kind == ir::NodeKind::kConstant && inner.data.elements() != 1) return false;
     if (inner.kind == ir::NodeKind::kOperator &&
-        !is_pointwise_primitive(*inner.op, inner.attrs, input_types(*body, inner)))
+        !pointwise_value(*inner.op, inner.attrs, input_types(*body, inner)))
       return false;
   }
   return true;
@@ -396,8 +417,21 @@ base::Result<PointwiseProgram> compile_values(const ir::Graph& graph,
                                               std::span<const ir::NodeId> nodes,
                                               std::span<const ir::NodeId> stored,
                                               std::span<const ir::NodeId> read) {
+  // All values are computed at the indices of the results.
+  const ir::Shape shape = graph.node(stored.empty() ? read.front() : stored.front()).type.shape();
+  for (const std::span<const ir::NodeId> results : {stored, read}) {
+    for (const ir::NodeId id : results) {
+      if (graph.node(id).type.shape() != shape)
+        return base::unsupported("values of several shapes in one region");
+    }
+  }
   Compiler compiler(graph);
-  for (const ir::NodeId id : nodes) EGRET_RETURN_IF_ERROR(compiler.add(id));
+  for (const ir::NodeId id : nodes) {
+    const ir::Node& node = graph.node(id);
+    if (node.type.rank() > kMostAxes || !repeats_over(shape, node.type))
+      return base::unsupported(node.op->name() + " in a region of another shape");
+    EGRET_RETURN_IF_ERROR(compiler.add(id));
+  }
   return std::move(compiler).finish(stored, read);
 }
 

@@ -80,14 +80,15 @@ inline std::int64_t register_bytes(const PointwiseProgram& program, int threads)
 // the inputs' elements at the same (broadcast) place.
 bool is_pointwise(const ir::Graph& graph, ir::NodeId id);
 
-// The program of a region: `nodes` ascending, the last is the root, all pointwise. `stored`: nodes
-// whose values are results, too, behind the root's.
+// The program of a region: `nodes` ascending, the last is the root. `stored`: nodes whose values
+// are results, too, behind the root's. Errors: those of compile_values().
 base::Result<PointwiseProgram> compile_pointwise(const ir::Graph& graph,
                                                  std::span<const ir::NodeId> nodes,
                                                  std::span<const ir::NodeId> stored = {});
 
-// The program of any pointwise nodes, ascending, that stores these values, in their order, and with
-// `read`. Both may be nodes outside.
+// The program of any nodes, ascending, that stores these values, in their order, and with `read`.
+// Both may be nodes outside, and at least one is given. Errors: unsupported where a node is not
+// pointwise, or does not have the results' shape, which is one for all, when it is broadcast.
 base::Result<PointwiseProgram> compile_values(const ir::Graph& graph,
                                               std::span<const ir::NodeId> nodes,
                                               std::span<const ir::NodeId> stored,

@@ -27,20 +27,23 @@ inline constexpr std::int64_t kResultStride = 768 + 16;
 struct Tile {
   const float* left;
   const float* panel;
-  std::int64_t depth;  // at most kTileDepth
+  std::int64_t depth;
   float* result;
   bool adds;            // to the result; else written over it
   const float* next;    // prefetched to the second-level cache,
   std::int64_t stride;  // in steps of this many elements each kPrefetchEvery
   // A runtime value on purpose: in a register it keeps the instructions short.
   std::int64_t left_stride = kLeftStride;
+  std::int64_t result_stride = kResultStride;
 };
 using TileFunction = void (*)(const Tile&);
 
-// Indexed by columns / kTileLanes and the number of rows, both from 1; empty where the processor
-// lacks the 32 wide registers.
+// Indexed by columns / kTileLanes and the number of rows, both from 1; null where the processor has
+// neither AVX-512 nor AVX2.
 using TileFunctions =
     std::array<std::array<TileFunction, kTileRows + 1>, kTileColumns / kTileLanes + 1>;
 const TileFunctions* tile_functions();
+// Whether 32 wide registers (AVX-512) hold a tile as a whole. With AVX2 it is computed in parts.
+bool has_whole_tiles();
 
 }  // namespace egret::backends::cpu

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "backends/cpu/loops/parallel_loop.h"
@@ -137,6 +138,19 @@ Nest channel_nest(const ir::Shape& shape, const Layout& from, const Layout& to, 
   return nest;
 }
 
+// The loops over what pads the last block of channels, at every position of `shape`. Everything
+// else in the memory stays, since `shape` may be a part of what lies there.
+Nest padding_nest(const ir::Shape& shape, const Layout& to) {
+  Nest nest;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (axis != 1) nest.axes.push_back({shape[axis], 0, to.strides[axis]});
+  }
+  const std::int64_t used = shape[1] % to.block;
+  nest.axes.push_back({to.block - used, 0, 1});
+  nest.to_offset = shape[1] / to.block * to.strides[1] + used;
+  return nest;
+}
+
 // A change of layout as one or two rectangular copies: whole blocks of channels, and the remainder.
 class CopyStep : public Step {
  public:
@@ -162,38 +176,35 @@ class CopyStep : public Step {
         nests_.push_back(
             channel_nest(shape, source.layout, target.layout, block, shape[1] - tail, tail));
     }
+    if (is_padded(target.layout, shape)) padding_ = padding_nest(shape, target.layout);
     for (Nest& nest : nests_) normalize(nest);
-    // The padding channels of a partial block must be 0. The whole target is cleared before the
-    // copy.
-    if (is_padded(target.layout, shape)) zero_bytes_ = span_elements(target.layout, shape);
-    zero_bytes_ *= static_cast<std::int64_t>(ir::byte_size(target.type.dtype));
+    if (padding_) normalize(*padding_);
   }
 
   base::Status run(const Addresses& addresses) override {
-    if (zero_bytes_ > 0)
-      std::memset(addresses.at<std::byte>(target_), 0, static_cast<std::size_t>(zero_bytes_));
-    for (const Nest& nest : nests_) {
-      switch (ir::byte_size(source_.type.dtype)) {
-        case 1: run_as<std::uint8_t>(nest, addresses); break;
-        case 2: run_as<std::uint16_t>(nest, addresses); break;
-        case 4: run_as<std::uint32_t>(nest, addresses); break;
-        default: run_as<std::uint64_t>(nest, addresses); break;
-      }
+    switch (ir::byte_size(source_.type.dtype)) {
+      case 1: run_as<std::uint8_t>(addresses); break;
+      case 2: run_as<std::uint16_t>(addresses); break;
+      case 4: run_as<std::uint32_t>(addresses); break;
+      default: run_as<std::uint64_t>(addresses); break;
     }
     return base::ok();
   }
 
  private:
   template <typename T>
-  void run_as(const Nest& nest, const Addresses& addresses) const {
-    run_nest(nest, addresses.at<T>(source_), addresses.at<T>(target_), threads_);
+  void run_as(const Addresses& addresses) const {
+    const T zero{0};
+    if (padding_) run_nest(*padding_, &zero, addresses.at<T>(target_), threads_);
+    for (const Nest& nest : nests_)
+      run_nest(nest, addresses.at<T>(source_), addresses.at<T>(target_), threads_);
   }
 
   Operand source_;
   Operand target_;
   int threads_;
   std::vector<Nest> nests_;
-  std::int64_t zero_bytes_ = 0;
+  std::optional<Nest> padding_;  // set to 0
 };
 
 class FillStep : public Step {

@@ -11,8 +11,9 @@
 
 namespace egret::backends::cpu {
 
-// Copies `source` to `target`, of the same shape and element size, with any strides. Zeros the
-// padding of a blocked target.
+// Copies `source` to `target`, of the same shape and element size, with any strides. Zeros what
+// pads the last block of channels of a blocked target, and leaves what lies between the target's
+// elements as it is: the target may be a box of a larger tensor.
 std::unique_ptr<Step> make_copy_step(const Operand& source, const Operand& target, int threads);
 
 // Sets all elements of `target` (a dense operand) to the bytes of `element`.

@@ -282,6 +282,8 @@ base::Result<Operations> post_operations(const ir::Graph& graph, const Group& gr
       return base::unsupported("activation " + anchor.attrs.text("activation"));
   }
   for (std::size_t i = 1; i < group.nodes.size(); ++i) {
+    if (graph.node(group.nodes[i]).type != anchor.type)
+      return base::unsupported("an operator of another shape than the product");
     if (!append(graph, group.nodes[i - 1], group.nodes[i], operations))
       return base::unsupported(graph.node(group.nodes[i]).op->name() + " as a post-operation");
   }

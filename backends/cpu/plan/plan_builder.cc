@@ -359,7 +359,12 @@ std::byte* PlanBuilder::weights_data(const Operand& operand) {
 // Moves the data out only if no step and no other reader uses them; else returns an empty tensor.
 ir::Tensor PlanBuilder::take_weights(ir::NodeId id) {
   Buffer& buffer = buffers_[home(id).buffer.index()];
-  const bool read_elsewhere = reads_left_[id.index()] != 1 || buffer.pending != 1;
+  // The count of readers is one of groups. Inside the group, a second read (of the product's chain,
+  // or as its other operand) needs the weights as they lie.
+  std::ptrdiff_t reads = 0;
+  for (const ir::NodeId reader : current_->nodes)
+    reads += std::ranges::count(node(reader).inputs, id);
+  const bool read_elsewhere = reads_left_[id.index()] != 1 || buffer.pending != 1 || reads != 1;
   if (buffer.kind != BufferKind::kWeights || buffer.first >= 0 || read_elsewhere ||
       homes_[id.index()].size() != 1)
     return {};

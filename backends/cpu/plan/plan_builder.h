@@ -131,7 +131,7 @@ class PlanBuilder {
   const ir::Tensor& constant(ir::NodeId id) const;
   std::byte* weights_data(const Operand& operand);
   // Moves out a constant's tensor, for a transformation in place, if no other group or step needs
-  // it; else empty. The group being built must not fail afterwards.
+  // it and the group being built reads it once; else empty. The group must not fail afterwards.
   ir::Tensor take_weights(ir::NodeId id);
   // The packed forms of constants, by source and name of the form.
   const Operand* find_packed(const Operand& source, const std::string& form) const;

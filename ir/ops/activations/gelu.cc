@@ -24,6 +24,24 @@ Value build(Body& b) {
   return b("mul", {b("mul", {x, b("add", {odd, number(1)})}), number(0.5)});
 }
 
+// ONNX Runtime's Gelu, BiasGelu and FastGelu: of x, or of the sum with a vector.
+OnnxImport import_of(std::string approximate) {
+  return [approximate = std::move(approximate)](OnnxNode& node) {
+    GraphBuilder& b = node.builder();
+    Value x = node.input(0);
+    if (node.has_input(1)) {
+      const TensorType type = b.type(x);
+      x = b.add("add", {x, node.input(1)});
+      if (b.ok() && !(b.type(x) == type)) {
+        return base::Result<std::vector<Value>>(
+            base::bad_input("the bias " + to_string(node.type(node.input(1))) +
+                            " does not broadcast to " + to_string(type)));
+      }
+    }
+    return only_output(b.add("gelu", {x}, {{"approximate", approximate}}));
+  };
+}
+
 }  // namespace
 
 Operator gelu() {
@@ -32,7 +50,10 @@ Operator gelu() {
             "none: by erf; tanh: by the usual formula with tanh")
       .one_of({"none", "tanh"})
       .with_body(build)
-      .onnx("Gelu", 20);
+      .onnx("Gelu", 20)
+      .onnx_import("Gelu", import_of("none"), "com.microsoft")
+      .onnx_import("BiasGelu", import_of("none"), "com.microsoft")
+      .onnx_import("FastGelu", import_of("tanh"), "com.microsoft");
 }
 
 }  // namespace egret::ir::ops

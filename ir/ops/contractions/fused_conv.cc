@@ -45,6 +45,27 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
   return only_output(b.add("fused_conv", {x, w, node.input(2)}, std::move(attrs)));
 }
 
+// ONNX Runtime's FusedConv: a convolution, a bias, another summand, and an activation with its
+// numbers in a list.
+base::Result<std::vector<Value>> import_fused(OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  EGRET_ASSIGN_OR_RETURN(const std::vector<Value> conv, import(node));
+  Value y = conv.front();
+  if (node.has_input(3)) {
+    const TensorType type = b.type(y);
+    y = b.add("add", {y, node.input(3)});
+    if (b.ok() && !(b.type(y) == type)) {
+      return base::bad_input("the summand " + to_string(node.type(node.input(3))) +
+                             " does not broadcast to " + to_string(type));
+    }
+  }
+  const std::vector<double> numbers = node.reals("activation_params", {});
+  EGRET_ASSIGN_OR_RETURN(y, fused_activation(node, y, [&](std::size_t i, std::string_view) {
+                           return i < numbers.size() ? std::optional(numbers[i]) : std::nullopt;
+                         }));
+  return only_output(y);
+}
+
 // The zero point of the kernel may be per filter. Padding with the zero point of x is padding with
 // 0 once it is subtracted.
 base::Result<Value> integer_conv(OnnxNode& node, int x_zero, int w, int w_zero) {
@@ -102,6 +123,7 @@ Operator fused_conv() {
                                                              {"activation", std::string("relu")}})
       .with_body(build)
       .onnx_import("Conv", import)
+      .onnx_import("FusedConv", import_fused, "com.microsoft")
       .onnx_import("ConvInteger", import_integer)
       .onnx_import("QLinearConv", import_quantized)
       .onnx_export(write);

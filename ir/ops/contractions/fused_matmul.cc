@@ -45,6 +45,19 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
   return only_output(b.add("fused_matmul", {left, right, scaled(b, node.input(2), beta)}));
 }
 
+// ONNX Runtime's FusedGemm: Gemm and an activation, whose attributes are those of the node with a
+// prefix.
+base::Result<std::vector<Value>> import_fused(OnnxNode& node) {
+  EGRET_ASSIGN_OR_RETURN(const std::vector<Value> product, import(node));
+  EGRET_ASSIGN_OR_RETURN(
+      const Value y,
+      fused_activation(node, product.front(), [&](std::size_t, std::string_view attribute) {
+        const std::string name = "activation_" + std::string(attribute);
+        return node.has_attr(name) ? std::optional(node.real(name, 0)) : std::nullopt;
+      }));
+  return only_output(y);
+}
+
 base::Status write(OnnxWriter& writer) {
   const bool matrices = writer.input_type(0).rank() == 2 && writer.input_type(1).rank() == 2;
   const bool typed = is_float(writer.output_type().dtype) || writer.opset() >= 9;
@@ -67,6 +80,7 @@ Operator fused_matmul() {
       .shown_on({"f32[M,K]", "f32[K,N]", "f32[N]"}, {{"activation", std::string("relu")}})
       .with_body(build)
       .onnx_import("Gemm", import)
+      .onnx_import("FusedGemm", import_fused, "com.microsoft")
       .onnx_export(write, 7);
 }
 

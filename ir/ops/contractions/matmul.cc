@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
 #include "ir/core/size_reference.h"
 #include "ir/graph/builder.h"
 #include "ir/graph/operator.h"
@@ -79,6 +82,37 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
   return only_output(product_of(node.builder(), node.input(0), node.input(1)));
 }
 
+// A matrix whose axes are [.., rows, columns] after ONNX Runtime's FusedMatMul has moved them: the
+// first axis becomes that of the rows, then rows and columns change places. A vector stays.
+Value ordered(OnnxNode& node, int input, bool first_is_rows, bool transposed) {
+  GraphBuilder& b = node.builder();
+  const Value x = node.input(input);
+  const int rank = b.type(x).rank();
+  if (rank < 2 || (!first_is_rows && !transposed)) return x;
+  Integers perm(static_cast<std::size_t>(rank));
+  std::iota(perm.begin(), perm.end(), 0);
+  if (first_is_rows) std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
+  if (transposed) std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return b.add("transpose", {x}, {{"perm", perm}});
+}
+
+// ONNX Runtime's FusedMatMul: alpha * A' * B'.
+base::Result<std::vector<Value>> import_fused(OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  const bool batch_a = node.integer("transBatchA", 0) != 0;
+  const bool batch_b = node.integer("transBatchB", 0) != 0;
+  const int rank_a = node.type(node.input(0)).rank();
+  const int rank_b = node.type(node.input(1)).rank();
+  if ((batch_a || batch_b) && (rank_a < 3 || rank_a != rank_b))
+    return base::bad_input("transBatchA and transBatchB need operands of one rank, at least 3");
+  const Value left = ordered(node, 0, batch_a, node.integer("transA", 0) != 0);
+  const Value right = ordered(node, 1, batch_b, node.integer("transB", 0) != 0);
+  const Value product = product_of(b, left, right);
+  const double alpha = node.real("alpha", 1);
+  if (alpha == 1) return only_output(product);
+  return only_output(b.add("mul", {product, b.scalar(b.type(product).dtype, alpha)}));
+}
+
 // Zero points of A may be per row, those of B per column.
 Value integer_product(OnnxNode& node, int a, int a_zero, int b, int b_zero) {
   const auto centered = [&](int i, int zero, int axis_from_end) {
@@ -115,6 +149,8 @@ Operator matmul() {
       .shown_on({"f32[M,K]", "f32[K,N]"})
       .defined_by(define)
       .onnx_import("MatMul", import)
+      .onnx_import("FusedMatMul", import_fused, "com.microsoft")
+      .onnx_import("TransposeMatMul", import_fused, "com.microsoft")  // its former name
       .onnx_import("MatMulInteger", import_integer)
       .onnx_import("QLinearMatMul", import_quantized)
       .onnx_export(same_name_export("MatMul"));

@@ -17,6 +17,19 @@ Moments moments(GraphBuilder& b, Value x, const Integers& axes, double epsilon) 
   return {mean, centered, b.add("sqrt", {shifted})};
 }
 
+base::Result<Value> skip_sum(OnnxNode& node, int bias) {
+  if (node.has_output(1) || node.has_output(2))
+    return base::unsupported("mean and deviation, which ONNX Runtime computes on other devices");
+  GraphBuilder& b = node.builder();
+  const Value x = node.input(0);
+  const TensorType type = node.type(x);
+  Value sum = b.add("add", {x, node.input(1)});
+  if (node.has_input(bias)) sum = b.add("add", {sum, node.input(bias)});
+  if (b.ok() && !(b.type(sum) == type))
+    return base::bad_input("the summands do not broadcast to " + to_string(type));
+  return sum;
+}
+
 Value per_channel(GraphBuilder& b, Value vector, int rank) {
   const TensorType& type = b.type(vector);
   if (b.ok() && type.rank() != 1) {

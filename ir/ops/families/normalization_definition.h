@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/graph/builder.h"
+#include "ir/graph/onnx_binding.h"
 
 namespace egret::ir {
 
@@ -14,6 +15,11 @@ struct Moments {
   Value deviation;
 };
 Moments moments(GraphBuilder& b, Value x, const Integers& axes, double epsilon);
+
+// The sum that ONNX Runtime's SkipLayerNormalization and SkipSimplifiedLayerNormalization
+// normalize: x + skip + bias of a node, whose `bias` may be absent. Errors: bad_input if it has
+// other axes than x; unsupported if mean or deviation are asked for, which no CPU computes.
+base::Result<Value> skip_sum(OnnxNode& node, int bias);
 
 // A vector [C] with sizes of 1 appended so that it broadcasts along axis 1 of a tensor of `rank`.
 Value per_channel(GraphBuilder& b, Value vector, int rank);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/graph/body.h"
 #include "ir/graph/operator.h"
+#include "ir/ops/families/normalization_definition.h"
 #include "ir/ops/families/reduction_definition.h"
 
 namespace egret::ir::ops {
@@ -13,6 +14,17 @@ Value build(Body& b) {
   const Value square = b("reduce_mean", {b("mul", {x, x})}, over);
   const Value root = b("sqrt", {b("add", {square, b.scalar(b.dtype(0), b.real("epsilon"))})});
   return b("mul", {b("div", {x, root}), b.input(1)});
+}
+
+// ONNX Runtime's SkipSimplifiedLayerNormalization. Outputs: the result; mean and deviation; the
+// sum.
+base::Result<std::vector<Value>> import_skipping(OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  EGRET_ASSIGN_OR_RETURN(const Value sum, skip_sum(node, 3));
+  const std::int64_t axis = b.type(sum).rank() - 1;
+  const double epsilon = node.real("epsilon", double{1e-12F});
+  return std::vector<Value>{
+      b.add("rms_norm", {sum, node.input(2)}, {{"axis", axis}, {"epsilon", epsilon}}), {}, {}, sum};
 }
 
 }  // namespace
@@ -30,6 +42,7 @@ Operator rms_norm() {
   return std::move(op)
       .onnx_import("RMSNormalization", import)
       .onnx_import("SimplifiedLayerNormalization", import)  // ONNX Runtime's name for it
+      .onnx_import("SkipSimplifiedLayerNormalization", import_skipping, "com.microsoft")
       .onnx_export(same_name_export("RMSNormalization"), 23);
 }
 

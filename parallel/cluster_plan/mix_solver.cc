@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/cluster_plan/mix_solver.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace egret::parallel {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr int kMostRounds = 16;        // of the dynamic program
+constexpr double kCloseEnough = 1e-3;  // of the bound to the best plan
+constexpr std::size_t kMostPlans = 6;
+constexpr std::size_t kNoState = std::numeric_limits<std::size_t>::max();
+
+}  // namespace
+
+MixSolver::MixSolver(const StagePrices& prices, const PlanFrame& group, std::int64_t stages,
+                     double limit_s, std::int64_t most_stages, bool only_passes)
+    : prices_(prices),
+      group_(group),
+      frame_(group),
+      stages_(stages),
+      limit_s_(limit_s),
+      only_passes_(only_passes),
+      layers_(prices.model().layers),
+      starts_(prices.distinct_layers()),
+      most_(std::min(layers_, stages > 0 ? stages : most_stages)) {}
+
+void MixSolver::add_pool(std::int64_t units) {
+  pools_.push_back(units);
+  strides_.push_back(unit_states_);
+  unit_states_ *= static_cast<std::size_t>(units + 1);
+}
+
+void MixSolver::add_submesh(std::size_t pool, std::int64_t units,
+                            std::vector<StageDegrees> degrees) {
+  submeshes_.push_back({pool, units, std::move(degrees), {}});
+}
+
+void MixSolver::fill_rows() {
+  // What a stage sends and exchanges does not depend on its place.
+  frame_.pipeline = 2;
+  for (Submesh& submesh : submeshes_) {
+    for (const StageDegrees& degrees : submesh.degrees) {
+      frame_.stages = {degrees};
+      submesh.terms.emplace_back(prices_, frame_, PartitionPrice::kOpen);
+    }
+  }
+  rows_.assign(row_of(submeshes_.size(), 0, false, 0), {});
+  for (std::size_t submesh = 0; submesh < submeshes_.size(); ++submesh) {
+    for (std::int64_t after = 0; after < most_; ++after) {
+      if (after > 0) fill_row(submesh, after, /*first=*/true, 0);
+      if (after + 1 == most_) continue;
+      for (std::int64_t start = starts_ > 1 ? 1 : 0; start < starts_; ++start)
+        fill_row(submesh, after, /*first=*/false, start);
+    }
+  }
+}
+
+void MixSolver::fill_row(std::size_t submesh, std::int64_t after, bool first, std::int64_t start) {
+  std::vector<std::vector<Entry>>& row = rows_[row_of(submesh, after, first, start)];
+  const std::vector<StageDegrees>& all = submeshes_[submesh].degrees;
+  PlanFrame frame = group_;
+  frame.pipeline = first ? after + 1 : after + 2;
+  const std::int64_t rank = first ? 0 : 1;
+  // Each stage after it has a layer, and one comes before.
+  const std::int64_t most = layers_ - after - (first ? 0 : std::max<std::int64_t>(start, 1));
+  // Where layers differ, the last stage takes all that are left.
+  const std::int64_t least = after == 0 && starts_ > 1 ? most : 1;
+  for (std::uint32_t d = 0; d < all.size(); ++d) {
+    frame.stages.assign(first ? 1 : 2, all[d]);
+    const StageTerms terms(submeshes_[submesh].terms[d], frame);
+    const double budget = only_passes_ ? kNever : prices_.memory_of(frame, rank);
+    for (std::int64_t layers = least; layers <= most; ++layers) {
+      const auto price = prices_.rank(frame, rank, layers, budget, start);
+      if (!price) break;
+      PartitionTerms own = terms.of(*price, rank);
+      if (first && only_passes_) own.sum -= prices_.end_of_step_s(frame, *price, /*open=*/true);
+      if (own.sum + own.bottleneck >= limit_s_) break;
+      const auto place = static_cast<std::size_t>(layers - 1);
+      if (row.size() <= place) row.resize(place + 1);
+      std::vector<Entry>& entries = row[place];
+      const auto is_worse = [](const Entry& a, double sum, double bottleneck) {
+        return a.sum >= sum && a.bottleneck >= bottleneck;
+      };
+      if (std::ranges::any_of(entries, [&](const Entry& each) {
+            return each.sum <= own.sum && each.bottleneck <= own.bottleneck;
+          }))
+        continue;
+      std::erase_if(entries,
+                    [&](const Entry& each) { return is_worse(each, own.sum, own.bottleneck); });
+      entries.push_back({own.sum, own.bottleneck, d});
+    }
+  }
+}
+
+void MixSolver::choose(double high) {
+  choices_.assign(rows_.size(), {});
+  layers_of_unit_.assign(pools_.size(), 0);
+  sum_of_layer_ = kNever;
+  const std::size_t rows_of_submesh = rows_.size() / submeshes_.size();
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    const Submesh& submesh = submeshes_[r / rows_of_submesh];
+    Choices& choices = choices_[r];
+    for (std::size_t i = 0; i < rows_[r].size(); ++i) {
+      double sum = kNever;
+      std::uint32_t degrees = 0;
+      for (const Entry& entry : rows_[r][i]) {
+        if (entry.bottleneck > high || entry.sum >= sum) continue;
+        sum = entry.sum;
+        degrees = entry.degrees;
+      }
+      choices.sums.push_back(sum);
+      choices.degrees.push_back(degrees);
+      if (sum == kNever) continue;
+      const auto layers = static_cast<double>(i + 1);
+      double& of_unit = layers_of_unit_[submesh.pool];
+      of_unit = std::max(of_unit, layers / static_cast<double>(submesh.units));
+      sum_of_layer_ = std::min(sum_of_layer_, sum / layers);
+    }
+  }
+}
+
+bool MixSolver::can_finish(std::size_t units, std::int64_t layers) const {
+  double most = 0;
+  for (std::size_t p = 0; p < pools_.size(); ++p) {
+    const std::size_t used = units / strides_[p] % static_cast<std::size_t>(pools_[p] + 1);
+    most += static_cast<double>(pools_[p] - static_cast<std::int64_t>(used)) * layers_of_unit_[p];
+  }
+  return most * (1 + 1e-9) >= static_cast<double>(layers);
+}
+
+MixSolver::Plan MixSolver::plan_of(std::size_t last_state, const State& first, double sum) const {
+  Plan plan{.sum = sum};
+  const auto add = [&](const State& state) {
+    plan.stages.push_back(submeshes_[state.submesh].degrees[state.degrees]);
+    for (const Entry& entry : rows_[state.row][static_cast<std::size_t>(state.layers - 1)]) {
+      if (entry.degrees == state.degrees)
+        plan.bottleneck = std::max(plan.bottleneck, entry.bottleneck);
+    }
+  };
+  add(first);
+  for (std::size_t s = last_state; states_[s].layers > 0; s = states_[s].before) add(states_[s]);
+  return plan;
+}
+
+std::optional<MixSolver::Plan> MixSolver::least_sum(double high, double cut) {
+  choose(high);
+  states_.assign(state_of(most_, 0, 0), {kNever, kNoState, 0, 0, 0, 0});
+  states_[0].sum = 0;
+  double best = cut;
+  std::optional<State> first_stage;
+  std::size_t second = kNoState;
+  for (std::int64_t stages = 0; stages < most_; ++stages) {
+    for (std::int64_t covered = stages; covered < layers_; ++covered) {
+      const std::int64_t left = layers_ - covered;
+      for (std::size_t units = 0; units < unit_states_; ++units) {
+        const std::size_t here = state_of(stages, covered, units);
+        const double sum = states_[here].sum;
+        if (sum + sum_of_layer_ * static_cast<double>(left) >= best || !can_finish(units, left))
+          continue;
+        for (std::uint32_t s = 0; s < submeshes_.size(); ++s) {
+          const Submesh& submesh = submeshes_[s];
+          const auto used = static_cast<std::int64_t>(
+              units / strides_[submesh.pool] % static_cast<std::size_t>(pools_[submesh.pool] + 1));
+          if (used + submesh.units > pools_[submesh.pool]) continue;
+          const std::size_t next_units =
+              units + strides_[submesh.pool] * static_cast<std::size_t>(submesh.units);
+          if (stages > 0 && (stages_ == 0 || stages + 1 == stages_)) {
+            const std::size_t row = row_of(s, stages, true, 0);
+            const auto place = static_cast<std::size_t>(left - 1);
+            if (place < choices_[row].sums.size() && sum + choices_[row].sums[place] < best) {
+              best = sum + choices_[row].sums[place];
+              first_stage = State{best,
+                                  here,
+                                  s,
+                                  choices_[row].degrees[place],
+                                  static_cast<std::uint32_t>(row),
+                                  static_cast<std::int32_t>(left)};
+              second = here;
+            }
+          }
+          if (stages + 1 == most_) continue;
+          for (std::int64_t layers = 1; layers < left; ++layers) {
+            const std::size_t row = row_of(s, stages, false, left - layers);
+            const auto place = static_cast<std::size_t>(layers - 1);
+            if (place >= choices_[row].sums.size()) {
+              if (starts_ == 1) break;
+              continue;
+            }
+            const double next = sum + choices_[row].sums[place];
+            State& state = states_[state_of(stages + 1, covered + layers, next_units)];
+            if (next >= state.sum) continue;
+            state = {next,
+                     here,
+                     s,
+                     choices_[row].degrees[place],
+                     static_cast<std::uint32_t>(row),
+                     static_cast<std::int32_t>(layers)};
+          }
+        }
+      }
+    }
+  }
+  if (!first_stage) return std::nullopt;
+  return plan_of(second, *first_stage, best);
+}
+
+std::optional<MixSolver::Answer> MixSolver::solve() {
+  if (submeshes_.empty() || most_ < 2) return std::nullopt;
+  fill_rows();
+  std::vector<Plan> plans;
+  std::vector<Interval> open;
+  double least = limit_s_;
+  // Plans with bottlenecks between that of the plan and HIGH take at least as long as the plan.
+  const auto add = [&](double low, const Plan& plan) {
+    open.push_back({low, plan.bottleneck, plan.sum});
+    least = std::min(least, plan.value());
+    plans.push_back(plan);
+  };
+  const auto all = least_sum(kNever, limit_s_);
+  if (!all) return std::nullopt;
+  add(0, *all);
+  for (int round = 0; round < kMostRounds; ++round) {
+    const auto next = std::ranges::min_element(open, {}, &Interval::bound);
+    if (next == open.end() || next->bound() >= least * (1 - kCloseEnough)) break;
+    const Interval interval = *next;
+    open.erase(next);
+    const double middle = (interval.low + interval.high) / 2;
+    if (const auto plan = least_sum(middle, least - interval.low)) add(interval.low, *plan);
+    open.push_back({middle, interval.high, interval.sum});
+  }
+  Answer answer{.bound_s = least};
+  for (const Interval& interval : open) answer.bound_s = std::min(answer.bound_s, interval.bound());
+  if (answer.bound_s >= limit_s_) return std::nullopt;
+  std::ranges::stable_sort(plans, {}, &Plan::value);
+  for (Plan& plan : plans) {
+    if (answer.stages.size() < kMostPlans &&
+        std::ranges::find(answer.stages, plan.stages) == answer.stages.end())
+      answer.stages.push_back(std::move(plan.stages));
+  }
+  return answer;
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/cluster_plan/stage_terms.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace egret::parallel {
+namespace {
+
+double positive(double value) { return std::max(0.0, value); }
+
+}  // namespace
+
+StageTerms::StageTerms(const StagePrices& prices, const PlanFrame& frame, PartitionPrice price)
+    : prices_(prices),
+      frame_(frame),
+      price_(price),
+      m_(static_cast<double>(prices.model().global_batch / frame.data / frame.micro_batch)),
+      p_(static_cast<double>(frame.pipeline)),
+      v_(static_cast<double>(frame.virtual_stages)),
+      blocking_(!prices.model().overlap_transfers),
+      slowdown_(1 - 1 / (1 + prices.system().accelerator.overlap_slowdown)) {
+  const std::int64_t chunks = frame.pipeline * frame.virtual_stages;
+  least_ = prices.model().layers / chunks;
+  most_ = (prices.model().layers + chunks - 1) / chunks;
+  if (price == PartitionPrice::kOpen) {
+    traffic_ = {traffic_of(static_cast<std::int64_t>(frame.stages.size()) - 1)};
+  } else if (frame.stages.empty()) {
+    traffic_ = {traffic_of(0)};
+  } else {
+    for (std::int64_t rank = 0; rank < frame.pipeline; ++rank) traffic_.push_back(traffic_of(rank));
+  }
+}
+
+StageTerms::StageTerms(const StageTerms& like, const PlanFrame& frame)
+    : prices_(like.prices_),
+      frame_(frame),
+      price_(like.price_),
+      m_(like.m_),
+      p_(static_cast<double>(frame.pipeline)),
+      v_(like.v_),
+      blocking_(like.blocking_),
+      slowdown_(like.slowdown_),
+      traffic_(like.traffic_),
+      least_(like.least_),
+      most_(like.most_) {}
+
+StageTerms::Traffic StageTerms::traffic_of(std::int64_t index) const {
+  Traffic traffic;
+  if (frame_.zero >= 2) traffic.exchanges = prices_.exchanges(frame_, index);
+  if (price_ == PartitionPrice::kAlpa || frame_.pipeline == 1) return traffic;
+  const bool last = index + 1 == frame_.pipeline;
+  for (std::int64_t cut = 0; cut < prices_.distinct_cuts(); ++cut) {
+    const std::int64_t layers = std::max<std::int64_t>(cut, 1);
+    if (price_ == PartitionPrice::kOpen) {
+      traffic.forward_s.push_back(prices_.least_transfer_s(frame_, index, layers));
+    } else if (frame_.stages.empty()) {
+      traffic.forward_s.push_back(prices_.transfer_s(frame_, 0, 1, layers));
+    } else {
+      traffic.forward_s.push_back(last ? 0 : prices_.transfer_s(frame_, index, index + 1, layers));
+      traffic.backward_s.push_back(
+          index == 0 ? 0 : prices_.transfer_s(frame_, index, index - 1, layers));
+    }
+  }
+  if (traffic.backward_s.empty()) traffic.backward_s = traffic.forward_s;
+  return traffic;
+}
+
+// Where ranks or cuts differ.
+bool StageTerms::sends_are_in_sums() const {
+  return !blocking_ && price_ != PartitionPrice::kAlpa &&
+         (!frame_.stages.empty() || prices_.distinct_cuts() > 1);
+}
+
+bool StageTerms::has_equal_chunks() const {
+  const TrainingSetup& model = prices_.model();
+  return frame_.virtual_stages > 1 ||
+         (frame_.two_directions() && model.experts > 0 && model.expert_interval > 1);
+}
+
+std::int64_t StageTerms::least_layers() const {
+  return has_equal_chunks() ? least_ * frame_.chunks_of_rank() : frame_.chunks_of_rank();
+}
+
+std::int64_t StageTerms::most_layers() const {
+  if (has_equal_chunks()) return most_ * frame_.chunks_of_rank();
+  return prices_.model().layers - (ranks() - 1) * least_layers();
+}
+
+std::int64_t StageTerms::phases() const {
+  const TrainingSetup& model = prices_.model();
+  if (model.wide_resnet > 0) return model.layers;
+  return model.experts > 0 && frame_.chunks_of_rank() == 1 ? model.expert_interval : 1;
+}
+
+double StageTerms::constant_s() const {
+  if (frame_.two_directions() || sends_are_in_sums()) return 0;
+  if (frame_.virtual_stages > 1 && blocking_) return (p_ - 1) * send_s();
+  return blocking_ ? 0 : 2 * (p_ * v_ - 1) * send_s();
+}
+
+PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
+  const auto r = static_cast<double>(index);
+  const bool first = index == 0, last = index + 1 == frame_.pipeline;
+  // Sends that a rank's passes of one micro-batch wait for.
+  const Traffic& own = traffic(index);
+  const double forward_s = at(own.forward_s, rank.first_layer + rank.layers.all());
+  const double backward_s = at(own.backward_s, rank.first_layer);
+  const double forward_sends = blocking_ ? forward_s * (v_ - (last ? 1 : 0)) : 0;
+  const double backward_sends = blocking_ ? backward_s * (v_ - (first ? 1 : 0)) : 0;
+  // Exchanges that the passes making gradients of weights wait for, of all layers but the last.
+  const double waits = price_ == PartitionPrice::kAlpa ? 0 : blocking_exchanges_s(rank, index);
+  const double f = rank.forward.device_s + forward_sends;
+  const double b = rank.backward.device_s + backward_sends + waits;
+  PartitionTerms terms;
+  // Of the bottleneck without arrivals, what the device computes, and what it waits at least.
+  double computed = 0, waited = 0;
+  if (frame_.two_directions()) return both_directions(rank, first);
+  if (price_ == PartitionPrice::kAlpa) {
+    const double pass = (rank.forward + rank.backward).seconds();
+    terms = {pass, (m_ - 1) * pass};
+  } else if (frame_.virtual_stages > 1) {
+    const Interleaved passes = interleaved(rank, r, f, forward_sends, backward_sends, last);
+    terms = passes.terms;
+    terms.bottleneck += (m_ - 1) * waits;
+    computed = passes.computed;
+    waited = passes.sent + (m_ - 1) * waits;
+  } else if (frame_.schedule == PipelineKind::kZbH1) {
+    const double inputs = rank.inputs.device_s + backward_sends;
+    terms.sum = f + inputs;
+    // The first rank's last pass.
+    if (first) terms.sum += rank.weights.device_s + waits;
+    const double weights = positive(m_ - 1 - r), later = positive(m_ - p_ + r);
+    terms.bottleneck = (m_ - 1) * inputs + weights * (rank.weights.device_s + waits) + later * f;
+    waited = (m_ - 1) * backward_sends + weights * waits + later * forward_sends;
+    computed = terms.bottleneck - waited;
+  } else {
+    terms.sum = f + b;
+    // The forward passes of GPipe all come before.
+    const double later =
+        frame_.schedule == PipelineKind::kGpipe && !last ? 0 : positive(m_ - p_ + r);
+    // The rank before the last keeps its first and its last micro-batch.
+    const double staying = index + 2 == frame_.pipeline ? std::min(2.0, later) : 0;
+    const double arrival = arrivals_s(rank, index);
+    terms.bottleneck = (m_ - 1) * b + staying * f + (later - staying) * std::max(f, arrival);
+    computed = (m_ - 1) * rank.backward.device_s + later * rank.forward.device_s;
+    // An arrival beside a forward pass slows it down first.
+    const double slowed = rank.forward.device_s / (1 - slowdown_) + forward_sends;
+    waited = (m_ - 1) * (backward_sends + waits) + later * forward_sends +
+             (later - staying) * positive(arrival - slowed);
+    // The last rank's layers leave before the first of them returns.
+    if (last && frame_.schedule == PipelineKind::k1F1B)
+      terms.bottleneck = std::max(terms.bottleneck, 2 * (m_ - 1) * copies_s(rank, index));
+  }
+  if (price_ != PartitionPrice::kAlpa) {
+    // What the device must send beside its passes after the first backward pass, gradients and
+    // weights, or copies of activations, slows them down: a pass takes 1 + s of its time while
+    // the device sends. If it sends for S seconds and waits for W, at least S - W of them are
+    // beside passes, so s / (1 + s) (S - W) are added. This holds for a least W, too: each more
+    // second of waiting adds a second, and saves less.
+    const double each =
+        std::max(frame_.zero >= 2 ? exchange_s(rank, index) : 0, copies_s(rank, index));
+    const double sends = positive(m_ - 2) * each;
+    const double slowed = computed + waited + slowdown_ * positive(sends - waited);
+    terms.bottleneck = std::max({terms.bottleneck, slowed, sends});
+    // Where sends block, the host is at most one pass ahead.
+    if (blocking_ || frame_.pipeline == 1) {
+      const double ahead = frame_.pipeline == 1 ? 1 : 2;
+      const double host = positive(m_ - ahead) * (rank.backward.host_s + backward_sends) +
+                          positive(m_ - p_ + r - ahead) * (rank.forward.host_s + forward_sends);
+      if (frame_.schedule == PipelineKind::k1F1B && frame_.virtual_stages == 1)
+        terms.bottleneck = std::max(terms.bottleneck, host);
+    }
+  }
+  if (sends_are_in_sums()) terms.sum += (last ? 0 : forward_s) + (first ? 0 : backward_s);
+  if (first) terms.sum += prices_.end_of_step_s(frame_, rank, price_ == PartitionPrice::kOpen);
+  return terms;
+}
+
+// DualPipe: half of the micro-batches go through each of a rank's two stages. The step ends when
+// all of this rank's work is done, and its weights are updated.
+PartitionTerms StageTerms::both_directions(const RankPrice& rank, bool first) const {
+  // Its passes wait for all of its sends but the last.
+  const double sends = blocking_ ? send_s() * (m_ / 2 * (first ? 2 : 4) - 1) : 0;
+  return {0, m_ / 2 * (rank.forward.device_s + rank.backward.device_s) + sends +
+                 prices_.end_of_step_s(frame_, rank)};
+}
+
+// Of a chunk with so many layers: at most, forward; at least, backward.
+double StageTerms::most_forward_s(const BlockPrices& block, double layers) const {
+  const auto& [dense, experts] = block.layer;
+  const double with_experts = layers_with_experts(
+      layers, /*at_most=*/dense[0].forward.device_s < experts[0].forward.device_s);
+  return (layers - with_experts) * dense[0].forward.device_s +
+         with_experts * experts[0].forward.device_s;
+}
+double StageTerms::least_backward_s(const BlockPrices& block, double layers) const {
+  const auto& [dense, experts] = block.layer;
+  const double with_experts = layers_with_experts(
+      layers, /*at_most=*/dense[0].backward.device_s > experts[0].backward.device_s);
+  return (layers - with_experts) * dense[0].backward.device_s +
+         with_experts * experts[0].backward.device_s;
+}
+double StageTerms::layers_with_experts(double layers, bool at_most) const {
+  const TrainingSetup& model = prices_.model();
+  if (model.experts == 0) return 0;
+  const double periods = layers / static_cast<double>(model.expert_interval);
+  return at_most ? std::ceil(periods) : std::floor(periods);
+}
+
+// The first backward pass of rank r, of its last chunk, begins when the first micro-batch has
+// passed all chunks forward, and the last chunks of the ranks after r backward. After the last
+// one of its first chunk, the first chunks of the ranks before r are left. A chunk of rank r has
+// at least what is left when the others have the most layers.
+StageTerms::Interleaved StageTerms::interleaved(const RankPrice& rank, double r, double f,
+                                                double forward_sends, double backward_sends,
+                                                bool last) const {
+  const BlockPrices& block = prices_.blocks(frame_, static_cast<std::int64_t>(r));
+  const double layers = static_cast<double>(rank.layers.all());
+  const double others = v_ - 1;
+  const double smallest =
+      std::max(static_cast<double>(least_), layers - others * static_cast<double>(most_));
+  const double largest =
+      std::min(static_cast<double>(most_), layers - others * static_cast<double>(least_));
+  const double once = least_backward_s(block, smallest);
+  const double ahead = 2 * (p_ - 1 - r) + (v_ - 1) * p_ + 1;
+  const double ends =
+      (r == 0 ? block.embedding.forward.device_s : 0) + (last ? block.head.forward.device_s : 0);
+  const double chunk = most_forward_s(block, largest) + ends;
+  // The ends belong to one chunk of the rank.
+  const double skipped =
+      std::min(ahead * chunk, ahead * (chunk - ends) + ends * std::ceil(ahead / v_));
+  const double skipped_sends = blocking_ ? ahead * send_s() : 0;
+  const double arrive = arrivals_s(rank, static_cast<std::int64_t>(r));
+  const double arriving = m_ * arrive - (ahead + 1) * arrive * largest / layers;
+  const double later =
+      std::max(m_ * (rank.forward.device_s + forward_sends) - skipped - skipped_sends, arriving);
+  const double backward = m_ * rank.backward.device_s - once;
+  return {{f + once, backward + m_ * backward_sends + positive(later)},
+          backward + positive(m_ * rank.forward.device_s - skipped),
+          m_ * backward_sends + positive(m_ * forward_sends - skipped_sends)};
+}
+
+// Of the gradients and weights of one micro-batch, on the stream that takes longer.
+double StageTerms::exchange_s(const RankPrice& rank, std::int64_t index) const {
+  const double ends = index == 0 ? 1 : 0;
+  const auto all = [&](const ByKind<double>& layer, double embedding) {
+    return ExchangePrices::of(layer, rank.layers_by_kind) + ends * embedding;
+  };
+  const ExchangePrices& each = traffic(index).exchanges;
+  const double gradients = all(each.layer_gradients_s, each.embedding_gradients_s);
+  const double weights = 2 * all(each.layer_weights_s, each.embedding_weights_s);
+  const double both = all(each.layer_wire_s, each.embedding_wire_s);
+  return std::max({gradients, weights, both});
+}
+
+// Between two backward passes there is a forward pass. Beside it arrive the activations of the
+// second one, and, where weights are gathered one layer ahead, those of all layers but the first.
+double StageTerms::arrivals_s(const RankPrice& rank, std::int64_t index) const {
+  const bool gathers = frame_.zero == 3 && prices_.options().prefetch <= 1;
+  const double weights =
+      gathers ? ExchangePrices::of(traffic(index).exchanges.layer_weights_s, rank.layers_by_kind)
+              : 0;
+  const bool layers_travel =
+      index + 1 == frame_.pipeline && v_ == 1 && frame_.schedule != PipelineKind::kGpipe;
+  return std::max(weights, layers_travel ? 0 : copies_s(rank, index));
+}
+
+double StageTerms::blocking_exchanges_s(const RankPrice& rank, std::int64_t index) const {
+  if (!prices_.exchanges_block(frame_, index)) return 0;
+  const ByKind<double>& gradients = traffic(index).exchanges.layer_gradients_s;
+  const auto& [dense, experts] = gradients;
+  const double last = std::max(rank.layers_by_kind.dense > 0 ? dense : 0,
+                               rank.layers_by_kind.experts > 0 ? experts : 0);
+  return ExchangePrices::of(gradients, rank.layers_by_kind) - last;
+}
+
+// Of the activations of one micro-batch, to the host or from it. Of the last stage, whose
+// backward pass follows at once, the last two layers stay.
+double StageTerms::copies_s(const RankPrice& rank, std::int64_t index) const {
+  if (frame_.offload != Offload::kActivations) return 0;
+  const bool gpipe = frame_.schedule == PipelineKind::kGpipe;
+  if (gpipe && m_ <= 2) return 0;  // all backward passes follow at once
+  const bool stays = index + 1 == frame_.pipeline && !gpipe;
+  const auto layers = static_cast<double>(rank.layers.all());
+  const double leaving = stays && v_ > 1 ? positive(1 - static_cast<double>(most_) / layers) : 1;
+  const double last = stays && v_ == 1 ? 2 * rank.largest_kept_bytes : 0;
+  return leaving * positive(rank.layers_kept_bytes - last) / prices_.options().host_bandwidth;
+}
+
+}  // namespace egret::parallel

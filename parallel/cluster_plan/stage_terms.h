@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pipeline rank adds to the lower bound of a step (stage_partition.h): a sum over ranks, and
+// a bottleneck of which the most counts.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "parallel/cluster_plan/stage_prices.h"
+
+namespace egret::parallel {
+
+struct PartitionTerms {
+  double sum = 0;         // h
+  double bottleneck = 0;  // g
+};
+
+// What plans the layers. kOpen is kBound where the degrees of the other ranks are not known; kEqual
+// is kBound where all chunks have the same number of layers.
+enum class PartitionPrice : unsigned char { kBound, kAlpa, kOpen, kEqual };
+
+class StageTerms {
+ public:
+  StageTerms(const StagePrices& prices, const PlanFrame& frame, PartitionPrice price);
+  // Of a frame whose ranks send and exchange what those of another one do.
+  StageTerms(const StageTerms& like, const PlanFrame& frame);
+
+  // Ranks whose layers are chosen. Under DualPipe, ranks r and p - 1 - r hold the same two stages,
+  // and do the same work.
+  std::int64_t ranks() const { return frame_.pipeline / (frame_.two_directions() ? 2 : 1); }
+  std::int64_t least_layers() const;  // of such a rank
+  std::int64_t most_layers() const;
+  // Numbers of layers before a rank that matter to it: its layers' kinds repeat.
+  std::int64_t phases() const;
+  // What is paid once, whatever the layers are.
+  double constant_s() const;
+  PartitionTerms of(const RankPrice& rank, std::int64_t index) const;
+
+ private:
+  // Sends between a rank and its neighbours, and exchanges of its weights.
+  struct Traffic {
+    // Of a message to the next rank, and to the one before, by the number of layers before the cut;
+    // one where all are equal.
+    std::vector<double> forward_s, backward_s;
+    ExchangePrices exchanges;
+  };
+  // Seconds, of a cut behind so many layers.
+  static double at(const std::vector<double>& seconds, std::int64_t layers) {
+    if (seconds.empty()) return 0;
+    return seconds[seconds.size() == 1 ? 0 : static_cast<std::size_t>(layers)];
+  }
+  double send_s() const { return at(traffic_.front().forward_s, 0); }  // where all are equal
+  // Of interleaved stages; of the bottleneck without arrivals, the device computes and sends.
+  struct Interleaved {
+    PartitionTerms terms;
+    double computed, sent;
+  };
+
+  const Traffic& traffic(std::int64_t index) const {
+    return traffic_[traffic_.size() == 1 ? 0 : static_cast<std::size_t>(index)];
+  }
+  Traffic traffic_of(std::int64_t index) const;
+  bool has_equal_chunks() const;
+  bool sends_are_in_sums() const;
+  PartitionTerms both_directions(const RankPrice& rank, bool first) const;
+  double most_forward_s(const BlockPrices& block, double layers) const;
+  double least_backward_s(const BlockPrices& block, double layers) const;
+  double layers_with_experts(double layers, bool at_most) const;
+  Interleaved interleaved(const RankPrice& rank, double r, double f, double forward_sends,
+                          double backward_sends, bool last) const;
+  double exchange_s(const RankPrice& rank, std::int64_t index) const;
+  double arrivals_s(const RankPrice& rank, std::int64_t index) const;
+  double blocking_exchanges_s(const RankPrice& rank, std::int64_t index) const;
+  double copies_s(const RankPrice& rank, std::int64_t index) const;
+
+  const StagePrices& prices_;
+  const PlanFrame& frame_;
+  const PartitionPrice price_;
+  const double m_, p_, v_;
+  const bool blocking_;
+  const double slowdown_;
+  std::vector<Traffic> traffic_;       // by rank; one where all ranks have the same degrees
+  std::int64_t least_ = 1, most_ = 1;  // layers of a chunk
+};
+
+}  // namespace egret::parallel
