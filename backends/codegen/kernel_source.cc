@@ -12,6 +12,7 @@
 #include "backends/codegen/contractions/window_form.h"
 #include "backends/codegen/contractions/window_writer.h"
 #include "backends/codegen/lowering.h"
+#include "backends/codegen/text/kept_rounding.h"
 #include "backends/codegen/text/prelude.h"
 #include "backends/codegen/text/transposition.h"
 #include "backends/codegen/text/writer.h"
@@ -195,15 +196,18 @@ bool sums_neighbours(const ir::LoopNest& nest, const Packing& packing) {
 
 // Fills in the name, a hash of types, launch and text: equal kernels of several regions are
 // compiled once.
-void finish(KernelSource& kernel, const std::string& body, Target target) {
+// `in_order`: as written, for what counts on rounding. NVRTC reassociates nothing.
+void finish(KernelSource& kernel, const std::string& body, Target target, bool in_order) {
   // The text mentions the flag only where a check can set it.
   kernel.may_fail = body.find("failure") != std::string::npos;
   std::string types = element_type(kernel.output);
   for (const ir::DType type : kernel.inputs) types += " " + element_type(type);
   if (target == Target::kCuda) types += " " + std::to_string(kernel.threads);
+  if (in_order) types += " in order";
   kernel.name = "kernel_" + base::content_hash(types + "\n" + kernel.text + body).to_hex();
-  kernel.text +=
+  const std::string function =
       (target == Target::kCuda ? cuda_signature(kernel) : host_signature(kernel)) + body + "}\n";
+  kernel.text += in_order ? in_written_order(function) : function;
   replace_all(kernel.text, "KERNEL", kernel.name);
 }
 
@@ -236,11 +240,12 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   const auto precision =
       computes_in_double(inputs, kernel.output) ? ir::Precision::kF32 : ir::Precision::kF64;
   EGRET_ASSIGN_OR_RETURN(ir::LoopNest nest, lowered(denotation, inputs, precision));
+  const bool in_order = target == Target::kHost && counts_on_rounding(nest, contractions.sizes);
   const std::string tiled = target == Target::kHost
                                 ? tiled_body(nest, inputs, contractions, kernel)
                                 : tensor_core_body(nest, inputs, contractions, kernel);
   if (kernel.is_tiled) {
-    finish(kernel, tiled, target);
+    finish(kernel, tiled, target, in_order);
     return kernel;
   }
   kernel.is_product = ir::find_contraction(nest).has_value();
@@ -258,7 +263,7 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   kernel.work.operations = writer.operations();
   if (target == Target::kHost && sums_neighbours(nest, packing))
     kernel.work.operations /= kLanesOfSums;
-  finish(kernel, body, target);
+  finish(kernel, body, target, in_order);
   return kernel;
 }
 

@@ -19,6 +19,7 @@
 #include "backends/codegen/text/packing.h"
 #include "backends/codegen/text/schedule.h"
 #include "base/status.h"
+#include "ir/analysis/large_constants.h"
 #include "ir/core/tensor_type.h"
 #include "ir/graph/definition.h"
 
@@ -81,6 +82,8 @@ struct ContractionOptions {
   TensorCores tensor_cores = {};  // of a GPU; without them contractions are loops there
   // By input: whether all runs read the same values. Others are not constant.
   std::vector<char> constants = {};
+  // By input. A sum of three with a large constant is computed in the order that it is written in.
+  std::vector<ir::ConstantSize> sizes = {};
   int tiles = 0;  // those of the model, or the number of other ones, best first by the model
 };
 

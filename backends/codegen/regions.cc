@@ -144,7 +144,10 @@ Region region_of(const ir::Graph& graph, std::vector<ir::NodeId> nodes, Target t
   ContractionOptions options = contractions;
   for (const ir::NodeId id : region.inputs) {
     types.push_back(graph.node(id).type);
-    options.constants.push_back(graph.node(id).kind == ir::NodeKind::kConstant ? 1 : 0);
+    const bool is_constant = graph.node(id).kind == ir::NodeKind::kConstant;
+    options.constants.push_back(is_constant ? 1 : 0);
+    options.sizes.push_back(is_constant ? ir::constant_size(graph.node(id).data)
+                                        : ir::ConstantSize::kUsual);
   }
   region.kernel = emit_kernel(composition->denotation, types, target, {}, options);
   if (!region.kernel.ok()) region.inputs = root.inputs;

@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frontends/nodes/rounding_dependence.h"
 
-#include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "frontends/onnx.pb.h"
+#include "ir/analysis/large_constants.h"
 
 namespace egret::frontends {
 namespace {
 
 // Longer sums are terms of their own: those of residual networks grow with each layer.
 constexpr std::size_t kMostTerms = 64;
-
-// Whether all elements of a constant of f32 or f64 are finite numbers so large that a sum with one
-// of them keeps no fraction of the other operand. `reciprocal` asks this of 1 / constant.
-bool leaves_no_fraction(const ir::Tensor& constant, bool reciprocal) {
-  constexpr std::int64_t kMostElements = 1 << 16;
-  const bool wide = constant.dtype() == ir::DType::kF64;
-  if (constant.elements() == 0 || constant.elements() > kMostElements) return false;
-  // Half the numbers with a unit of 1 in the last place.
-  const double least = wide ? 0x1p51 : 0x1p22;
-  for (std::int64_t i = 0; i < constant.elements(); ++i) {
-    const double size = std::abs(constant.f64_at(i));
-    if (!(reciprocal ? size > 0 && size * least <= 1 : size >= least && std::isfinite(size)))
-      return false;
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -37,6 +20,7 @@ bool RoundingDependence::has_large_operand(const OnnxImportContext& context,
   const std::string& op_type = node.proto->op_type();
   const bool divides = op_type == "Div";
   if (!divides && op_type != "Add" && op_type != "Sub" && op_type != "Mul") return false;
+  const auto counted_on = divides ? ir::ConstantSize::kTiny : ir::ConstantSize::kLarge;
   for (std::size_t i = divides ? 1 : 0; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].valid()) continue;
     const ir::Value value = values[node.inputs[i].index()];
@@ -44,7 +28,7 @@ bool RoundingDependence::has_large_operand(const OnnxImportContext& context,
     const bool is_wide_float = type.dtype == ir::DType::kF32 || type.dtype == ir::DType::kF64;
     if (!is_wide_float || !type.is_concrete()) continue;
     const auto constant = context.constants.value(value.id);
-    if (constant && leaves_no_fraction(*constant, divides)) return true;
+    if (constant && ir::constant_size(*constant) == counted_on) return true;
   }
   return false;
 }

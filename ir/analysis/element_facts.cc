@@ -2,6 +2,7 @@
 #include "ir/analysis/element_facts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -14,7 +15,10 @@ std::optional<double> common_value(const Tensor& tensor) {
   for (std::size_t at = size; at < bytes.size(); at += size) {
     if (std::memcmp(bytes.data(), bytes.data() + at, size) != 0) return std::nullopt;
   }
-  return tensor.f64_at(0);
+  const double value = tensor.f64_at(0);
+  // Integers from 2^53 on share one f64 with others.
+  if (!is_float(tensor.dtype()) && std::abs(value) >= 0x1p53) return std::nullopt;
+  return value;
 }
 
 std::array<Sign, 3> output_signs(const Denotation& denotation, std::span<const TensorType> inputs) {

@@ -16,7 +16,7 @@ namespace egret::ir {
 // Whether the tensors have the same type and the same bytes.
 bool same_elements(const Tensor& a, const Tensor& b);
 
-// The common value of all elements of the tensor, if there is one. O(elements) if there is.
+// The common value of all elements, if there is one and an f64 holds it. O(elements) if there is.
 std::optional<double> common_value(const Tensor& tensor);
 
 // The sign of the output's elements if those of all inputs have at least the sign that is the

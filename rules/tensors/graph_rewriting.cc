@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/analysis/element_facts.h"
 #include "ir/core/symbolic_scope.h"
 #include "rules/tensors/binding.h"
 #include "rules/tensors/graph_sink.h"
@@ -43,7 +44,8 @@ bool same_label(const Node& a, const Node& b) {
     case NodeKind::kInput: return a.name == b.name;
     case NodeKind::kConstant:
       return a.type.rank() == 0 && b.type.rank() == 0 && a.type.dtype == b.type.dtype &&
-             a.data.f64_at(0) == b.data.f64_at(0);
+             (ir::is_float(a.type.dtype) ? a.data.f64_at(0) == b.data.f64_at(0)
+                                         : a.data.i64_at(0) == b.data.i64_at(0));
     case NodeKind::kOperator: return a.op == b.op && same_attrs(a.attrs, b.attrs);
   }
   return false;
@@ -155,7 +157,8 @@ std::optional<Graph> rewritten(const Graph& graph, NodeId at, const Rule& rule, 
     Node node = graph.node(NodeId(i));
     for (NodeId& input : node.inputs) input = NodeId(place[input.index()]);
     std::optional<double> splat;
-    if (node.kind == NodeKind::kConstant && node.type.rank() == 0) splat = node.data.f64_at(0);
+    if (node.kind == NodeKind::kConstant && node.type.rank() == 0)
+      splat = ir::common_value(node.data);
     place.push_back(sink.append(std::move(node), splat));
     // The original node is appended first, because conditions may refer to it. Later nodes read the
     // target, and the original becomes dead unless the target uses it.

@@ -130,7 +130,7 @@ std::optional<double> TensorAnalysis::single_number(OpId op, std::span<const Dat
     inputs.push_back(ir::Tensor::filled(facts.type, *facts.splat));
   }
   const auto value = ir::evaluate(language_.op(op), language_.attrs(op), inputs);
-  return value.ok() ? std::optional(value->f64_at(0)) : std::nullopt;
+  return value.ok() ? ir::common_value(*value) : std::nullopt;
 }
 
 Result<TensorAnalysis::Data> TensorAnalysis::merge(Data a, Data b) {

@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
+#include "backends/backend.h"
+#include "base/random.h"
+#include "ir/evaluate/input_draws.h"
 #include "ir/graph/builder.h"
 #include "tests/backends/graph_compare.h"
 
@@ -111,6 +115,36 @@ TEST(CpuAttention, LeavesMaskedPlacesOutAndKeepsNaN) {
   const Value sum = a.b.add("add", {a.scores(), a.b.constant(mask)});
   a.b.output("y", a.result(sum));
   EXPECT_EQ(attention_kernels(a.check()), 1);
+}
+
+// The mean of values is no larger than they are, however many are summed: of one block of columns,
+// and of several.
+TEST(CpuAttention, AveragesValuesCloseToTheLargestNumber) {
+  constexpr float kLarge = 3e38F, kInf = std::numeric_limits<float>::infinity();
+  for (const std::int64_t columns : {50, 900}) {
+    Attention a;
+    a.k = {2, 3, 16, columns};
+    ir::Tensor values(f32({2, 3, columns, 24}));
+    std::ranges::fill(values.mutable_as<float>(), kLarge);
+    values.mutable_as<float>()[0] = kInf;  // one column of 24
+    a.b.output("y", a.b.add("matmul", {a.shares(a.scores()), a.b.constant(values)}));
+    auto graph = std::move(a.b).finish();
+    ASSERT_TRUE(graph.ok());
+    auto plan = find_backend("cpu")->compile(*graph, {});
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_EQ(attention_kernels((*plan)->report()), 1);
+    base::Random random(3);
+    const auto outputs = (*plan)->run(ir::random_inputs(*graph, random));
+    ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+    const std::span<const float> y = outputs->front().as<float>();
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      if (i < 40 * 24 && i % 24 == 0) {
+        EXPECT_EQ(y[i], kInf);
+      } else {
+        EXPECT_NEAR(y[i] / kLarge, 1, 1e-5) << i;
+      }
+    }
+  }
 }
 
 // More rows and columns than a block: the largest score is in the first block, in the last one, and

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "backends/cpu/loops/attention_tiles.h"
 #include "backends/cpu/loops/exponentials.h"
@@ -252,6 +253,13 @@ class AttentionStep : public Step {
       product.set(2, at + scratch.result);
       product.set(3, at + scratch.library);
       if (status == dnnl_success) status = product.run();
+      // A sum before the division is up to `columns` times the largest value, which may overflow
+      // where the result does not. Then the exponentials are divided, and the rows computed again.
+      // Infinities and NaN in the values come here too, and stay what they are.
+      if (status == dnnl_success && !all_finite(place(scratch.result), count * shape.width)) {
+        divide_rows(place(scratch.scores), place(scratch.sums), count);
+        status = product.run();
+      }
       put_rows(place(scratch.result), place(scratch.sums), count, results + row * y.row_stride);
     }
     return status;
@@ -278,6 +286,14 @@ class AttentionStep : public Step {
       }
     }
     return copy;
+  }
+
+  // exp(s - max) / sum, in place; the sums become 1.
+  void divide_rows(float* scores, float* sums, std::int64_t count) const {
+    for (std::int64_t r = 0; r < count; ++r) {
+      float* const row = scores + r * shape.columns;
+      scaled(row, 1.0F / std::exchange(sums[r], 1.0F), row, shape.columns);
+    }
   }
 
   // softmax(s) v = (exp(s - max) v) / sum: dividing the product's rows, of `width` elements, takes

@@ -13,11 +13,11 @@
 #include <optional>
 #include <utility>
 
-#include "backends/cpu/kernels/channel_affine.h"
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/kernels/phases.h"
 #include "backends/cpu/kernels/rounding.h"
 #include "backends/cpu/kernels/row_product.h"
+#include "backends/cpu/plan/channel_affine.h"
 #include "backends/cpu/plan/epilogue.h"
 #include "backends/cpu/plan/layout_forms.h"
 #include "backends/cpu/plan/onednn.h"

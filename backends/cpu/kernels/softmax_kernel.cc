@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // softmax and log_softmax over one axis of a row-major tensor.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -81,6 +82,17 @@ EGRET_VECTOR_CLONES float largest(const float* x, std::int64_t n) { return row_m
 EGRET_VECTOR_CLONES void scaled(const float* x, float factor, float* y, std::int64_t n) {
 #pragma GCC ivdep
   for (std::int64_t k = 0; k < n; ++k) y[k] = factor * x[k];
+}
+
+// The largest bits without the sign, which order as the magnitudes do: infinities and NaN are last.
+EGRET_VECTOR_CLONES bool all_finite(const float* x, std::int64_t n) {
+  constexpr std::int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;
+  std::int32_t most = 0;
+  for (std::int64_t k = 0; k < n; ++k) {
+    const std::int32_t bits = std::bit_cast<std::int32_t>(x[k]) & kMagnitude;
+    most = most > bits ? most : bits;
+  }
+  return most < kInfinity;
 }
 
 namespace {

@@ -127,6 +127,13 @@ void update_row(float* scores, std::int64_t n, bool is_first, float& top, float&
   sum += exponentials_below(scores, shift, scores, n);
 }
 
+// Scores become shares of a row whose largest score and whose sum of exponentials are known.
+void divide_row(float* scores, std::int64_t n, float top, float sum) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  exponentials_below(scores, top == -kInf ? 0.0F : top, scores, n);
+  scaled(scores, 1.0F / sum, scores, n);
+}
+
 }  // namespace
 
 std::int64_t AttentionSizes::columns_at_once() const {
@@ -148,36 +155,52 @@ void attend(const AttentionSizes& sizes, std::int64_t rows, const StridedMatrix&
   float* const results = scratch + at.results;
   float* const tops = scratch + at.tops;
   float* const sums = scratch + at.sums;
-  for (std::int64_t column = 0; column < sizes.columns; column += sizes.columns_at_once()) {
-    const std::int64_t n = std::min(sizes.columns_at_once(), sizes.columns - column);
-    pack_panels({k.data + column * k.column_stride, k.row_stride, k.column_stride}, sizes.depth, n,
-                scratch + at.keys);
-    pack_panels({v.data + column * v.row_stride, v.row_stride, v.column_stride}, n, sizes.width,
-                scratch + at.values);
-    for (std::int64_t row = 0; row < rows; row += kRows) {
-      const std::int64_t count = std::min(kRows, rows - row);
-      for (std::int64_t r = 0; r < count; ++r) {
-        const float* const from = q.data + (row + r) * q.row_stride;
-        for (std::int64_t d = 0; d < sizes.depth; ++d)
-          left[r * at.left_stride + d] = from[d * q.column_stride];
-      }
-      multiply(left, at.left_stride, count, sizes.depth, scratch + at.keys, n, scores,
-               at.score_stride, false);
-      for (std::int64_t r = 0; r < count; ++r) {
-        float* const of_row = scores + r * at.score_stride;
-        for (const ScoreOperation& operation : operations) {
-          const float* const with =
-              operation.matrix == nullptr
-                  ? nullptr
-                  : operation.matrix + (row + r) * operation.row_stride + column;
-          apply(operation, with, of_row, n);
+  const auto compute = [&](bool knows_sums) {
+    for (std::int64_t column = 0; column < sizes.columns; column += sizes.columns_at_once()) {
+      const std::int64_t n = std::min(sizes.columns_at_once(), sizes.columns - column);
+      pack_panels({k.data + column * k.column_stride, k.row_stride, k.column_stride}, sizes.depth,
+                  n, scratch + at.keys);
+      pack_panels({v.data + column * v.row_stride, v.row_stride, v.column_stride}, n, sizes.width,
+                  scratch + at.values);
+      for (std::int64_t row = 0; row < rows; row += kRows) {
+        const std::int64_t count = std::min(kRows, rows - row);
+        for (std::int64_t r = 0; r < count; ++r) {
+          const float* const from = q.data + (row + r) * q.row_stride;
+          for (std::int64_t d = 0; d < sizes.depth; ++d)
+            left[r * at.left_stride + d] = from[d * q.column_stride];
         }
-        update_row(of_row, n, column == 0, tops[row + r], sums[row + r],
-                   results + (row + r) * at.result_stride, sizes.width);
+        multiply(left, at.left_stride, count, sizes.depth, scratch + at.keys, n, scores,
+                 at.score_stride, false);
+        for (std::int64_t r = 0; r < count; ++r) {
+          float* const of_row = scores + r * at.score_stride;
+          for (const ScoreOperation& operation : operations) {
+            const float* const with =
+                operation.matrix == nullptr
+                    ? nullptr
+                    : operation.matrix + (row + r) * operation.row_stride + column;
+            apply(operation, with, of_row, n);
+          }
+          if (knows_sums) {
+            divide_row(of_row, n, tops[row + r], sums[row + r]);
+          } else {
+            update_row(of_row, n, column == 0, tops[row + r], sums[row + r],
+                       results + (row + r) * at.result_stride, sizes.width);
+          }
+        }
+        multiply(scores, at.score_stride, count, n, scratch + at.values, sizes.width,
+                 results + row * at.result_stride, at.result_stride, column > 0);
       }
-      multiply(scores, at.score_stride, count, n, scratch + at.values, sizes.width,
-               results + row * at.result_stride, at.result_stride, column > 0);
     }
+  };
+  compute(false);
+  bool overflows = false;
+  for (std::int64_t row = 0; row < rows; ++row)
+    overflows = overflows || !all_finite(results + row * at.result_stride, sizes.width);
+  // Sums before the division are up to `columns` times the largest value. Where they are not
+  // finite, which infinities and NaN in the values are, too, exponentials are divided first.
+  if (overflows) {
+    compute(true);
+    std::fill_n(sums, rows, 1.0F);
   }
   // Dividing the rows of the product takes fewer divisions than dividing the scores.
   for (std::int64_t row = 0; row < rows; ++row)

@@ -18,4 +18,7 @@ float largest(const float* x, std::int64_t n);
 // y[i] = factor * x[i]. May work in place.
 void scaled(const float* x, float factor, float* y, std::int64_t n);
 
+// Whether none of n elements is an infinity or NaN.
+bool all_finite(const float* x, std::int64_t n);
+
 }  // namespace egret::backends::cpu

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "backends/cpu/plan/reorder.h"
+#include "ir/analysis/large_constants.h"
 #include "ir/ops/activation.h"
 
 namespace egret::backends::cpu {
@@ -171,11 +172,24 @@ bool is_linear(const PostOperation& operation) {
          operation.algorithm == algorithm::eltwise_linear;
 }
 
+// Whether two linear operations may become one. Not, where a constant counts on rounding, as in
+// (x + 12582912) - 12582912, or brings the product to the end of the range. A change of sign rounds
+// nothing.
+bool may_join(const PostOperation& before, const PostOperation& next) {
+  const auto keeps_size = [](const PostOperation& operation) {
+    return std::abs(operation.alpha) == 1 && operation.beta == 0;
+  };
+  if (keeps_size(before) || keeps_size(next)) return true;
+  return std::ranges::none_of(std::array{before.alpha, before.beta, next.alpha, next.beta},
+                              [](float value) { return leaves_no_fraction(value); });
+}
+
 // c (a x + b) + d = (c a) x + (c b + d)
 void join_linear(Operations& operations) {
   Operations joined;
   for (const PostOperation& operation : operations) {
-    if (!joined.empty() && is_linear(operation) && is_linear(joined.back())) {
+    if (!joined.empty() && is_linear(operation) && is_linear(joined.back()) &&
+        may_join(joined.back(), operation)) {
       PostOperation& before = joined.back();
       before = eltwise(algorithm::eltwise_linear, operation.alpha * before.alpha,
                        operation.alpha * before.beta + operation.beta);
@@ -242,6 +256,10 @@ bool is_chain(const ir::Graph& graph, const Group& group) {
 }
 
 }  // namespace
+
+bool leaves_no_fraction(double value) {
+  return std::isinf(value) || ir::constant_size(ir::DType::kF32, value) == ir::ConstantSize::kLarge;
+}
 
 // The whole longer group is checked, because an operation can be refused for what precedes it.
 bool epilogue_takes(const ir::Graph& graph, const Group& group, ir::NodeId next) {

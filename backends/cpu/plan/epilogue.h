@@ -25,6 +25,10 @@ struct PostOperation {
   ir::NodeId operand{};
 };
 
+// Whether the constant is so large that a sum of f32 with it keeps no fraction. What is computed
+// with one counts on rounding (frontends/nodes/rounding_dependence.h) and is never folded.
+bool leaves_no_fraction(double value);
+
 // Whether `next`, the reader of the group's value, can be one more post-operation.
 bool epilogue_takes(const ir::Graph& graph, const Group& group, ir::NodeId next);
 

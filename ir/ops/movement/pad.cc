@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/graph/builder.h"
 #include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
 
@@ -129,6 +130,24 @@ base::Result<Value> cropped(OnnxNode& node, Value x, Padding& pads, bool constan
   return x;
 }
 
+// Whether `value`, which is an attribute, cannot hold the element.
+bool is_beyond_reals(const Tensor& element) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;
+  return !is_float(element.dtype()) && (element.i64_at(0) > kExact || element.i64_at(0) < -kExact);
+}
+
+// Padding by an integer that `value` cannot hold: it is chosen where padding by false says so.
+Value padded_by(OnnxNode& node, Value x, const Padding& pads, const Tensor& element) {
+  GraphBuilder& b = node.builder();
+  const auto add = [&](Value of) {
+    return b.add("pad", {of}, {{"before", pads.before}, {"after", pads.after}});
+  };
+  const Value inside = add(b.add("equal", {x, x}));
+  Tensor scalar(element.dtype(), Shape{});
+  std::ranges::copy(element.data(), scalar.mutable_data().begin());
+  return b.add("where", {inside, add(x), b.constant(std::move(scalar))});
+}
+
 OnnxOutputs import(OnnxNode& node) {
   Value x = node.input(0);
   EGRET_ASSIGN_OR_RETURN(Padding pads, padding(node, node.type(x).rank()));
@@ -141,6 +160,9 @@ OnnxOutputs import(OnnxNode& node) {
   const auto zero = [](std::int64_t amount) { return amount == 0; };
   if (std::ranges::all_of(pads.before, zero) && std::ranges::all_of(pads.after, zero)) {
     return only_output(x);
+  }
+  if (constant && mode == "constant" && is_beyond_reals(*constant)) {
+    return only_output(padded_by(node, x, pads, *constant));
   }
   const double value = constant ? constant->f64_at(0) : node.real("value", 0);
   return only_output(node.builder().add("pad", {x},

@@ -23,9 +23,9 @@ struct ChannelAffine {
   ir::Tensor bias() const;  // [channels]
 };
 
-// Removes leading `operations` that multiply channels by finite constants (only if `may_scale`) or
-// add constants to them. Returns their joint effect on a value of shape [n, channels, ..] to which
-// `shift` (empty: zeros) was added.
+// Removes leading `operations` that multiply channels by constants (only if `may_scale`) or add
+// constants to them; not by such that are not finite or that leave no fraction. Returns their joint
+// effect on a value of shape [n, channels, ..] to which `shift` (empty: zeros) was added.
 ChannelAffine take_channel_affine(const ir::Graph& graph, const ir::Shape& shape, bool may_scale,
                                   std::vector<double> shift,
                                   std::vector<PostOperation>& operations);

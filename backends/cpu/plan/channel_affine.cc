@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/channel_affine.h"
+#include "backends/cpu/plan/channel_affine.h"
 
 #include <algorithm>
 #include <cmath>
@@ -53,9 +53,11 @@ std::optional<ChannelAffine> affine_of(const ir::Graph& graph, const ir::Shape& 
   return affine;
 }
 
-// An infinite factor, as of a division by 0, would turn a weight of 0 into NaN.
-bool finite(const std::vector<double>& values) {
-  return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
+// An infinite factor, as of a division by 0, would turn a weight of 0 into NaN. A large addend in
+// the bias would round each term of the convolution's sums.
+bool may_fold(const std::vector<double>& values) {
+  return std::ranges::none_of(values,
+                              [](double v) { return std::isnan(v) || leaves_no_fraction(v); });
 }
 
 }  // namespace
@@ -94,7 +96,8 @@ ChannelAffine take_channel_affine(const ir::Graph& graph, const ir::Shape& shape
   all.shift.resize(channels, 0);
   while (!operations.empty()) {
     const auto one = affine_of(graph, shape, operations.front());
-    if (!one || (one->scales() && !may_scale) || !finite(one->scale) || !finite(one->shift)) break;
+    if (!one || (one->scales() && !may_scale) || !may_fold(one->scale) || !may_fold(one->shift))
+      break;
     for (std::size_t c = 0; c < channels; ++c) {
       all.scale[c] *= one->scale[c];
       // Composition: s2 (s1 x + t1) + t2 = (s2 s1) x + (s2 t1 + t2).
