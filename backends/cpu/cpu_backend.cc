@@ -23,6 +23,7 @@
 #include "backends/cpu/plan/layout_forms.h"
 #include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/plan/plan_builder.h"
+#include "backends/cpu/regions/attention_group.h"
 #include "backends/division.h"
 #include "backends/joint_kernels.h"
 #include "backends/layout_forms.h"

@@ -15,27 +15,16 @@
 #include "backends/cpu/plan/epilogue.h"
 #include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/plan/onednn_call.h"
+#include "backends/cpu/regions/attention_group.h"
 
 namespace egret::backends::cpu {
 namespace {
 
 using dnnl::memory;
 
-constexpr std::size_t kMaxGroup = 16;
-constexpr std::int64_t kLeastSize = 32;            // least rows and columns of scores
 constexpr std::int64_t kScoresInCache = 64 << 10;  // elements, a quarter of a usual L2 cache
 constexpr std::int64_t kLine = 64;                 // bytes
 constexpr std::int64_t kTileBlock = 64;            // rows of a block by tiles
-
-bool is_operator(const ir::Node& node, std::string_view name) {
-  return node.kind == ir::NodeKind::kOperator && node.op->name() == name;
-}
-
-ir::Shape batch_of(const ir::TensorType& type) {
-  ir::Shape shape = type.shape();
-  shape.resize(shape.size() - 2);
-  return shape;
-}
 
 std::int64_t padded(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
@@ -196,7 +185,7 @@ class AttentionStep : public Step {
     const AttentionSizes sizes{shape.depth, shape.columns, shape.width};
     float* const own =
         reinterpret_cast<float*>(addresses.at<std::byte>(memory) + worker * scratch.end);
-    std::array<ScoreOperation, kMaxGroup> used;
+    std::array<ScoreOperation, kMostAttentionNodes> used;
     const std::int64_t end = std::min(shape.rows, last * shape.block);
     for (std::int64_t row = first * shape.block; row < end; row += AttentionSizes::kMostRows) {
       for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -347,7 +336,7 @@ class AttentionMaker {
     s.depth = step_->q.columns;
     s.width = step_->v.columns;
     // As many rows, in multiples of 32, as keep the block of scores within kScoresInCache.
-    const std::int64_t fit = std::max(kLeastSize, kScoresInCache / s.columns / 32 * 32);
+    const std::int64_t fit = std::max(kLeastScores, kScoresInCache / s.columns / 32 * 32);
     s.block = std::min(s.rows, fit);
   }
 
@@ -516,7 +505,8 @@ class AttentionMaker {
     }
     const ir::Shape shape = product_.type.shape();
     Layout layout = row_major(shape);
-    if (readers == 1 && is_operator(graph.node(reader), "transpose")) {
+    if (readers == 1 && graph.node(reader).kind == ir::NodeKind::kOperator &&
+        graph.node(reader).op->name() == "transpose") {
       const ir::Integers perm = graph.node(reader).attrs.integers("perm");
       // The last axis must stay last, because put_rows() writes contiguous rows. The strides are
       // those that make the transposed value row-major, so the transpose becomes a view.
@@ -539,68 +529,7 @@ class AttentionMaker {
   std::string implementation_;
 };
 
-bool scores_are_large(const ir::Node& scores) {
-  if (scores.type.dtype != ir::DType::kF32 || !scores.type.is_concrete()) return false;
-  const ir::Shape shape = scores.type.shape();
-  const std::size_t rank = shape.size();
-  return rank >= 2 && scores.type.elements() > 0 && shape[rank - 2] >= kLeastSize &&
-         shape[rank - 1] >= kLeastSize;
-}
-
 }  // namespace
-
-// Follows the only readers from the product of scores: pointwise operators of the same type, a
-// softmax over the last axis, and a product with the softmax on the left. The group is empty if one
-// link is missing or a value on the way has a second reader.
-Group attention_group(const ir::Graph& graph, ir::NodeId anchor,
-                      const std::function<ir::NodeId(ir::NodeId)>& only_reader) {
-  const ir::Node& scores = graph.node(anchor);
-  if (!is_operator(scores, "matmul") || !scores_are_large(scores)) return {};
-  Group group{{anchor}};
-  ir::NodeId next = only_reader(anchor);
-  while (next.valid() && !is_operator(graph.node(next), "softmax")) {
-    if (graph.node(next).type != scores.type || group.nodes.size() >= kMaxGroup ||
-        !epilogue_takes(graph, group, next))
-      return {};
-    group.nodes.push_back(next);
-    next = only_reader(next);
-  }
-  if (!next.valid() ||
-      graph.node(next).attrs.integer("axis") + 1 != static_cast<std::int64_t>(scores.type.rank()))
-    return {};
-  const ir::NodeId product = only_reader(next);
-  if (!product.valid() || !is_operator(graph.node(product), "matmul")) return {};
-  const ir::Node& last = graph.node(product);
-  // The softmax is the left operand, and does not broadcast over further batch axes.
-  if (last.inputs[0] != next || last.inputs[1] == next || last.type.elements() == 0 ||
-      batch_of(last.type) != batch_of(scores.type))
-    return {};
-  group.nodes.push_back(next);
-  group.nodes.push_back(product);
-  return group;
-}
-
-// A division may ask for any nodes, so that the last two do not tell what is before them.
-bool is_attention(const ir::Graph& graph, const Group& group) {
-  if (group.nodes.size() < 3 || !is_operator(graph.node(group.root()), "matmul")) return false;
-  const auto reader_inside = [&](ir::NodeId id) {
-    ir::NodeId only;
-    for (const ir::NodeId reader : group.nodes) {
-      if (std::ranges::count(graph.node(reader).inputs, id) == 0) continue;
-      if (only.valid()) return ir::NodeId();
-      only = reader;
-    }
-    return only;
-  };
-  return attention_group(graph, group.anchor(), reader_inside).nodes == group.nodes;
-}
-
-// The first product with its pointwise operators, the softmax, and the second product.
-std::vector<Group> split_attention(const Group& group) {
-  return {{{group.nodes.begin(), group.nodes.end() - 2}},
-          {{*(group.nodes.end() - 2)}},
-          {{group.root()}}};
-}
 
 base::Status make_attention_kernel(PlanBuilder& builder, const Group& group) {
   for (const ir::NodeId product : {group.anchor(), group.root()}) {

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "backends/codegen/regions.h"
-#include "backends/cpu/kernels/attention_kernel.h"
 #include "backends/cpu/kernels/block_product.h"
 #include "backends/cpu/kernels/emitted_kernel.h"
 #include "backends/cpu/kernels/kernel_table.h"
@@ -15,6 +14,7 @@
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/loops/pointwise_program.h"
 #include "backends/cpu/plan/epilogue.h"
+#include "backends/cpu/regions/attention_group.h"
 
 namespace egret::backends::cpu {
 namespace {

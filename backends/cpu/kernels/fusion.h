@@ -15,7 +15,7 @@ namespace egret::backends::cpu {
 enum class Fusion : std::uint8_t { kNone, kEpilogues, kAll };
 
 // Partitions the operators of `graph` into groups, in an order of computation:
-//   - attention (attention_kernel.h);
+//   - attention (regions/attention_group.h);
 //   - two resamplings of different axes (resize_kernel.h);
 //   - a product of Egret's own kernels (row_product.h, block_product.h) with the pointwise
 //     operators behind it, up to the last point where a single value is live;

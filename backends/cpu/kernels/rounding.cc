@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <bit>
 
-#include "backends/cpu/kernels/attention_kernel.h"
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/loops/parallel_loop.h"
 #include "backends/cpu/loops/vector_math.h"
 #include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/plan/reorder.h"
+#include "backends/cpu/regions/attention_group.h"
 
 namespace egret::backends::cpu {
 namespace {
