@@ -230,8 +230,7 @@ class AttentionStep : public Step {
                              (addends[i].by_row ? row * m.row_stride : 0));
       }
       status = score.run();
-      // Replaces scores by exp(score - row maximum) and keeps the row sums. The division follows
-      // after the product, in put_rows().
+      // exp(score - row maximum), and the row sums. put_rows() divides, after the product.
       for (std::int64_t r = 0; r < count; ++r) {
         float* const scores = place(scratch.scores) + r * shape.columns;
         place(scratch.sums)[r] = exponentials(scores, scores, shape.columns);
@@ -242,11 +241,9 @@ class AttentionStep : public Step {
       product.set(2, at + scratch.result);
       product.set(3, at + scratch.library);
       if (status == dnnl_success) status = product.run();
-      // A sum before the division is up to `columns` times the largest value, which may overflow
-      // where the result does not. Then the exponentials are divided, and the rows computed again.
-      // Infinities and NaN in the values come here too, and stay what they are.
+      // A sum before the division may overflow where the result does not: divided first, then.
       if (status == dnnl_success && !all_finite(place(scratch.result), count * shape.width)) {
-        divide_rows(place(scratch.scores), place(scratch.sums), count);
+        divide_rows(place(scratch.scores), place(scratch.sums), count, shape.columns);
         status = product.run();
       }
       put_rows(place(scratch.result), place(scratch.sums), count, results + row * y.row_stride);
@@ -277,16 +274,7 @@ class AttentionStep : public Step {
     return copy;
   }
 
-  // exp(s - max) / sum, in place; the sums become 1.
-  void divide_rows(float* scores, float* sums, std::int64_t count) const {
-    for (std::int64_t r = 0; r < count; ++r) {
-      float* const row = scores + r * shape.columns;
-      scaled(row, 1.0F / std::exchange(sums[r], 1.0F), row, shape.columns);
-    }
-  }
-
-  // softmax(s) v = (exp(s - max) v) / sum: dividing the product's rows, of `width` elements, takes
-  // fewer divisions than dividing the scores.
+  // Dividing the product's rows, of `width` elements, takes fewer divisions than dividing scores.
   void put_rows(const float* from, const float* sums, std::int64_t count, float* to) const {
     for (std::int64_t r = 0; r < count; ++r)
       scaled(from + r * shape.width, 1.0F / sums[r], to + r * y.row_stride, shape.width);

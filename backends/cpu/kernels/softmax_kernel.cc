@@ -84,6 +84,13 @@ EGRET_VECTOR_CLONES void scaled(const float* x, float factor, float* y, std::int
   for (std::int64_t k = 0; k < n; ++k) y[k] = factor * x[k];
 }
 
+void divide_rows(float* rows, float* sums, std::int64_t count, std::int64_t n) {
+  for (std::int64_t r = 0; r < count; ++r) {
+    scaled(rows + r * n, 1.0F / sums[r], rows + r * n, n);
+    sums[r] = 1;
+  }
+}
+
 // The largest bits without the sign, which order as the magnitudes do: infinities and NaN are last.
 EGRET_VECTOR_CLONES bool all_finite(const float* x, std::int64_t n) {
   constexpr std::int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;

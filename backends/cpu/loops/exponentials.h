@@ -18,6 +18,9 @@ float largest(const float* x, std::int64_t n);
 // y[i] = factor * x[i]. May work in place.
 void scaled(const float* x, float factor, float* y, std::int64_t n);
 
+// Divides each of `count` rows of n elements by its sum; the sums become 1.
+void divide_rows(float* rows, float* sums, std::int64_t count, std::int64_t n);
+
 // Whether none of n elements is an infinity or NaN.
 bool all_finite(const float* x, std::int64_t n);
 
