@@ -167,6 +167,13 @@ const std::map<std::string, std::function<Value(Maker&)>>& makers() {
        [](Maker& m) {
          return m.b.add("rms_norm", {m.x, m.constant({kColumns})}, {{"axis", std::int64_t{3}}});
        }},
+      {"topk_indices",
+       [](Maker& m) {
+         return m.b.add("topk_indices", {m.x},
+                        {{"axis", std::int64_t{1}},
+                         {"k", (m.channels + 1) / 2},
+                         {"largest", std::int64_t{1}}});
+       }},
       {"relu", [](Maker& m) { return m.b.add("relu", {m.x}); }},  // pointwise: no row
   };
   return table;
@@ -217,13 +224,14 @@ void expect_memory_kept(const Row& row, DType type, std::int64_t channels, bool 
   const Value y = makers().at(row.op)(m);
   Value last = y;
   if (!typed && type == DType::kBool) {
-    last = m.b.add("less", {y, m.b.scalar(DType::kF32, 0.1)});
+    const DType computed = m.b.type(y).dtype;
+    last = m.b.add("less", {y, m.b.scalar(computed, computed == DType::kF32 ? 0.1 : 1)});
   } else if (!typed) {
     last = m.b.add("cast", {m.b.add("abs", {y})}, {{"to", std::string(ir::to_string(type))}});
   }
   m.b.output("y", last);
   // With a second reader in the layout of convolutions, the kernel's value stays in blocks.
-  if (behind_conv && m.b.type(y).shape() == m.b.type(m.x).shape()) m.b.output("z", m.mixed(y));
+  if (behind_conv && m.b.type(y) == m.b.type(m.x)) m.b.output("z", m.mixed(y));
   const auto graph = m.b.finish();
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   for (const bool fuse : {true, false}) {
