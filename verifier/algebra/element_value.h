@@ -37,6 +37,11 @@ class ElementValues {
     const auto found = splats_.find(id.index());
     return found != splats_.end() ? std::optional(found->second) : std::nullopt;
   }
+  // As the rule states it; that of its type is not included.
+  ir::Sign sign(ir::NodeId id) const {
+    const auto found = signs_.find(id.index());
+    return found != signs_.end() ? found->second : ir::Sign::kUnknown;
+  }
   bool rounded() const { return rounded_; }
   // From now on, reductions are expanded into all their values. Requires graphs with numeric sizes
   // and numeric indices.

@@ -17,6 +17,11 @@ Definition less (a b : R) : bool := if Rlt_dec a b then true else false.
 Definition less_equal (a b : R) : bool := if Rle_dec a b then true else false.
 Definition equal (a b : R) : bool := if Req_EM_T a b then true else false.
 
+(* Whole exponents have a power for each base, others for those that are not negative. *)
+Definition power (x y : R) : R :=
+  if Req_EM_T (IZR (Int_part y)) y then powerRZ x (Int_part y)
+  else if Req_EM_T x 0 then 0 else exp (y * ln x).
+
 (* Over 0 <= k < n. *)
 Fixpoint sum_of (n : nat) (f : Z -> R) : R :=
   match n with O => 0 | S m => sum_of m f + f (Z.of_nat m) end.
@@ -102,6 +107,44 @@ Proof. intros; apply Sum_equal; auto. Qed.
 Global Instance Sum_proper : Proper (eq ==> pointwise_relation Z eq ==> eq) Sum.
 Proof. intros n m E f g H; subst; apply Sum_function; exact H. Qed.
 
+(* Roots, powers and odd functions. *)
+Lemma sqrt_of_square : forall x, sqrt (x * x) = Rmax x (- x).
+Proof.
+  intros x; change (x * x) with (Rsqr x); rewrite sqrt_Rsqr_abs; unfold Rabs, Rmax.
+  destruct (Rcase_abs x); destruct (Rle_dec x (- x)); lra.
+Qed.
+Lemma over_root : forall x, 0 <= x -> x / sqrt x = sqrt x.
+Proof.
+  intros x P; destruct (Req_dec x 0) as [Z | N].
+  - rewrite Z, sqrt_0; unfold Rdiv; ring.
+  - assert (0 < sqrt x) by (apply sqrt_lt_R0; lra).
+    apply Rmult_eq_reg_r with (sqrt x); [ | lra ].
+    unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra; rewrite sqrt_sqrt by assumption; ring.
+Qed.
+Lemma Int_part_IZR : forall n, Int_part (IZR n) = n.
+Proof.
+  intros n; destruct (base_Int_part (IZR n)) as [A B].
+  assert (C : IZR (n - 1) < IZR (Int_part (IZR n))) by (rewrite minus_IZR; lra).
+  apply le_IZR in A; apply lt_IZR in C; lia.
+Qed.
+Lemma power_whole : forall x n, power x (IZR n) = powerRZ x n.
+Proof. intros x n; unfold power; rewrite Int_part_IZR; destruct (Req_EM_T (IZR n) (IZR n)); congruence. Qed.
+Lemma power_half : forall x, 0 <= x -> power x (1 / 2) = sqrt x.
+Proof.
+  intros x P; unfold power; destruct (Req_EM_T (IZR (Int_part (1 / 2))) (1 / 2)) as [E | _].
+  - exfalso; assert (D : IZR (2 * Int_part (1 / 2)) = IZR 1) by (rewrite mult_IZR; lra).
+    apply eq_IZR in D; lia.
+  - destruct (Req_EM_T x 0) as [Z | N].
+    + rewrite Z, sqrt_0; reflexivity.
+    + replace (1 / 2) with (/ 2) by lra; apply (Rpower_sqrt x); lra.
+Qed.
+Lemma sinh_opp : forall x, sinh (- x) = - sinh x.
+Proof. intros x; unfold sinh; rewrite Ropp_involutive; field. Qed.
+Lemma cosh_opp : forall x, cosh (- x) = cosh x.
+Proof. intros x; unfold cosh; rewrite Ropp_involutive; field. Qed.
+Lemma tanh_opp : forall x, tanh (- x) = - tanh x.
+Proof. intros x; unfold tanh; rewrite sinh_opp, cosh_opp; unfold Rdiv; ring. Qed.
+
 (* Integers: linear arithmetic, with products, and with quotients by sizes. *)
 Ltac quotients := repeat first
   [ rewrite Z.mod_eq by nia | rewrite Z.div_add_l by nia | rewrite Z.div_add by nia
@@ -124,10 +167,54 @@ Ltac decide_guards := cbv beta; repeat (match goal with
 Ltac reciprocals := repeat first
   [ rewrite Rinv_mult | rewrite Rinv_inv | rewrite Rinv_1 | rewrite Rinv_opp | rewrite exp_plus | rewrite exp_Ropp
   | rewrite exp_0 | rewrite ln_exp | rewrite exp_ln by assumption ].
+(* A number is not 0 if another that is not 0 would be 0 with it. *)
+Ltac nonzero := repeat split; first
+  [ assumption | lra
+  | let E := fresh "E" in intro E;
+    match goal with H : _ <> 0 |- _ => apply H; unfold Rdiv; rewrite ?E; solve [ring] end ].
 Ltac numbers := first
-  [ reflexivity | ring | solve [field] | solve [field; repeat split; assumption] | solve [unfold Rdiv, Rminus; reciprocals; ring]
+  [ reflexivity | ring | solve [field] | solve [field; nonzero] | solve [unfold Rdiv, Rminus; reciprocals; ring]
   | solve [exfalso; lia] | solve [exfalso; timeout 3 nia] ].
+(* What is known of the elements and of functions of them joins the hypotheses, once each. *)
+Ltac learn fact :=
+  let type := type of fact in
+  lazymatch goal with H : type |- _ => fail | _ => pose proof fact end.
+Ltac positive := first [ assumption | lra | nra ].
+Ltac known_signs := repeat match goal with
+  | |- context [exp ?a] => learn (exp_pos a)
+  | |- context [sqrt ?a] => learn (sqrt_pos a)
+  | |- context [?a / ?b] =>
+    lazymatch goal with H : 0 < a / b |- _ => fail | _ =>
+      assert (0 < a / b) by (apply Rdiv_lt_0_compat; positive) end
+  | H : forall x : Z, @?P x |- context [?f ?a] => is_var f; learn (H a)
+  | H : forall x y : Z, @?P x y |- context [?f ?a ?b] => is_var f; learn (H a b)
+  | H : forall x y z : Z, @?P x y z |- context [?f ?a ?b ?c] => is_var f; learn (H a b c)
+  | H : forall x y z w : Z, @?P x y z w |- context [?f ?a ?b ?c ?d] => is_var f; learn (H a b c d)
+  end.
+(* Roots of squares, of 0 and of 1, quotients that are 1, powers, and signs out of functions. *)
+Ltac values := repeat (first
+  [ rewrite sqrt_of_square | rewrite over_root by assumption | rewrite power_half by assumption
+  | rewrite power_whole; cbv beta iota delta [powerRZ pow Pos.to_nat Pos.iter_op Nat.add]
+  | rewrite tanh_opp | rewrite sinh_opp | rewrite cosh_opp | rewrite sin_neg | rewrite cos_neg
+  | rewrite atan_opp
+  | match goal with
+    | |- context [?a / ?a] => replace (a / a) with 1 by (field; nonzero)
+    | |- context [?a - ?a] => replace (a - a) with 0 by ring
+    | |- context [sqrt 0] => rewrite sqrt_0
+    | |- context [sqrt 1] => rewrite sqrt_1
+    | |- context [ln (?a * ?b)] => known_signs; rewrite (ln_mult a b) by positive; repeat rewrite ln_exp
+    end ]).
+(* Truth values are 0 or 1. *)
+Ltac truth_values := repeat match goal with
+  | H : ?a = 0 \/ ?a = 1 |- _ =>
+    lazymatch goal with
+    | E : a = 0 |- _ => fail
+    | E : a = 1 |- _ => fail
+    | _ => let E := fresh "E" in destruct H as [E | E]; try rewrite E
+    end
+  end.
 Ltac by_order :=
+  known_signs; truth_values;
   unfold less, less_equal, equal, Rmax, Rmin, Rabs in *;
   repeat (match goal with
   | |- context [Rle_dec ?a ?b] => destruct (Rle_dec a b)
@@ -136,7 +223,8 @@ Ltac by_order :=
   | H : context [Rle_dec ?a ?b] |- _ => destruct (Rle_dec a b)
   | H : context [Rlt_dec ?a ?b] |- _ => destruct (Rlt_dec a b)
   | H : context [Req_EM_T ?a ?b] |- _ => destruct (Req_EM_T a b)
-  end; cbv beta iota in *; try discriminate); first [ reflexivity | lra | timeout 10 nra ].
+  end; cbv beta iota in *; try discriminate);
+  first [ reflexivity | lra | congruence | timeout 10 nra ].
 
 (* Sums of products: factors into the sums, then sums of sums apart. *)
 Ltac inward := repeat (first
@@ -155,6 +243,7 @@ Ltac show_equal_to depth :=
   decide_guards;
   first
     [ solve [numbers]
+    | solve [progress values; first [numbers | by_order]]
     | solve [merge_equals depth; numbers]
     | solve [by_order]
     | solve [merge_equals depth; by_order]

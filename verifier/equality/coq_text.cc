@@ -3,11 +3,13 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "ir/analysis/sign.h"
 #include "verifier/algebra/element_value.h"
 #include "verifier/algebra/infinity.h"
 #include "verifier/algebra/rounded_constant.h"
@@ -105,6 +107,47 @@ class Section {
       text += "Variable " + name + " : " + arrows(arity, "R") + ".\n";
     return text;
   }
+  // What is known of the elements: truth values are 0 or 1, unsigned integers are not negative, and
+  // the rule may state signs. Left out where nothing depends on it, so that families of other
+  // element types have the same statement.
+  std::string elements() {
+    std::string text;
+    if (!signs_matter_) return text;
+    for (const auto& [name, known] : elements_) {
+      std::string of = name;
+      std::string all;
+      for (std::size_t i = 0; i < tensors_[name]; ++i) {
+        all += " i" + std::to_string(i);
+        of += " i" + std::to_string(i);
+      }
+      if (!all.empty()) all = "forall" + all + " : Z, ";
+      std::string what;
+      if (known.dtype == ir::DType::kBool) {
+        what = of + " = 0 \\/ " + of + " = 1";
+      } else if (known.sign == ir::Sign::kPositive) {
+        what = "0 < " + of;
+      } else if (known.sign == ir::Sign::kNotNegative ||
+                 ir::sign_of(known.dtype) == ir::Sign::kNotNegative) {
+        what = "0 <= " + of;
+      }
+      if (!what.empty())
+        text += "Hypothesis e" + std::to_string(element_count_++) + " : " + all + what + ".\n";
+    }
+    return text;
+  }
+  // The comparisons of unknown numbers that the rule states. Without one that Coq cannot be told
+  // of, the theorem says more.
+  std::string orders(std::span<const RealFact> facts) {
+    std::string text;
+    for (const RealFact& fact : facts) {
+      try {
+        const std::string stated = real(fact.a) + (fact.strict ? " < " : " <= ") + real(fact.b);
+        text += "Hypothesis o" + std::to_string(order_count_++) + " : " + stated + ".\n";
+      } catch (const NotExpressible&) {
+      }
+    }
+    return text;
+  }
   const std::string& definitions() const { return definitions_; }
   const std::vector<std::string>& defined() const { return defined_; }
 
@@ -121,6 +164,7 @@ class Section {
     if (node.kind == ir::NodeKind::kInput) {
       name = inputs_.of(node.name);
       tensors_[name] = rank;
+      elements_[name] = {node.type.dtype, values_->sign(id)};
       return;
     }
     name = prefix + std::to_string(id.index());
@@ -215,6 +259,7 @@ class Section {
       return "(" + index(*n.kids[0]) + op + index(*n.kids[1]) + ")%Z";
     };
     const auto of_elements = [&](const char* function) {
+      signs_matter_ = true;
       return applied(function, {scalar(node, *n.kids[0]), scalar(node, *n.kids[1])});
     };
     const auto both = [&](const char* op) {
@@ -249,8 +294,8 @@ class Section {
         need(kid(1) + " <> 0");
         return infix(" / ");
       case ExprOp::kNeg: return "(- " + kid(0) + ")";
-      case ExprOp::kMin: return applied("Rmin", {kid(0), kid(1)});
-      case ExprOp::kMax: return applied("Rmax", {kid(0), kid(1)});
+      case ExprOp::kMin: signs_matter_ = true; return applied("Rmin", {kid(0), kid(1)});
+      case ExprOp::kMax: signs_matter_ = true; return applied("Rmax", {kid(0), kid(1)});
       case ExprOp::kCall: return call(node, n);
       case ExprOp::kSelect:
         return within([&] {
@@ -281,23 +326,63 @@ class Section {
     return applied(nodes_[node.inputs[static_cast<std::size_t>(n.integer)].index()], at);
   }
 
-  // The exponential, the logarithm and the root are those of Coq; of others nothing is known.
+  // Those that Coq has are Coq's, and a power is defined in the prelude; of others nothing is
+  // known.
   std::string call(const ir::Node& node, const ExprNode& n) {
+    using ir::Function;
+    signs_matter_ = true;
     std::vector<std::string> arguments;
     for (const ExprNode* argument : n.kids) arguments.push_back(scalar(node, *argument));
-    if (n.function == ir::Function::kExp) return applied("exp", arguments);
-    if (n.function == ir::Function::kLog) {
-      need("0 < " + arguments[0]);
-      return applied("ln", arguments);
-    }
-    if (n.function == ir::Function::kSqrt) {
-      need("0 <= " + arguments[0]);
-      return applied("sqrt", arguments);
+    switch (n.function) {
+      case Function::kLog: need("0 < " + arguments[0]); return applied("ln", arguments);
+      case Function::kSqrt: need("0 <= " + arguments[0]); return applied("sqrt", arguments);
+      case Function::kPow:
+        if (integers_) break;
+        need_power(node, n, arguments[0]);
+        return applied("power", arguments);
+      case Function::kExp:
+      case Function::kSin:
+      case Function::kCos:
+      case Function::kAtan:
+      case Function::kSinh:
+      case Function::kCosh:
+      case Function::kTanh: return applied(std::string(facts(n.function).name), arguments);
+      default: break;
     }
     std::string name = "F_" + std::string(facts(n.function).name);
     if (integers_) name += "_of_integers";
     functions_[name] = n.kids.size();
     return applied(name, arguments);
+  }
+
+  // As in ElementValues: a whole exponent above 0 suits all bases, any other whole one those that
+  // are not 0; a base that is not negative has all powers above 0, and a positive one has all.
+  void need_power(const ir::Node& node, const ExprNode& n, const std::string& base) {
+    const auto exponent = number_of(node, *n.kids[1]);
+    const bool whole = exponent && std::trunc(*exponent) == *exponent;
+    if (whole && *exponent > 0) return;
+    need(whole ? base + " <> 0" : exponent && *exponent > 0 ? "0 <= " + base : "0 < " + base);
+  }
+  // If the expression is a number that is known.
+  std::optional<double> number_of(const ir::Node& node, const ExprNode& n) const {
+    double number = n.real;
+    if (n.op == ExprOp::kRead) {
+      const ir::NodeId input = node.inputs[static_cast<std::size_t>(n.integer)];
+      const ir::Node& read = values_->graph().node(input);
+      if (const auto splat = values_->splat(input)) {
+        number = *splat;
+      } else if (read.kind == ir::NodeKind::kConstant && read.type.rank() == 0) {
+        number = read.data.f64_at(0);
+      } else {
+        return std::nullopt;
+      }
+    } else if (n.op != ExprOp::kConst) {
+      return std::nullopt;
+    }
+    const std::map<double, RealTerm>& open = values_->stand_ins();
+    if (!std::isfinite(number) || open.contains(number) || open.contains(-number))
+      return std::nullopt;
+    return number;
   }
 
   std::string reduction(const ir::Node& node, const ExprNode& n) {
@@ -368,6 +453,14 @@ class Section {
   Names reals_{"u_"};
   std::map<std::string, std::size_t> tensors_;    // to the number of axes
   std::map<std::string, std::size_t> functions_;  // to the number of arguments
+  struct Elements {
+    ir::DType dtype = ir::DType::kF32;
+    ir::Sign sign = ir::Sign::kUnknown;
+  };
+  std::map<std::string, Elements> elements_;
+  bool signs_matter_ = false;  // something compares elements or is a function of them
+  int element_count_ = 0;
+  int order_count_ = 0;
   std::string definitions_;
   std::vector<std::string> defined_;
   int count_ = 0;
@@ -419,6 +512,7 @@ base::Result<std::string> coq_section(const Obligation& obligation,
     for (std::size_t i = 0; i < conditions.size(); ++i)
       hypotheses +=
           "Hypothesis h" + std::to_string(i) + " : " + section.condition(conditions[i]) + ".\n";
+    hypotheses += section.orders(obligation.real_facts()) + section.elements();
     std::string theorems;
     for (std::size_t i = 0; i < left.size(); ++i)
       theorems += theorem(section, i, obligation.shapes()[i], left[i].first, right[i].first);

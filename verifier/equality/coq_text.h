@@ -5,12 +5,13 @@
 // sides becomes a function from indices to real numbers, written as in its definition, and each
 // output a theorem that both functions are equal at all indices within its shape. Sizes are
 // integers that meet the conditions, tensors are arbitrary functions, and so are functions such as
-// erf, of which nothing is known. The theorems end in a tactic of the prelude, which may fail: Coq
-// alone decides.
+// erf, of which nothing is known. What the rule asks of its unknown numbers is a hypothesis, and so
+// are the ranges of element types and the signs that it states. The theorems end in a tactic of the
+// prelude, which may fail: Coq alone decides.
 //
 // An equality of reals holds for whatever numbers the elements are, so integers and truth values
-// are real numbers here. Division is that of Coq, x / 0 = 0. For tensors of rank 0, that divisors
-// of the left side are not 0, and arguments of its logarithms positive, is a hypothesis; others
+// are real numbers here. Division is that of Coq, x / 0 = 0. For tensors of rank 0, that the left
+// side is defined (divisors are not 0, arguments of logarithms positive) is a hypothesis; others
 // have no such hypothesis, and say more than their rule.
 #pragma once
 

@@ -39,8 +39,9 @@ struct Obligation::Impl {
   std::vector<ElementValues> sides;  // left, right
   std::vector<ir::Dims> shapes;      // of the outputs
   std::vector<ir::Guard> requirements;
-  std::vector<RealOrder> orders;  // of unknown reals
-  std::vector<OpenInput> inputs;  // of the left side, whose elements are open
+  std::vector<RealFact> real_facts;  // about unknown reals
+  std::vector<RealOrder> orders;     // the same, of values
+  std::vector<OpenInput> inputs;     // of the left side, whose elements are open
 
   // The conditions in disjunctive form: each alternative is a conjunction.
   std::vector<Facts> hypotheses(std::span<const ir::Guard> conditions) {
@@ -177,6 +178,7 @@ base::Result<Obligation> Obligation::of(const ir::Graph& left, const ir::Graph& 
                               side.requirements().end());
     impl->sides.push_back(std::move(side));
   }
+  impl->real_facts = reals.facts;
   try {
     for (const RealFact& fact : reals.facts)
       impl->orders.push_back(
@@ -203,6 +205,7 @@ std::span<const ir::Guard> Obligation::requirements() const { return impl_->requ
 
 const ElementValues& Obligation::side(std::size_t number) const { return impl_->sides[number]; }
 std::span<const ir::Dims> Obligation::shapes() const { return impl_->shapes; }
+std::span<const RealFact> Obligation::real_facts() const { return impl_->real_facts; }
 
 namespace {
 

@@ -58,6 +58,8 @@ class Obligation {
   // The left (0) or the right side (1), and the shapes of the outputs.
   const ElementValues& side(std::size_t number) const;
   std::span<const ir::Dims> shapes() const;
+  // What the rule says about unknown reals.
+  std::span<const RealFact> real_facts() const;
 
   // Proves equality under the conditions, which should imply the requirements.
   Proof prove(std::span<const ir::Guard> conditions, const ProofOptions& options);
