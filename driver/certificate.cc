@@ -138,7 +138,8 @@ Result<CertificateCheck> check_certificate(const ModelSource& before, const Mode
       base::read_file(certificate_path, std::numeric_limits<std::int64_t>::max()));
   auto certificate = verifier::parse_certificate(json);
   if (!certificate.ok()) return base::mismatch(certificate.status().message()).at(certificate_path);
-  EGRET_ASSIGN_OR_RETURN(const rules::RuleLibrary library, rules::RuleLibrary::read(rule_files));
+  EGRET_ASSIGN_OR_RETURN(const rules::RuleLibrary library,
+                         rules::RuleLibrary::read(rule_files, &certificate->rules));
   EGRET_ASSIGN_OR_RETURN(
       const verifier::ProgramReplay replayed,
       replay_models(

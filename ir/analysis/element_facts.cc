@@ -33,8 +33,12 @@ std::array<Sign, 3> output_signs(const Denotation& denotation, std::span<const T
 }
 
 bool same_elements(const Tensor& a, const Tensor& b) {
-  return a.type() == b.type() &&
-         (a.data().data() == b.data().data() || std::ranges::equal(a.data(), b.data()));
+  // By memcmp(): std::ranges::equal() of bytes goes one by one, which is seen for large weights.
+  const auto first = a.data();
+  const auto second = b.data();
+  return a.type() == b.type() && first.size() == second.size() &&
+         (first.data() == second.data() ||
+          std::memcmp(first.data(), second.data(), first.size()) == 0);
 }
 
 OutputFacts output_facts(const Denotation& denotation, std::span<const TensorType> inputs) {

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <climits>
+#include <iterator>
 #include <set>
 
 #include "base/did_you_mean.h"
+#include "rules/language/builtin_rules.h"
 #include "rules/language/expression_parser.h"
 #include "rules/language/expression_reads.h"
 #include "rules/language/rule_lexer.h"
@@ -488,6 +490,46 @@ Result<std::vector<Rule>> parse_rules(std::string_view file, std::string_view te
     }
   }
   return rules;
+}
+
+namespace {
+
+// The rules of a text that have one of these names, as text. O(length of the text).
+std::string rules_named(std::string_view text, const std::map<std::string, std::string>& names) {
+  constexpr std::string_view kReversed = "-reversed";
+  constexpr std::string_view kRule = "rule ";
+  std::set<std::string_view> plain;
+  for (const auto& [key, full] : names) {
+    std::string_view name = full;
+    name.remove_prefix(name.rfind('/') + 1);  // of npos, too
+    plain.insert(name);
+    if (name.ends_with(kReversed)) plain.insert(name.substr(0, name.size() - kReversed.size()));
+  }
+  std::string kept;
+  bool keeps = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string_view line = text.substr(at, end - at);
+    at = end;
+    if (line.starts_with(kRule)) {
+      const std::string_view name = line.substr(kRule.size());
+      keeps = plain.contains(name.substr(0, name.find_first_of(" \r\n")));
+    }
+    if (keeps) kept += line;
+  }
+  return kept;
+}
+
+}  // namespace
+
+Result<std::vector<Rule>> parse_builtin_rules(const std::map<std::string, std::string>* names) {
+  std::vector<Rule> all;
+  for (const std::string_view text : builtin_rule_texts()) {
+    const std::string some = names != nullptr ? rules_named(text, *names) : std::string(text);
+    EGRET_ASSIGN_OR_RETURN(std::vector<Rule> rules, parse_rules("a rule file of Egret", some));
+    std::ranges::move(rules, std::back_inserter(all));
+  }
+  return all;
 }
 
 }  // namespace egret::rules

@@ -25,6 +25,8 @@
 // file, line, column, the text line, a caret and, if there is one, the nearest known name.
 #pragma once
 
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,5 +36,11 @@
 namespace egret::rules {
 
 base::Result<std::vector<Rule>> parse_rules(std::string_view file, std::string_view text);
+
+// The rules that come with Egret. Given `names`, which are the map's values, only those of one of
+// these names and others beside them: prefixes (mine/NAME) do not count, and NAME-reversed as NAME.
+// A rule that does not begin its line is then left out.
+base::Result<std::vector<Rule>> parse_builtin_rules(
+    const std::map<std::string, std::string>* names = nullptr);
 
 }  // namespace egret::rules

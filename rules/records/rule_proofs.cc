@@ -28,9 +28,7 @@ class Reader {
  public:
   explicit Reader(const Json& document) {
     const Json* definitions = document.find("definitions");
-    if (definitions == nullptr || !definitions->is_object()) return;
-    for (const auto& [name, hash] : definitions->members())
-      has_changed_.emplace(name, !has_meaning(name, hash));
+    if (definitions != nullptr && definitions->is_object()) definitions_ = definitions;
   }
 
   Result<RuleProof> read(const Json& row) {
@@ -60,15 +58,23 @@ class Reader {
   bool rests_on_todays(const Json* names) {
     if (names == nullptr || !names->is_array() || names->items().empty()) return false;
     return std::ranges::all_of(names->items(), [&](const Json& name) {
-      if (name.scalar_text() == "*")
-        return !has_changed_.empty() &&
-               std::ranges::none_of(has_changed_, [](const auto& one) { return one.second; });
-      const auto found = has_changed_.find(name.scalar_text());
-      return found != has_changed_.end() && !found->second;
+      if (definitions_ == nullptr) return false;
+      if (name.scalar_text() != "*") return is_todays(name.scalar_text());
+      return !definitions_->members().empty() &&
+             std::ranges::all_of(definitions_->members(),
+                                 [&](const auto& one) { return is_todays(one.first); });
     });
   }
 
-  std::map<std::string, bool> has_changed_;  // of operators' definitions
+  bool is_todays(const std::string& name) {
+    const auto [known, is_new] = is_todays_.try_emplace(name, false);
+    const Json* hash = is_new ? definitions_->find(name) : nullptr;
+    if (hash != nullptr) known->second = has_meaning(name, *hash);
+    return known->second;
+  }
+
+  const Json* definitions_ = nullptr;      // hashes of operators' meanings, by name
+  std::map<std::string, bool> is_todays_;  // of operators asked for
 };
 
 int weight(const RuleProof& proof) {
@@ -77,13 +83,15 @@ int weight(const RuleProof& proof) {
 
 }  // namespace
 
-Result<RuleProofs> read_proofs(std::string_view json) {
+Result<RuleProofs> read_proofs(std::string_view json,
+                               const std::map<std::string, std::string>* only) {
   EGRET_ASSIGN_OR_RETURN(const Json document, Json::parse(json));
   RuleProofs proofs;
   const Json* rules = document.find("rules");
   if (rules == nullptr || !rules->is_object()) return proofs;
   Reader reader(document);
   for (const auto& [hash, row] : rules->members()) {
+    if (only != nullptr && !only->contains(hash)) continue;
     auto proof = reader.read(row);
     if (!proof.ok()) return proof.status().at("rule " + hash);
     proofs.emplace(hash, *std::move(proof));
@@ -96,6 +104,17 @@ void add_proofs(RuleProofs& known, const RuleProofs& more) {
     const auto [place, is_new] = known.emplace(hash, proof);
     if (!is_new && weight(proof) > weight(place->second)) place->second = proof;
   }
+}
+
+Result<RuleProofs> read_proofs(std::span<const std::string_view> documents,
+                               const std::map<std::string, std::string>* only) {
+  RuleProofs proofs;
+  if (only != nullptr && only->empty()) return proofs;
+  for (const std::string_view json : documents) {
+    EGRET_ASSIGN_OR_RETURN(const RuleProofs more, read_proofs(json, only));
+    add_proofs(proofs, more);
+  }
+  return proofs;
 }
 
 }  // namespace egret::rules

@@ -209,17 +209,17 @@ void RuleLibrary::add(std::vector<Rule> rules, const RuleProofs& proofs) {
   }
 }
 
-Result<RuleLibrary> RuleLibrary::read(const std::vector<std::string>& files) {
+// Rules are looked for by the names that the certificate gives them, and known by their hashes.
+Result<RuleLibrary> RuleLibrary::read(const std::vector<std::string>& files,
+                                      const std::vector<verifier::Certificate::Rule>* only) {
   RuleLibrary library;
-  RuleProofs proofs;
-  for (const std::string_view json : builtin_rule_statuses()) {
-    EGRET_ASSIGN_OR_RETURN(const RuleProofs more, read_proofs(json));
-    add_proofs(proofs, more);
-  }
-  std::vector<std::vector<Rule>> all;
-  for (const std::string_view text : builtin_rule_texts()) {
-    EGRET_ASSIGN_OR_RETURN(all.emplace_back(), parse_rules("a rule file of Egret", text));
-  }
+  std::map<std::string, std::string> names;  // by hash
+  for (std::size_t i = 0; only != nullptr && i < only->size(); ++i)
+    names.emplace((*only)[i].hash, (*only)[i].name);
+  const auto* const some = only != nullptr ? &names : nullptr;
+  EGRET_ASSIGN_OR_RETURN(RuleProofs proofs, read_proofs(builtin_rule_statuses(), some));
+  std::vector<std::vector<Rule>> all(1);
+  EGRET_ASSIGN_OR_RETURN(all[0], parse_builtin_rules(some));
   for (const std::string& path : files) {
     EGRET_ASSIGN_OR_RETURN(const std::string text, base::read_file(path, kMaxFileBytes));
     EGRET_ASSIGN_OR_RETURN(all.emplace_back(), parse_rules(path, text));
@@ -231,7 +231,8 @@ Result<RuleLibrary> RuleLibrary::read(const std::vector<std::string>& files) {
     add_proofs(proofs, *more);
   }
   for (std::vector<Rule>& rules : all) library.add(std::move(rules), proofs);
-  return library;
+  const auto is_missing = [&](const auto& one) { return !library.rules_.contains(one.first); };
+  return std::ranges::any_of(names, is_missing) ? read(files) : library;
 }
 
 Result<RuleSides> RuleLibrary::instance(const std::string& hash, const RuleApplication& application,

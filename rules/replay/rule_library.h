@@ -12,6 +12,7 @@
 
 #include "rules/language/rule.h"
 #include "rules/records/rule_proofs.h"
+#include "verifier/replay/certificate.h"
 #include "verifier/replay/rule_book.h"
 
 namespace egret::rules {
@@ -19,8 +20,11 @@ namespace egret::rules {
 class RuleLibrary final : public verifier::RuleBook {
  public:
   // The rules that come with Egret, and those of `files`, each with the statuses of
-  // FILE.status.json. Errors: those of reading rules and statuses.
-  static base::Result<RuleLibrary> read(const std::vector<std::string>& files = {});
+  // FILE.status.json. Given `only`, others of Egret's may be missing: reading all takes longer than
+  // replaying a small certificate. Errors: those of reading rules and statuses.
+  static base::Result<RuleLibrary> read(
+      const std::vector<std::string>& files = {},
+      const std::vector<verifier::Certificate::Rule>* only = nullptr);
   // Adds rules, whose proofs are among these.
   void add(std::vector<Rule> rules, const RuleProofs& proofs);
 

@@ -332,6 +332,21 @@ TEST(Certificate, IsRejectedForAWrongRule) {
   EXPECT_TRUE(verifier::replay(certificate, before, after, trusting).ok());
 }
 
+// A certificate says what it calls its rules; that is only where the checker looks first.
+TEST(Certificate, IsCheckedWithItsRulesAloneWhateverItCallsThem) {
+  const CertifiedProgram network = certified(folded_network());
+  std::vector<Certificate::Rule> rules = network.certificate.rules;
+  ASSERT_FALSE(rules.empty());
+  const auto accepted_with = [&](const RuleLibrary& library) {
+    return verifier::replay(network.certificate, network.before, network.after, library).ok();
+  };
+  EXPECT_TRUE(accepted_with(RuleLibrary::read({}, &rules).value()));
+  rules[0].name = "another-name";
+  EXPECT_TRUE(accepted_with(RuleLibrary::read({}, &rules).value()));
+  rules.erase(rules.begin());
+  EXPECT_FALSE(accepted_with(RuleLibrary::read({}, &rules).value()));
+}
+
 TEST(Certificate, NamesTheMalformedEntry) {
   const CertifiedProgram network = certified(folded_network());
   const std::string text = to_json(network.certificate);

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "ir/graph/builder.h"
 #include "rules/tensors/compile.h"
 
@@ -156,6 +159,21 @@ TEST(Compile, MatchesBindsAndBuilds) {
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->operator_count(), 1U);
   EXPECT_EQ(report.run.rules[2].applied, 0U);
+}
+
+TEST(RuleParser, FindsRulesOfEgretByName) {
+  const std::map<std::string, std::string> names{{"a", "mine/add-neg-reversed"},
+                                                 {"b", "no-such-rule"}};
+  const auto some = parse_builtin_rules(&names);
+  ASSERT_TRUE(some.ok()) << some.status().message();
+  ASSERT_EQ(some->size(), 2U);
+  EXPECT_EQ((*some)[0].name, "add-neg");
+  EXPECT_EQ((*some)[1].name, "add-neg-reversed");
+  const auto all = parse_builtin_rules();
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  const auto found = std::ranges::find((*all), "add-neg", &Rule::name);
+  ASSERT_NE(found, all->end());
+  EXPECT_EQ(content_hash(*found), content_hash((*some)[0]));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "base/formats/json.h"
 #include "base/status.h"
 #include "base/system/file.h"
+#include "base/system/freed_memory.h"
 #include "frontends/certified_reading.h"
 #include "frontends/onnx.h"
 #include "rules/replay/rule_library.h"
@@ -79,12 +80,11 @@ void print(const verifier::Certificate& certificate, const verifier::ProgramRepl
   for (const auto& [name, size] : certificate.sizes) sizes.set(name, size);
   for (const auto& [name, range] : replayed.open)
     sizes.set(name, std::to_string(range.least) + ".." + std::to_string(range.most));
-  const std::string text = sizes.dump();
   if (!as_json) {
     std::printf(
         "accepted: %zu outputs%s; %zu steps: %zu instances of %zu proven rules, %zu folded "
         "constants, %zu recomputed by code; %zu facts about open sizes; %.2f s\n",
-        certificate.outputs.size(), sizes.members().empty() ? "" : (" for " + text).c_str(),
+        certificate.outputs.size(), sizes.members().empty() ? "" : (" for " + sizes.dump()).c_str(),
         report.steps, report.rule_steps, certificate.rules.size(), report.folds, report.code_steps,
         certificate.obligations.size(), seconds);
     for (const std::string& one : replayed.assumptions)
@@ -124,6 +124,7 @@ base::Status run(int argc, char** argv) {
     std::printf("%s", kHelp.data());
     return base::ok();
   }
+  base::keep_freed_memory();
   const auto start = std::chrono::steady_clock::now();
   EGRET_ASSIGN_OR_RETURN(
       const std::string json,
@@ -131,11 +132,9 @@ base::Status run(int argc, char** argv) {
   auto certificate = verifier::parse_certificate(json);
   if (!certificate.ok())
     return base::mismatch(certificate.status().message()).at(arguments.files[2]);
-  rules::RuleLibrary rules;  // reading it takes longer than replaying a small certificate
   const std::vector<std::string> files(arguments.files.begin() + 3, arguments.files.end());
-  if (!certificate->rules.empty() || !files.empty()) {
-    EGRET_ASSIGN_OR_RETURN(rules, rules::RuleLibrary::read(files));
-  }
+  EGRET_ASSIGN_OR_RETURN(const rules::RuleLibrary rules,
+                         rules::RuleLibrary::read(files, &certificate->rules));
   frontends::CertifiedModels models(
       [&](const auto& reading) { return frontends::import_onnx(arguments.files[0], reading); },
       [&](const auto& reading) { return frontends::import_onnx(arguments.files[1], reading); });

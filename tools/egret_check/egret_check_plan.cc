@@ -16,6 +16,7 @@
 #include "base/formats/json.h"
 #include "base/status.h"
 #include "base/system/file.h"
+#include "base/system/freed_memory.h"
 #include "frontends/bindings.h"
 #include "frontends/certified_reading.h"
 #include "frontends/onnx.h"
@@ -141,6 +142,7 @@ base::Status run(int argc, char** argv) {
     std::printf("%s", kHelp.data());
     return base::ok();
   }
+  base::keep_freed_memory();
   const auto start = std::chrono::steady_clock::now();
   EGRET_ASSIGN_OR_RETURN(const std::string proof, read(arguments.files[2]));
   const auto certificate = parallel::parse_plan_certificate(proof);
@@ -151,11 +153,9 @@ base::Status run(int argc, char** argv) {
   if (!plan.ok() || !plan->is_object()) return base::mismatch("no plan").at(arguments.files[1]);
   EGRET_ASSIGN_OR_RETURN(const Model model,
                          read_model(arguments.files[0], *plan, !certificate->model.rules.empty()));
-  rules::RuleLibrary rules;  // reading it takes longer than replaying a small certificate
   const std::vector<std::string> files(arguments.files.begin() + 3, arguments.files.end());
-  if (!certificate->model.rules.empty() || !files.empty()) {
-    EGRET_ASSIGN_OR_RETURN(rules, rules::RuleLibrary::read(files));
-  }
+  EGRET_ASSIGN_OR_RETURN(const rules::RuleLibrary rules,
+                         rules::RuleLibrary::read(files, &certificate->model.rules));
   EGRET_ASSIGN_OR_RETURN(const parallel::PlanReplayReport report,
                          parallel::replay_plan(*certificate, *plan, model.graph, rules));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
