@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CHECK = egret.PROGRAM.with_name("egret-check")
 COLUMNS = ["model", "verdict", "operators", "after", "steps", "rules", "rule_steps", "folds", "code_steps",
            "size_facts", "bytes", "model_bytes", "optimize_s", "plain_s", "check_s", "share", "mutants", "rejected",
-           "named", *mutants.KINDS]
+           "named", *mutants.KINDS, "egret"]
 
 
 def processor_seconds():
@@ -78,9 +78,12 @@ def main():
     mode, forms = settings.read(__doc__, HERE)
     config = {**forms, **forms[mode]}
     table = results.Table("certificates", results.on_this_processor(mode), COLUMNS, ["model"],
-                          {"egret": egret.version(), "threads": config["threads"]})
-    for name, path, sizes, folder in models.without_row(table, config):
-        table.add(model=name, **{column: "" for column in COLUMNS[1:]} | row_of(path, sizes, folder, config))
+                          {"threads": config["threads"]})
+    work = settings.WithinTime(config["models"])
+    for name, path, sizes, folder in models.without_row(table, config, work):
+        table.add(model=name, egret=egret.version(), **row_of(path, sizes, folder, config))
+    if work.left:
+        return 0
     table.finish()
     table.print()
     return results.judge(HERE / "expected.json", mode, mutants.figures_of(table.rows))

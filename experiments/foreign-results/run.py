@@ -10,7 +10,7 @@ from lib import egret, models, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLUMNS = ["model", "tool", "verdict", "nodes", "after", "values", "same", "by_rules", "folded", "unused_inputs",
-           "difference", "open", "tool_s", "verify_s", "note"]
+           "difference", "open", "tool_s", "verify_s", "note", "egret"]
 # Each in a process of its own: a tool that fails ends that alone.
 TOOLS = {
     "onnxsim": "import onnx, onnxsim, sys; "
@@ -62,13 +62,14 @@ def row_of(path, tool, sizes, folder, config):
 def main():
     mode, forms = settings.read(__doc__, HERE)
     config = {**forms, **forms[mode]}
-    table = results.Table("foreign-results", results.on_this_processor(mode), COLUMNS, ["model", "tool"],
-                          {"egret": egret.version()})
-    for name, path, sizes, folder in models.without_row(table, config):
+    table = results.Table("foreign-results", results.on_this_processor(mode), COLUMNS, ["model", "tool"], {})
+    work = settings.WithinTime(config["models"])
+    for name, path, sizes, folder in models.without_row(table, config, work, rows=len(TOOLS)):
         for tool in TOOLS:
             if not table.has(model=name, tool=tool):
-                table.add(**{column: "" for column in COLUMNS} | {"model": name, "tool": tool} |
-                          row_of(path, tool, sizes, folder, config))
+                table.add(model=name, tool=tool, egret=egret.version(), **row_of(path, tool, sizes, folder, config))
+    if work.left:
+        return 0
     table.finish()
     table.print()
     verdicts = [row["verdict"] for row in table.rows]

@@ -31,14 +31,14 @@ def located(model, folder):
         path.unlink()
 
 
-def without_row(table, config):
-    """Each model of `config` that the table has no row of: its name, its file, the sizes bound in it, and a folder
-    for what is made of it. Says which are not there."""
+def without_row(table, config, work=None, rows=1):
+    """Each model of `config` (or of `work`, settings.WithinTime) that the table has fewer rows of: its name, its file,
+    the sizes bound in it, and a folder for what is made of it. Says which are not there."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        for model in config["models"]:
+        for model in config["models"] if work is None else work:
             name = model.split(":", 1)[1]
-            if table.has(model=name):
+            if sum(row["model"] == name for row in table.rows) >= rows:
                 continue
             with located(model, folder) as path:
                 if path is None:

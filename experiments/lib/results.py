@@ -77,10 +77,15 @@ class Table:
 
     def add(self, **row):
         """In a table that grows, in place of the row with this key, if there is one."""
-        row = {c: str(row.get(c, "")) for c in self.columns}
-        same = (i for i, old in enumerate(self.rows) if self.grows and all(old[k] == row[k] for k in self.key))
-        at = next(same, len(self.rows))
-        self.rows[at:at + 1] = [row]
+        self.add_all([row])
+
+    def add_all(self, rows):
+        """Rows that a run which is ended has all of or none."""
+        for row in rows:
+            row = {c: str(row.get(c, "")) for c in self.columns}
+            same = (i for i, old in enumerate(self.rows) if self.grows and all(old[k] == row[k] for k in self.key))
+            at = next(same, len(self.rows))
+            self.rows[at:at + 1] = [row]
         self._write(unfinished=True)
 
     def set(self, key, **values):

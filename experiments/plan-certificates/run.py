@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CHECK = egret.PROGRAM.with_name("egret-check-plan")
 COLUMNS = ["model", "mesh", "verdict", "nodes", "laws", "law_steps", "exchanges", "rings", "steps", "rule_steps",
            "folds", "code_steps", "bytes", "plan_s", "check_s", "share", "mutants", "rejected", "named",
-           *mutants.PLAN_KINDS]
+           *mutants.PLAN_KINDS, "egret"]
 
 
 def processor_seconds():
@@ -76,23 +76,36 @@ def row_of(folder, name, mesh, config):
             **{kind: kinds[kind] for kind in mutants.PLAN_KINDS}}
 
 
+def plans_of(config):
+    """Models and meshes."""
+    plans = [(name, mesh) for name in config["models"] for mesh in config["meshes"]]
+    plans += [(name, mesh) for name in config["one_axis"] for mesh in config["meshes"] if "," not in mesh]
+    return plans + [(name, mesh) for name in config["zoo"] for mesh in config["zoo_meshes"]]
+
+
+def write(name, folder, config):
+    if name in config["zoo"]:
+        egret.run("zoo", name, "--sequence", config["sequence"], "-o", folder / f"{name}.onnx")
+    else:
+        models.WRITE[name](folder)
+
+
 def main():
     mode, forms = settings.read(__doc__, HERE)
     config = {**forms, **forms[mode]}
     table = results.Table("plan-certificates", results.on_this_processor(mode), COLUMNS, ["model", "mesh"],
-                          {"egret": egret.version(), "machine": "local"})
+                          {"machine": "local"})
+    work = settings.WithinTime(plans_of(config))
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        for name in config["models"] + config["one_axis"] + config["zoo"]:
-            meshes = config["zoo_meshes"] if name in config["zoo"] else [
-                mesh for mesh in config["meshes"] if name not in config["one_axis"] or "," not in mesh]
-            meshes = [mesh for mesh in meshes if not table.has(model=name, mesh=mesh)]
-            if meshes and name in config["zoo"]:
-                egret.run("zoo", name, "--sequence", config["sequence"], "-o", folder / f"{name}.onnx")
-            elif meshes:
-                models.WRITE[name](folder)
-            for mesh in meshes:
-                table.add(model=name, mesh=mesh, **row_of(folder, name, mesh, config))
+        for name, mesh in work:
+            if table.has(model=name, mesh=mesh):
+                continue
+            if not (folder / f"{name}.onnx").exists():
+                write(name, folder, config)
+            table.add(model=name, mesh=mesh, egret=egret.version(), **row_of(folder, name, mesh, config))
+    if work.left:
+        return 0
     table.finish()
     table.print()
     return results.judge(HERE / "expected.json", mode, mutants.figures_of(table.rows))

@@ -15,8 +15,8 @@ from lib import egret, results, settings
 HERE = pathlib.Path(__file__).resolve().parent
 CHECK = egret.PROGRAM.with_name("egret-check-rule")
 COLUMNS = ["rule", "verdict", "families", "kinds", "complete", "any_rank", "contradictions", "of_solver", "bytes",
-           "check_s", "mutants", "rejected", "error", "theorems", "coq", "coq_s", "coq_error"]
-
+           "check_s", "mutants", "rejected", "error", "theorems", "coq", "coq_s", "coq_error", "egret"]
+CHUNK = 8  # rules that are verified at once: a run that is ended loses one chunk
 
 
 def check(lines, folder):
@@ -126,31 +126,35 @@ def row_of(line, config, folder):
     return {**row, "mutants": len(mutants), "rejected": len(mutants) - len(taken)}
 
 
+def names_of(selection):
+    return [rule["name"] for rule in egret.call("rules", selection)["rules"] if rule["status"] != "dynamic"]
+
+
+def rows_of(rules, config, folder):
+    path, theorems = folder / "proofs.jsonl", folder / "theorems"
+    egret.call("rules", "verify", ",".join(rules), "--certificates", path, accept=(0, 20, 30))
+    lines = {json.loads(line)["rule"].split()[1]: line for line in path.read_text().splitlines()}
+    stated = dict(zip(lines, coq.state(path, theorems), strict=True))
+    if config["coq"]:
+        coq.check(theorems, "Laws.v", 600)
+    for rule in rules:
+        if rule in lines:
+            yield row_of(lines[rule], config, folder) | theorem_of(stated[rule], config, theorems)
+        else:  # proven by other rules, member by member, or not at all
+            yield {"rule": rule, "verdict": "no certificate"}
+
+
 def main():
-    parser = settings.parser(__doc__)
-    parser.add_argument("--proofs", type=pathlib.Path, help="what `egret rules verify --certificates` wrote of the "
-                                                            "selection before, instead of verifying it now")
-    arguments = parser.parse_args()
-    mode, forms = arguments.mode, settings.config_of(HERE)
+    mode, forms = settings.read(__doc__, HERE)
     config = {**forms, **forms[mode], "coq": coq.version()}
-    table = results.Table("rule-proofs", results.on_this_processor(mode), COLUMNS, ["rule"],
-                          {"egret": egret.version(), "selection": config["selection"], "coq": config["coq"]})
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        path = arguments.proofs or folder / "proofs.jsonl"
-        if not path.exists():
-            egret.call("rules", "verify", config["selection"], "--certificates", path, accept=(0, 20, 30))
-        stated = coq.state(path, folder / "theorems")
-        if config["coq"]:
-            coq.check(folder / "theorems", "Laws.v", 600)
-        lines = path.read_text().splitlines()
-        work = settings.WithinTime(zip(lines, stated, strict=True))
-        for line, theorem in work:
-            rule = json.loads(line)["rule"].split()[1]
-            if table.has(rule=rule):
-                continue
-            table.add(**{column: "" for column in COLUMNS} | row_of(line, config, folder)
-                      | theorem_of(theorem, config, folder / "theorems"))
+    table = results.Table("rule-proofs", results.on_this_processor(mode), COLUMNS, ["rule"], {"coq": config["coq"]})
+    rules = [rule for selection in config["selections"] for rule in names_of(selection) if not table.has(rule=rule)]
+    rules = list(dict.fromkeys(rules))
+    work = settings.WithinTime(rules[i:i + CHUNK] for i in range(0, len(rules), CHUNK))
+    for chunk in work:
+        with tempfile.TemporaryDirectory() as folder:
+            for row in rows_of(chunk, config, pathlib.Path(folder)):
+                table.add(egret=egret.version(), **row)
     if work.left:
         return 0
     table.finish()

@@ -24,7 +24,7 @@ from lib import egret, results, settings, small_models
 HERE = pathlib.Path(__file__).resolve().parent
 COUNTS = ["sites", "harmless", "not_run", "found", "wrong_node", "wrong_values", "wrong_interface", "undecided", "refused",
           "missed"]
-COLUMNS = ["program", "fault", *COUNTS, "example"]
+COLUMNS = ["program", "fault", *COUNTS, "example", "egret"]
 PROVEN, BAD_INPUT, UNDECIDED, WRONG = 0, 3, 5, 6  # exit codes
 
 
@@ -154,16 +154,20 @@ def llama_row(name, ranks, folder):
 def main():
     mode, forms = settings.read(__doc__, HERE)
     config = {**forms, **forms[mode]}
-    manifest = {"egret": egret.version(), "seed": config["seed"]}
+    manifest = {"seed": config["seed"]}
     table = results.Table("wrong-plans", mode, COLUMNS, ["program", "fault"], manifest, of_host=False)
-    for plan in config["plans"]:
+    work = settings.WithinTime(config["plans"])
+    for plan in work:
         mesh = ",".join(f"{name}={size}" for name, size in plan["mesh"].items())
         training = " training" if "--train" in plan["flags"] else ""
         program = f"{plan['model']}{training} {mesh}"
-        table.rows = [row for row in table.rows if row["program"] != program]  # of a run that was ended
+        if table.has(program=program):
+            continue
         with tempfile.TemporaryDirectory() as folder:
-            for row in rows_of(plan, config, pathlib.Path(folder)):
-                table.add(program=program, **{**dict.fromkeys(COUNTS, 0), **row})
+            table.add_all([{"program": program, "egret": egret.version(), **dict.fromkeys(COUNTS, 0), **row}
+                           for row in rows_of(plan, config, pathlib.Path(folder))])
+    if work.left:
+        return 0
     table.finish()
     table.print()
     faulty = [row for row in table.rows if row["fault"] != "none"]
@@ -174,11 +178,12 @@ def main():
               "missed": sum(int(row["missed"]) for row in faulty)}
     if config["llama"]:
         large = results.Table("wrong-plans", f"{mode}-llama", ["model", "ranks", "verdict", "nodes", "exchanges",
-                                                               "seconds", "mbytes"], ["model", "ranks"], manifest,
+                                                               "seconds", "mbytes", "egret"], ["model", "ranks"], manifest,
                               of_host=False)
         with tempfile.TemporaryDirectory() as folder:
             for name, ranks in config["llama"]:
-                large.add(**llama_row(name, ranks, pathlib.Path(folder)))
+                if not large.has(model=name, ranks=ranks):
+                    large.add(egret=egret.version(), **llama_row(name, ranks, pathlib.Path(folder)))
         large.finish()
         large.print()
         values["llamas_proven"] = sum(row["verdict"] == "proven" for row in large.rows)

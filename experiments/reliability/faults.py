@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that is killed, or lacks memory or disk: what it leaves behind."""
+import contextlib
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+
+from lib import egret
+
+HERE = pathlib.Path(__file__).resolve().parent
+# Exit codes that say what is missing; 1 is a bug, and a negative one a crash.
+OK, LIMIT, UNAVAILABLE = 0, 5, 7
+OLD = b"what the file held before"
+
+
+def preloaded(folder):
+    """The library that lets writes fail."""
+    library = folder / "full_disk.so"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, HERE / "full_disk.c", "-ldl"], check=True)
+    return library
+
+
+class Job:
+    """`egret optimize` of a model with a certificate, in a folder of its own with a database of costs of its own.
+    Without measurements its files are the same each time."""
+
+    def __init__(self, model, folder, measures):
+        self.folder = folder
+        self.output, self.certificate = folder / "out.onnx", folder / "out.json"
+        self.database = folder / "costs.db"
+        self.command = [egret.PROGRAM, "optimize", model, "-o", self.output, "--certificate", self.certificate,
+                        "--threads", "2", "--progress", "never", *([] if measures else ["--quick"])]
+        self.measures = measures
+        self.environment = {**os.environ, "EGRET_COST_DB": str(self.database)}
+        self.seconds = self.new = None
+
+    def run(self, **how):
+        environment = {**self.environment, **how.pop("environment", {})}
+        done = subprocess.run([*map(str, self.command), *how.pop("flags", [])], env=environment, capture_output=True,
+                              text=True, errors="replace", timeout=600, check=False, **how)
+        return done.returncode, done.stderr.strip()
+
+    def reference(self):
+        """Runs once without a fault."""
+        start = time.monotonic()
+        code, error = self.run()
+        if code != OK:
+            raise RuntimeError(f"without a fault it ends with code {code}: {error}")
+        self.seconds = time.monotonic() - start
+        self.new = {path: path.read_bytes() for path in (self.output, self.certificate)}
+
+    def reset(self):
+        """Both files as they were before a run, and no others."""
+        for path in self.folder.iterdir():
+            if path != self.database:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for path in (self.output, self.certificate):
+            path.write_bytes(OLD)
+
+    def broken(self):
+        """What is wrong with the files that a fault leaves: each is the old or the new one, and the database is whole."""
+        for path in (self.output, self.certificate):
+            content = path.read_bytes() if path.exists() else None
+            whole = content == OLD or (content is not None and (self.measures or content == self.new[path]))
+            if not whole:
+                return f"{path.name} is neither the old nor the new file"
+        if self.database.exists():
+            with contextlib.closing(sqlite3.connect(self.database)) as database:
+                answer = database.execute("PRAGMA integrity_check").fetchone()[0]
+            if answer != "ok":
+                return f"the database of costs: {answer}"
+        return ""
+
+    def recovers(self):
+        """What is wrong with the next run without a fault."""
+        code, error = self.run()
+        if code != OK:
+            return f"the next run ends with code {code}: {error[-200:]}"
+        if not self.measures and any(path.read_bytes() != new for path, new in self.new.items()):
+            return "the next run writes other bytes"
+        return ""
+
+
+def killed(job, draws):
+    """Ends it by SIGKILL at a random time. What is wrong, and what happened."""
+    job.reset()
+    process = subprocess.Popen([*map(str, job.command)], env=job.environment, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    try:
+        process.wait(draws.random() * 1.1 * job.seconds)
+        happened = "ended before"
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        happened = "killed"
+    return job.broken(), happened
+
+
+def clean_end(job, code, error, allowed):
+    """What is wrong with how a run ended that lacked something."""
+    if code not in allowed:
+        return f"ends with code {code}: {error[-200:]}"
+    if code != OK and not error:
+        return f"ends with code {code} and says nothing"
+    return job.broken()
+
+
+def clean_run(job, limit):
+    """The exit code with this many bytes of address space."""
+    return job.run(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))[0]
+
+
+def without_memory(job, draws, most_bytes):
+    """Limits its address space to a random part of what it needs."""
+    job.reset()
+    limit = draws.randrange(most_bytes // 20, most_bytes)
+    code, error = job.run(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    # The loader of shared libraries ends a program that it cannot load with 127.
+    return clean_end(job, code, error, {OK, LIMIT, 127}), f"code {code}"
+
+
+def without_disk(job, draws, library, kind, calls):
+    job.reset()
+    code, error = job.run(environment={"LD_PRELOAD": str(library), "FAIL": f"{kind}:{draws.randrange(1, calls + 1)}"})
+    return clean_end(job, code, error, {OK, UNAVAILABLE}), f"code {code}"
+
+
+def spoilt_database(job, draws):
+    """A database of costs that was cut off, or of which bytes were changed."""
+    whole = job.database.read_bytes()
+    spoilt = bytearray(whole)
+    if draws.random() < 0.5:
+        del spoilt[draws.randrange(len(spoilt)):]
+        happened = "cut off"
+    else:
+        for _ in range(draws.randrange(1, 40)):
+            spoilt[draws.randrange(len(spoilt))] = draws.randrange(256)
+        happened = "bytes changed"
+    job.reset()
+    job.database.write_bytes(spoilt)
+    for extra in job.folder.glob("costs.db-*"):
+        extra.unlink()
+    code, error = job.run()
+    job.database.write_bytes(whole)
+    return clean_end(job, code, error, {OK, 3, UNAVAILABLE}), f"{happened}, code {code}"
