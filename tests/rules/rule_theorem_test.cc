@@ -19,7 +19,7 @@ using ::testing::Not;
 std::string theorem_of(std::string_view text) {
   static KnownOperators known;
   const Rule rule = parsed(text);
-  const Verdict verdict = verify(rule, {.tensor_checks = 20, .instances = 40}, known);
+  const Verdict verdict = verify(rule, {.tensor_checks = 20, .instances = 400}, known);
   EXPECT_EQ(to_string(verdict.status), "proven") << verdict.reason;
   const auto certificate = certify(rule, verdict, known);
   EXPECT_TRUE(certificate.ok()) << certificate.status().message();
