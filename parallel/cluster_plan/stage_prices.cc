@@ -168,14 +168,21 @@ double StagePrices::transfer_s(const PlanFrame& frame, std::int64_t from, std::i
   return stage_transfer(system_, setup_of(frame), from, to, layers).seconds();
 }
 
-// The receiver has as few devices, in the innermost tier that has room for one beside the sender's,
-// and need not gather.
-double StagePrices::least_transfer_s(const PlanFrame& frame, std::int64_t from,
-                                     std::int64_t layers) const {
+// The receiver has as few devices, in the innermost tier that it may be in and that has room for
+// one beside the sender's, and need not gather.
+double StagePrices::least_transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t layers,
+                                     bool near) const {
   const StageDegrees stage = frame.stage(from);
+  const std::int64_t node = system_.fabric.tiers.front().devices;
   TrainingSetup setup = setup_of(frame.of_stage(from));
   setup.sequence_parallel = true;
-  return equal_transfer(system_, setup, stage.devices(), layers).seconds();
+  const std::int64_t distance = near ? stage.devices() : std::max(stage.devices(), node);
+  return equal_transfer(system_, setup, distance, layers).seconds();
+}
+
+double StagePrices::receiver_gather_s(const PlanFrame& frame, std::int64_t to,
+                                      std::int64_t layers) const {
+  return parallel::receiver_gather_s(system_, setup_of(frame.of_stage(to)), layers);
 }
 
 bool StagePrices::exchanges_block(const PlanFrame& frame, std::int64_t rank) const {

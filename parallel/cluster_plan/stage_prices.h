@@ -107,8 +107,11 @@ class StagePrices {
   // A message between ranks behind so many layers, seen by the sender.
   double transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t to,
                     std::int64_t layers) const;
-  // The same, at least, whatever the receiver's degrees are.
-  double least_transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t layers) const;
+  // The same, at least, whatever the receiver's degrees are. NEAR: it may be in the sender's node.
+  double least_transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t layers,
+                          bool near) const;
+  // Of a message to the rank behind so many layers, or back to it, the part that is its own.
+  double receiver_gather_s(const PlanFrame& frame, std::int64_t to, std::int64_t layers) const;
   // Between the last backward pass of the rank of the first stage and the end of the step. What
   // overlaps with that pass is left out. With OPEN, at least, whatever the other ranks are.
   double end_of_step_s(const PlanFrame& frame, const RankPrice& first, bool open = false) const;
