@@ -298,9 +298,8 @@ TEST(StageMixes, CountMessagesBetweenNodes) {
     const StagePrices prices(*system, setup, kRecorded, fixed);
     const StageMixes mixes(prices, 8, fixed, false);
     const std::vector<MixedGroup> groups = mixes.groups();
-    const auto group = std::ranges::find(groups, 1, [](const MixedGroup& each) {
-      return each.frame.micro_batch;
-    });
+    const auto group =
+        std::ranges::find(groups, 1, [](const MixedGroup& each) { return each.frame.micro_batch; });
     ASSERT_NE(group, groups.end());
     const auto plans = mixes.solve(group->frame, 1e300);
     ASSERT_TRUE(plans);
