@@ -99,18 +99,22 @@ void MixSolver::fill_row(std::size_t submesh, std::int64_t after, bool first, st
         own.sum -= end_s;
         if (own.sum + own.bottleneck >= limit_s_) continue;
         is_below = true;
-        add_entry(rows_[first_row + near], layers, {own.sum, own.bottleneck, d});
+        add_entry(rows_[first_row + near], layers, {own.sum, own.bottleneck, d},
+                  only_passes_ ? 0 : own.end);
       }
       if (!is_below) break;
     }
   }
 }
 
-void MixSolver::add_entry(std::vector<std::vector<Entry>>& row, std::int64_t layers,
-                          const Entry& entry) {
+void MixSolver::add_entry(Row& row, std::int64_t layers, const Entry& entry, double end) {
   const auto place = static_cast<std::size_t>(layers - 1);
-  if (row.size() <= place) row.resize(place + 1);
-  std::vector<Entry>& entries = row[place];
+  if (row.entries.size() <= place) {
+    row.entries.resize(place + 1);
+    row.ends.resize(place + 1, kNever);
+  }
+  row.ends[place] = std::min(row.ends[place], end);
+  std::vector<Entry>& entries = row.entries[place];
   const auto is_as_good = [](const Entry& a, const Entry& b) {
     return a.sum <= b.sum && a.bottleneck <= b.bottleneck;
   };
@@ -128,10 +132,10 @@ void MixSolver::choose(double high) {
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     const Submesh& submesh = submeshes_[r / rows_of_submesh];
     Choices& choices = choices_[r];
-    for (std::size_t i = 0; i < rows_[r].size(); ++i) {
+    for (std::size_t i = 0; i < rows_[r].entries.size(); ++i) {
       double sum = kNever;
       std::uint32_t degrees = 0;
-      for (const Entry& entry : rows_[r][i]) {
+      for (const Entry& entry : rows_[r].entries[i]) {
         if (entry.bottleneck > high || entry.sum >= sum) continue;
         sum = entry.sum;
         degrees = entry.degrees;
@@ -160,7 +164,8 @@ MixSolver::Plan MixSolver::plan_of(const State& first, double sum) const {
   Plan plan{.sum = sum};
   const auto add = [&](const State& state) {
     plan.stages.push_back(submeshes_[state.submesh].degrees[state.degrees]);
-    for (const Entry& entry : rows_[state.row][static_cast<std::size_t>(state.layers - 1)]) {
+    for (const Entry& entry :
+         rows_[state.row].entries[static_cast<std::size_t>(state.layers - 1)]) {
       if (entry.degrees == state.degrees)
         plan.bottleneck = std::max(plan.bottleneck, entry.bottleneck);
     }
@@ -171,7 +176,7 @@ MixSolver::Plan MixSolver::plan_of(const State& first, double sum) const {
 }
 
 void MixSolver::extend(std::int64_t stages, std::int64_t covered, std::size_t units,
-                       std::size_t link, double& best, std::optional<State>& first) {
+                       std::size_t link, double limit, double& best, std::optional<State>& first) {
   const std::size_t here = state_of(stages, covered, units, link);
   const double sum = states_[here].sum;
   const std::int64_t left = layers_ - covered;
@@ -211,6 +216,7 @@ void MixSolver::extend(std::int64_t stages, std::int64_t covered, std::size_t un
           if (starts_ == 1) break;
           continue;
         }
+        if (sum + rows_[row].ends[place] >= limit) continue;
         const double next = sum + choices_[row].sums[place];
         State& state = states_[state_of(stages + 1, covered + layers, next_units, next_link)];
         if (next < state.sum) state = state_with(next, row, layers);
@@ -220,7 +226,7 @@ void MixSolver::extend(std::int64_t stages, std::int64_t covered, std::size_t un
   }
 }
 
-std::optional<MixSolver::Plan> MixSolver::least_sum(double high, double cut) {
+std::optional<MixSolver::Plan> MixSolver::least_sum(double high, double cut, double limit) {
   choose(high);
   states_.assign(state_of(most_, 0, 0, 0), {kNever, kNoState, 0, 0, 0, 0});
   states_[0].sum = 0;
@@ -234,7 +240,7 @@ std::optional<MixSolver::Plan> MixSolver::least_sum(double high, double cut) {
         for (std::size_t link = 0; link < links_; ++link) {
           const double sum = states_[state_of(stages, covered, units, link)].sum;
           if (sum + sum_of_layer_ * static_cast<double>(left) < best)
-            extend(stages, covered, units, link, best, first_stage);
+            extend(stages, covered, units, link, limit, best, first_stage);
         }
       }
     }
@@ -250,22 +256,29 @@ std::optional<MixSolver::Answer> MixSolver::solve() {
   std::vector<Interval> open;
   double least = limit_s_;
   // Plans with bottlenecks between that of the plan and HIGH take at least as long as the plan.
-  const auto add = [&](double low, const Plan& plan) {
-    open.push_back({low, plan.bottleneck, plan.sum});
+  const auto add = [&](double low, double bound, const Plan& plan) {
+    open.push_back({low, plan.bottleneck, plan.sum, bound});
     least = std::min(least, plan.value());
     plans.push_back(plan);
   };
-  const auto all = least_sum(kNever, limit_s_);
+  const auto all = least_sum(kNever, limit_s_, limit_s_);
   if (!all) return std::nullopt;
-  add(0, *all);
+  add(0, 0, *all);
   for (int round = 0; round < kMostRounds; ++round) {
     const auto next = std::ranges::min_element(open, {}, &Interval::bound);
     if (next == open.end() || next->bound() >= least * (1 - kCloseEnough)) break;
     const Interval interval = *next;
     open.erase(next);
+    // Do the ends of later stages alone leave nothing that is much better?
+    const double limit = (interval.bound() + least) / 2;
+    if (!only_passes_ && !least_sum(interval.high, limit - interval.low, limit)) {
+      open.push_back({interval.low, interval.high, interval.sum, limit});
+      continue;
+    }
     const double middle = (interval.low + interval.high) / 2;
-    if (const auto plan = least_sum(middle, least - interval.low)) add(interval.low, *plan);
-    open.push_back({middle, interval.high, interval.sum});
+    if (const auto plan = least_sum(middle, least - interval.low, least))
+      add(interval.low, interval.least, *plan);
+    open.push_back({middle, interval.high, interval.sum, interval.least});
   }
   Answer answer{.bound_s = least};
   for (const Interval& interval : open) answer.bound_s = std::min(answer.bound_s, interval.bound());

@@ -3,6 +3,7 @@
 // degrees and its layers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -50,6 +51,11 @@ class MixSolver {
     std::vector<double> sums;
     std::vector<std::uint32_t> degrees;
   };
+  // By number of layers - 1.
+  struct Row {
+    std::vector<std::vector<Entry>> entries;
+    std::vector<double> ends;  // the least of all degrees
+  };
   struct State {
     double sum;
     std::size_t before;  // the state without the last stage that was added
@@ -61,10 +67,12 @@ class MixSolver {
     std::vector<StageDegrees> stages = {};
     double value() const { return sum + bottleneck; }
   };
-  // All plans whose bottleneck is above LOW and at most HIGH have at least this sum.
+  // All plans whose bottleneck is above LOW and at most HIGH have at least this sum, and take at
+  // least LEAST.
   struct Interval {
     double low, high, sum;
-    double bound() const { return low + sum; }
+    double least = 0;
+    double bound() const { return std::max(low + sum, least); }
   };
 
   // Stages one after the other that are in one node have its units together. So the last stage that
@@ -101,17 +109,16 @@ class MixSolver {
   }
   void fill_rows();
   // Unless it has one that is as good.
-  static void add_entry(std::vector<std::vector<Entry>>& row, std::int64_t layers,
-                        const Entry& entry);
+  static void add_entry(Row& row, std::int64_t layers, const Entry& entry, double end);
   void fill_row(std::size_t submesh, std::int64_t after, bool first, std::int64_t start);
-  // The least sum of plans with bottlenecks up to HIGH, if it is less than CUT. With what each
-  // layer and each unit can contribute at best.
-  std::optional<Plan> least_sum(double high, double cut);
+  // The least sum of plans with bottlenecks up to HIGH that may take less than LIMIT, if it is less
+  // than CUT. With what each layer and each unit can contribute at best.
+  std::optional<Plan> least_sum(double high, double cut, double limit);
   void choose(double high);
   bool can_finish(std::size_t units, std::int64_t layers) const;
   // Adds stages before the last one of a state; BEST and FIRST are those of the plans that it ends.
   void extend(std::int64_t stages, std::int64_t covered, std::size_t units, std::size_t link,
-              double& best, std::optional<State>& first);
+              double limit, double& best, std::optional<State>& first);
   Plan plan_of(const State& first, double sum) const;
 
   const StagePrices& prices_;
@@ -129,7 +136,7 @@ class MixSolver {
   std::int64_t node_ = 1;  // units
   std::size_t links_ = 1;
   std::vector<Submesh> submeshes_;
-  std::vector<std::vector<std::vector<Entry>>> rows_;  // by row, number of layers - 1
+  std::vector<Row> rows_;
   std::vector<Choices> choices_;
   std::vector<double> layers_of_unit_;  // by pool, at most
   double sum_of_layer_ = 0;             // at least

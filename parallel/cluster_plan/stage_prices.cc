@@ -260,7 +260,6 @@ double StagePrices::end_of_step_s(const PlanFrame& frame, const RankPrice& rank,
   if (model_.frozen) return seconds;
   const Fabric& fabric = system_.fabric;
   const auto gradient = static_cast<double>(model_.gradient_bytes);
-  const auto copies = static_cast<double>(own.copies());
   if (shares_weights(own)) {
     const bool block = exchanges_block(frame, 0);
     if (model_.overlap_gradients && model_.wide_resnet > 0) {
@@ -300,16 +299,41 @@ double StagePrices::end_of_step_s(const PlanFrame& frame, const RankPrice& rank,
   const std::int64_t devices = open ? own.tensor * own.context * own.data : frame.devices();
   if (devices > 1)
     seconds += fabric.collective(CollectiveKind::kAllReduce, 4, {devices, 1}).seconds();
-  const double part = frame.zero >= 1 ? divided_parameters(own, rank) : rank.parameters;
-  if (offloads_optimizer(frame.offload)) {
+  return seconds + update_s(own, device, rank);
+}
+
+double StagePrices::later_end_s(const PlanFrame& frame, const RankPrice& rank,
+                                std::int64_t index) const {
+  if (model_.frozen) return 0;
+  const PlanFrame own = frame.of_stage(index);
+  const Accelerator& device = system_.pools.size() < 2
+                                  ? system_.accelerator
+                                  : system_.pools[pool_of(frame, index)].accelerator;
+  double seconds = update_s(own, device, rank);
+  if (frame.zero >= 2 || !shares_weights(own)) return seconds;
+  const double all =
+      exchange(own, frame.zero == 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+               static_cast<double>(model_.gradient_bytes), rank.parameters, rank.expert_parameters)
+          .seconds;
+  if (!model_.overlap_gradients) return seconds + all;
+  if (model_.wide_resnet > 0) seconds += std::max(0.0, all - rank.backward.seconds());
+  return seconds;
+}
+
+double StagePrices::update_s(const PlanFrame& own, const Accelerator& device,
+                             const RankPrice& rank) const {
+  const auto gradient = static_cast<double>(model_.gradient_bytes);
+  double seconds = 0;
+  const double part = own.zero >= 1 ? divided_parameters(own, rank) : rank.parameters;
+  if (offloads_optimizer(own.offload)) {
     seconds += part * (gradient + 2) / options_.host_bandwidth +
-               host_update_s(model_, options_, frame.offload, part);
+               host_update_s(model_, options_, own.offload, part);
   } else {
     const double bytes =
         model_.wide_resnet > 0 ? gradient + 2 * model_.weight_bytes() + 8 : 2 * gradient + 26;
     seconds += part * bytes / (device.bytes_per_second * device.memory_efficiency);
   }
-  if (frame.zero >= 1 && frame.zero < 3 && copies > 1) {
+  if (own.zero >= 1 && own.zero < 3 && own.copies() > 1) {
     seconds += exchange(own, CollectiveKind::kAllGather, model_.weight_bytes(), rank.parameters,
                         rank.expert_parameters)
                    .seconds;

@@ -13,6 +13,9 @@ namespace egret::parallel {
 struct PartitionTerms {
   double sum = 0;         // h
   double bottleneck = 0;  // g
+  // Under kOpen, of a rank with others before it: the step takes at least this more than the sums
+  // of the ranks after it.
+  double end = 0;
 };
 
 // What plans the layers. kOpen is kBound where the degrees of the other ranks are not known; kEqual

@@ -286,6 +286,7 @@ TEST(StageMixes, CountMessagesBetweenNodes) {
   System slow = fast;
   slow.fabric.tiers[1].bytes_per_second /= 50;
   TrainingSetup setup = model(8, 1024, 64);
+  setup.untied = true;
   FixedChoices fixed;
   fixed.tensor = 2;
   fixed.context = fixed.data = fixed.micro_batch = 1;
@@ -326,6 +327,40 @@ void compositions(std::int64_t total, std::int64_t parts, std::vector<std::int64
     compositions(total - one, parts - 1, sofar, visit);
     sofar.pop_back();
   }
+}
+
+// Slow links within nodes: the sum of a stage's gradients takes longer than all passes, so layers
+// that leave the first stage wait for it in the second one.
+TEST(StageMixes, CountGradientsOfLaterStages) {
+  System system = machine("v100-quad");
+  for (Tier& tier : system.fabric.tiers) tier.bytes_per_second /= 20;
+  TrainingSetup setup = model(8, 1024, 4);
+  setup.untied = true;
+  FixedChoices fixed;
+  fixed.tensor = fixed.context = fixed.micro_batch = 1;
+  fixed.data = 4;
+  fixed.pipeline = 2;
+  fixed.zero = 0;
+  fixed.offload = Offload::kNone;
+  fixed.recompute = Recompute::kNone;
+  const StagePrices prices(system, setup, kRecorded, fixed);
+  const PlanTrials trials(prices, 8);
+  const StageMixes mixes(prices, 8, fixed, false);
+  const std::vector<MixedGroup> groups = mixes.groups();
+  const auto group =
+      std::ranges::find(groups, 4, [](const MixedGroup& each) { return each.frame.micro_batch; });
+  ASSERT_NE(group, groups.end());
+  PlanFrame frame = group->frame;
+  frame.pipeline = 2;
+  frame.stages = {{1, 1, 4, 0}, {1, 1, 4, 4}};
+  double best = 1e300;
+  for (std::int64_t first = 1; first < 8; ++first) {
+    const auto step = trials.simulate(frame, {{first, 0, 0}, {8 - first, 0, 0}});
+    ASSERT_TRUE(step);
+    best = std::min(best, step->seconds);
+  }
+  EXPECT_TRUE(mixes.solve(group->frame, 1.01 * best));
+  EXPECT_FALSE(mixes.solve(group->frame, 0.9 * best));
 }
 
 // The least simulated step of all plans that fit, of equal degrees and of others.
