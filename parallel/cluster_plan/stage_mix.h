@@ -16,8 +16,9 @@
 //   min_g g + H(g)
 //
 // H falls and is constant between bottlenecks. An interval (a, b] of bottlenecks has the bound
-// a + H(b). All stages end together, so a stage whose gradients take long after its last pass leaves
-// out plans that take as long as the best one (PartitionTerms::end). Intervals are divided until the least bound is near the best plan found.
+// a + H(b). All stages end together, so a stage whose gradients take long after its last pass
+// leaves out plans that take as long as the best one (PartitionTerms::end). Intervals are divided
+// until the least bound is near the best plan found.
 #pragma once
 
 #include <optional>

@@ -109,8 +109,9 @@ base::Result<std::vector<std::size_t>> layer_cuts(const ir::Graph& graph, const 
   const std::optional<EqualLayers> equal = equal_layers(graph);
   if (!equal) {
     return base::usage_error(
-        "--stage-layers counts equal layers, but the model has no three of them, one after the "
-        "other");
+        "--stage-layers counts equal layers, but no three of them were found in the model, one "
+        "after "
+        "the other");
   }
   const auto found = static_cast<std::int64_t>(equal->nodes.size());
   if (std::accumulate(layers_of_stages.begin(), layers_of_stages.end(), std::int64_t{0}) != found) {
