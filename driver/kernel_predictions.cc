@@ -91,9 +91,9 @@ base::Status run_unknown(const backends::Backend& backend, const KeptTimes& kept
   for (std::size_t i = 0; i < medians.size(); ++i) {
     unknown[i]->seconds = medians[i];
     if (kept.database == nullptr) continue;
-    EGRET_RETURN_IF_ERROR(kept.database->store(
-        kept.machine, unknown[i]->key,
-        {.runs = 1, .median_s = medians[i], .disturbed = disturbed}));
+    EGRET_RETURN_IF_ERROR(
+        kept.database->store(kept.machine, unknown[i]->key,
+                             {.runs = 1, .median_s = medians[i], .disturbed = disturbed}));
   }
   return base::ok();
 }
@@ -121,9 +121,9 @@ base::Result<KernelPrediction> predict_by_kernels(const ir::Graph& original,
     runners.back().options.layouts = candidate.layouts;
   }
   EGRET_RETURN_IF_ERROR(recall(kept, runners));
-  EGRET_RETURN_IF_ERROR(
-      run_unknown(*setup.backend, kept, ir::given_by_position(original, options.given_inputs),
-                  static_cast<std::uint64_t>(options.seed), runners));
+  EGRET_RETURN_IF_ERROR(run_unknown(*setup.backend, kept,
+                                    ir::given_by_position(original, options.given_inputs),
+                                    static_cast<std::uint64_t>(options.seed), runners));
   const auto predicted = [](const Runner& runner) {
     return KernelPrediction{.seconds = runner.seconds, .known_s = runner.seconds};
   };

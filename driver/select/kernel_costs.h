@@ -32,7 +32,8 @@ class KernelCosts {
  public:
   // `database` outlives this.
   // `disturbed`: whether other processes disturb what is measured, asked before and after it.
-  // `threads`: of the plans, which also sweep the caches: one that waited for the sweep would sleep.
+  // `threads`: of the plans, which also sweep the caches: one that waited for the sweep would
+  // sleep.
   KernelCosts(
       cost::Database& database, std::string machine,
       std::function<bool()> disturbed = [] { return false; }, int threads = 1)
