@@ -78,6 +78,22 @@ TEST(StageCut, NeedsAnOperatorForEachStage) {
 
 // ---- Stages
 
+// Whatever takes about equal time.
+TEST(StagedStep, HasTheLayersThatAreAskedFor) {
+  for (const std::vector<std::int64_t>& counts :
+       {std::vector<std::int64_t>{1, 3, 2}, {4, 1, 1}, {2, 2, 2}}) {
+    const PipelineLayout layout =
+        layout_of(layers(4, 8, 6), {.stages = 3, .micro_batches = 2, .stage_layers = counts}, kMse);
+    std::vector<std::int64_t> found;
+    for (const Stage& stage : layout.step.stages) {
+      found.push_back(static_cast<std::int64_t>(stage.parameters.size()));
+      EXPECT_LE(stage.incoming.size(), 1U);
+      EXPECT_LE(stage.outgoing.size(), 1U);
+    }
+    EXPECT_EQ(found, counts);
+  }
+}
+
 TEST(StagedStep, HasBoundariesThatFit) {
   for (const std::int64_t stages : {1, 2, 3, 5}) {
     const PipelineLayout layout =
@@ -151,6 +167,14 @@ TEST(PipelineLayout, RefusesWhatCannotBeCut) {
   const ir::Value mixed =
       m("softmax", {m("matmul", {x, m.weight("w", {3, 3})})}, {{"axis", std::int64_t{0}}});
   EXPECT_THAT(message(m.finish(mixed), {.stages = 1, .micro_batches = 2}), HasSubstr("mixes"));
+  EXPECT_THAT(message(layers(8, 8, 4), {.stages = 2, .stage_layers = {1, 2}}),
+              HasSubstr("sum to the model's 4 equal layers"));
+  EXPECT_THAT(message(layers(8, 8, 4), {.stages = 2, .stage_layers = {4}}),
+              HasSubstr("for each of the 2 stages"));
+  EXPECT_THAT(message(layers(8, 8, 4), {.stages = 2, .stage_layers = {4, 0}}),
+              HasSubstr("for each of the 2 stages"));
+  EXPECT_THAT(message(layers(8, 8, 2), {.stages = 2, .stage_layers = {1, 1}}),
+              HasSubstr("no three of them"));
   EXPECT_THAT(message(layers(8, 8, 4), {.stages = 3, .stages_per_rank = 2}),
               HasSubstr("multiple of --stages-per-rank"));
   EXPECT_THAT(
@@ -194,7 +218,7 @@ TEST(PipelineSimulation, HasTheIdleTimesOfTheSchedules) {
 TEST(PipelineSimulation, PricesMessages) {
   const PipelineLayout layout = layout_of(layers(4, 8, 4), {.stages = 2, .micro_batches = 1});
   PipelineCosts costs = costs_of(layout, 1, 1, 1);
-  costs.message_s = 0.25;
+  costs.latencies = {{0, 0.25}};
   costs.bytes_per_second = 100;
   const double bytes = layout.step.stages[0].outgoing_bytes();
   EXPECT_EQ(bytes, layout.step.stages[1].gradient_bytes());
@@ -207,12 +231,43 @@ TEST(PipelineSimulation, PricesMessages) {
   }
 }
 
+TEST(PipelineSimulation, PricesMessagesBySize) {
+  const std::vector<MessageLatency> latencies = {{100, 1}, {300, 2}, {400, 2}};
+  EXPECT_EQ(latency_of({}, 100), 0);
+  EXPECT_EQ(latency_of(latencies, 0), 1);
+  EXPECT_EQ(latency_of(latencies, 100), 1);
+  EXPECT_EQ(latency_of(latencies, 150), 1.25);
+  EXPECT_EQ(latency_of(latencies, 1000), 2);
+  const PipelineLayout layout = layout_of(layers(4, 8, 4), {.stages = 2, .micro_batches = 1});
+  PipelineCosts costs = costs_of(layout, 1, 1, 1);
+  costs.bytes_per_second = 1e15;
+  const double bytes = layout.step.stages[0].outgoing_bytes();
+  costs.latencies = {{0, 0.5}, {2 * bytes, 1.5}};
+  // The loss is told in an empty message.
+  EXPECT_NEAR(simulate_pipeline(layout, costs)->seconds, 2 * 3 + 2 * 1 + 0.5, 1e-9);
+}
+
+// A rank that sends computes slower meanwhile.
+TEST(PipelineSimulation, SlowsPassesBesideMessages) {
+  const PipelineShape shape{.kind = PipelineKind::kGpipe, .stages = 2, .micro_batches = 4};
+  const PipelineLayout layout = layout_of(layers(4, 8, 4), shape);
+  PipelineCosts costs = costs_of(layout, 1, 1, 1);
+  const double bytes = layout.step.stages[0].outgoing_bytes();
+  costs.bytes_per_second = bytes / 1;
+  const double alone = simulate_pipeline(layout, costs)->seconds;
+  costs.overlap_slowdown = 0.5;
+  // In the long run, a pass of 1 s beside a message of 1 s takes 1 + 0.5 / 1.5 s.
+  const double beside = simulate_pipeline(layout, costs)->seconds;
+  EXPECT_GT(beside, 1.1 * alone);
+  EXPECT_LT(beside, 1.5 * alone);
+}
+
 // Messages follow each other without waiting for the latency of the one before.
 TEST(PipelineSimulation, LatenciesOverlap) {
   const PipelineShape shape{.kind = PipelineKind::kGpipe, .stages = 2, .micro_batches = 4};
   const PipelineLayout layout = layout_of(layers(4, 8, 4), shape);
   PipelineCosts costs = costs_of(layout, 1, 1, 1);
-  costs.message_s = 5;
+  costs.latencies = {{0, 5}};
   // Each rank waits for one pass of each direction and a latency; then rank 0 tells the loss.
   EXPECT_NEAR(simulate_pipeline(layout, costs)->seconds, 5 * (1 + 2) + 2 * 5 + 5, 1e-6);
 }
