@@ -37,12 +37,14 @@ class Streams {
     }
   }
 
-  // The end of all streams. Computation beside an exchange takes longer.
+  // The end of all streams, which share the links. Computation beside an exchange takes longer; the
+  // gradients of the last layer follow it.
   double seconds() const {
     const double end = std::max({computed_, gathered_, scattered_});
     const double hidden = std::max(0.0, exchanging_ - (end - computing_));
     const double slowdown = system_.accelerator.overlap_slowdown;
-    return end + hidden * slowdown / (1 + slowdown);
+    const double longer = hidden * slowdown / (1 + slowdown);
+    return std::max({end, computed_ + longer + last_scatter_s_, exchanging_});
   }
 
  private:
@@ -57,21 +59,25 @@ class Streams {
   }
 
   void pass(const StagePiece& piece, const KernelTime& time, bool backward) {
-    double start = std::max(computed_, scattered_first_);
+    double start = std::max(computed_, scattered_first_), gather_s = 0;
     if (zero_ == 3) {
       // While the layer before is computed.
-      gathered_ = std::max(gathered_, before_) +
-                  exchange_s(piece, CollectiveKind::kAllGather, setup_.weight_bytes());
+      gather_s = exchange_s(piece, CollectiveKind::kAllGather, setup_.weight_bytes());
+      gathered_ = std::max(gathered_, before_) + gather_s;
       start = std::max(start, gathered_);
     }
     const double seconds = std::max(time.device_s, time.host_s);
     computing_ += seconds;
     before_ = std::exchange(computed_, start + seconds);
     if (!backward) return;
-    scattered_ =
-        std::max(scattered_, computed_) + exchange_s(piece, CollectiveKind::kReduceScatter,
-                                                     static_cast<double>(setup_.gradient_bytes));
-    if (!setup_.overlap_gradients) scattered_first_ = scattered_;
+    const double scatter_s = exchange_s(piece, CollectiveKind::kReduceScatter,
+                                        static_cast<double>(setup_.gradient_bytes));
+    scattered_ = std::max(scattered_, computed_) + scatter_s;
+    last_scatter_s_ = scatter_s;
+    if (setup_.overlap_gradients) return;
+    // The weights of the layer after next travel at the same time, over the same links.
+    scattered_ += std::min(scatter_s, gather_s);
+    scattered_first_ = scattered_;
   }
 
   const System& system_;
@@ -80,7 +86,8 @@ class Streams {
   double computed_ = 0, before_ = 0;  // ends of the last layer's pass, and of the one before
   double gathered_ = 0, scattered_ = 0;
   double scattered_first_ = 0;  // what computation waits for
-  double computing_ = 0, exchanging_ = 0;
+  double last_scatter_s_ = 0;
+  double computing_ = 0, exchanging_ = 0;  // in all
 };
 
 }  // namespace
@@ -106,13 +113,14 @@ double divided_passes_s(const System& system, const TrainingSetup& setup, std::i
 double gathered_bytes(const TrainingSetup& setup, std::span<const StageCosts> stages) {
   double most = 0;
   for (const StageCosts& stage : stages) {
-    double before = 0;
+    std::vector<double> held;
     for (const StagePiece& piece : stage.pieces) {
-      double here = 0;
+      double& here = held.emplace_back(0);
       for (const auto& [count, group] : parts_of(setup, piece)) here += group.size > 1 ? count : 0;
-      most = std::max(most, before + here);
-      before = here;
     }
+    // The first and the last layer follow themselves, in the other direction.
+    most = std::max({most, 2 * held.front(), 2 * held.back()});
+    for (std::size_t i = 1; i < held.size(); ++i) most = std::max(most, held[i - 1] + held[i]);
   }
   return setup.weight_bytes() * most;
 }

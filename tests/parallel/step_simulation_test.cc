@@ -264,7 +264,7 @@ TEST(StepSimulation, AgreesWithTheClosedFormOfZero) {
         const std::string what = "pp " + std::to_string(setup.pipeline) + ", dp " +
                                  std::to_string(setup.data) + ", zero " + std::to_string(zero) +
                                  (overlap ? ", overlapped" : "");
-        EXPECT_NEAR(estimate->seconds / report.seconds, 1, 0.04) << what;
+        EXPECT_NEAR(estimate->seconds / report.seconds, 1, zero == 3 ? 0.06 : 0.04) << what;
         const auto of = [&](MemoryKind kind) {
           return report.devices[0].peak_bytes[static_cast<std::size_t>(kind)];
         };
