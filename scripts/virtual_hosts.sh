@@ -9,7 +9,7 @@
 #   scripts/virtual_hosts.sh down
 #
 # Needs root, and a kernel with network namespaces, veth, bridges and tbf; a delay needs netem, or TAP
-# devices (then a process holds each frame: scripts/delay_frames.py). What is missing is named, with
+# devices (then a process holds each frame: scripts/delay_frames.cc). What is missing is named, with
 # exit code 7.
 set -euo pipefail
 
@@ -45,22 +45,35 @@ add_link() {  # HOST PORT RATE DELAY
   else
     [ -c /dev/net/tun ] ||
       missing "this kernel has neither netem nor TAP devices: links cannot be delayed"
-    local delay
+    local delay rate
     delay=$(seconds "$4")
-    "$(dirname "$(realpath "$0")")/delay_frames.py" "$delay" "$end" "$2"
+    rate=$(bits_per_second "$3")
+    compile_relay
+    "$relay/delay_frames" "$delay" "$rate" "$end" "$2"
   fi
   local frame
   frame=$(frame_bytes_at "$3")
   ip link set "$end" netns "$1" name eth0 mtu "$frame"
   ip link set "$2" master $bridge mtu "$frame" up
   ip -n "$1" link set eth0 up
-  if [ -n "$4" ] && has_netem; then
+  if [ -z "$4" ]; then
+    shape "$3" -n "$1" qdisc add dev eth0 root handle 2:
+  elif has_netem; then
     tc -n "$1" qdisc add dev eth0 root handle 1: netem delay "$4" limit 100000
     shape "$3" -n "$1" qdisc add dev eth0 parent 1: handle 2:
   else
-    shape "$3" -n "$1" qdisc add dev eth0 root handle 2:
+    return 0  # the relay keeps the rate, too
   fi
   shape "$3" qdisc add dev "$2" root handle 2:
+}
+
+# The process of late links; running ones keep it when the file is deleted.
+relay=
+compile_relay() {
+  [ -z "$relay" ] || return 0
+  relay=$(mktemp -d)
+  "${CXX:-c++}" -std=c++20 -O2 "$(dirname "$(realpath "$0")")/delay_frames.cc" -o "$relay/delay_frames" ||
+    missing "a late link needs a C++ compiler"
 }
 
 # Little may pass at once, so that short messages take their time too: two frames, after a pause,
@@ -73,13 +86,22 @@ shape() {  # RATE TC...
 }
 
 # Half of an eighth of a millisecond, but whole frames of Ethernet.
-frame_bytes_at() {  # RATE such as 100mbit; other forms get the largest frames
-  awk -v rate="$1" -v most=$most_frame_bytes 'BEGIN {
-    unit = tolower(rate); sub(/^[0-9.]+/, "", unit)
-    factor = unit == "gbit" ? 1e9 : unit == "mbit" ? 1e6 : unit == "kbit" ? 1e3 : 0
-    bytes = factor > 0 ? int(rate * factor / 8 * 60e-6) : most
+frame_bytes_at() {  # RATE
+  local rate
+  rate=$(bits_per_second "$1")
+  awk -v rate="$rate" -v most=$most_frame_bytes 'BEGIN {
+    bytes = int(rate / 8 * 60e-6)
     print (bytes < 1500 ? 1500 : bytes > most ? most : bytes)
   }'
+}
+
+bits_per_second() {  # such as 100mbit, 1.5gbit
+  awk -v rate="$1" 'BEGIN {
+    unit = tolower(rate); sub(/^[0-9.]+/, "", unit)
+    factor = unit == "gbit" ? 1e9 : unit == "mbit" ? 1e6 : unit == "kbit" ? 1e3 : unit == "bit" ? 1 : 0
+    if (rate * factor < 1) exit 1
+    printf "%.0f\n", rate * factor
+  }' || missing "a rate is written 100mbit or 1.5gbit, not '$1'"
 }
 
 has_netem() {
@@ -101,7 +123,7 @@ seconds() {  # such as 1ms, 200us, 0.5s
 up() {  # COUNT RATE [DELAY]
   [ "$(id -u)" = 0 ] || missing "network namespaces need root"
   down
-  trap 'down' ERR EXIT
+  trap 'down; rm -rf "$relay"' ERR EXIT
   ip link add $bridge type bridge 2>/dev/null || missing "this kernel has no bridges"
   ip link set $bridge up
   for ((i = 0; i < $1; ++i)); do
@@ -119,6 +141,7 @@ up() {  # COUNT RATE [DELAY]
       echo "$network.$((i + 1)) $prefix$i" >>"/etc/netns/$host/hosts"
     done
   done
+  rm -rf "$relay"
   trap - ERR EXIT
 }
 

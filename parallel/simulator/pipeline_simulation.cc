@@ -2,6 +2,8 @@
 #include "parallel/simulator/pipeline_simulation.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -64,6 +66,7 @@ class PipelineTasks {
       task.work = {.seconds = 0, .bytes = seconds, .most_bytes_per_second = 1};
       task.links = {cores_[at(rank)]};
     } else {
+      task.effect = TaskEffect::kComputes;
       task.work = {.seconds = seconds};
     }
     return graph_.add(std::move(task));
@@ -74,11 +77,14 @@ class PipelineTasks {
   Message message(std::int64_t lane, std::uint32_t stream, std::int64_t from, double bytes,
                   std::vector<TaskId> after) {
     const auto device = static_cast<std::uint32_t>(lane);
-    SimulatedTask sent{.device = device, .stream = stream, .work = {.bytes = bytes}};
+    SimulatedTask sent{.device = device,
+                       .stream = stream,
+                       .effect = TaskEffect::kCommunicates,
+                       .work = {.bytes = bytes}};
     if (bytes > 0) sent.links = {links_[at(from)]};
     sent.after = std::move(after);
     SimulatedTask arrives{.device = device, .stream = first_delay_ + delays_++};
-    arrives.work = {.seconds = costs_.message_s};
+    arrives.work = {.seconds = latency_of(costs_.latencies, bytes)};
     const TaskId first = graph_.add(std::move(sent));
     arrives.after = {first};
     return {first, graph_.add(std::move(arrives))};
@@ -194,10 +200,21 @@ class PipelineTasks {
 
 }  // namespace
 
+double latency_of(std::span<const MessageLatency> latencies, double bytes) {
+  const auto next = std::ranges::upper_bound(latencies, bytes, {}, &MessageLatency::bytes);
+  if (latencies.empty()) return 0;
+  if (next == latencies.begin()) return next->seconds;
+  const auto last = std::prev(next);
+  if (next == latencies.end()) return last->seconds;
+  return std::lerp(last->seconds, next->seconds,
+                   (bytes - last->bytes) / (next->bytes - last->bytes));
+}
+
 base::Result<PipelinePrediction> simulate_pipeline(const PipelineLayout& layout,
                                                    const PipelineCosts& costs) {
   PipelineTasks tasks(layout, costs);
-  EGRET_ASSIGN_OR_RETURN(EventSimulator simulator, EventSimulator::make(tasks.build()));
+  EGRET_ASSIGN_OR_RETURN(EventSimulator simulator,
+                         EventSimulator::make(tasks.build(), costs.overlap_slowdown));
   EGRET_RETURN_IF_ERROR(simulator.run());
   return PipelinePrediction{simulator.timeline().end_s, tasks.busiest_s(),
                             simulator.graph().size()};

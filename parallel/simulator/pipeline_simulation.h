@@ -7,12 +7,22 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "parallel/pipeline/pipeline_layout.h"
 #include "parallel/simulator/event_simulator.h"
 
 namespace egret::parallel {
+
+// What a message takes beyond its bytes at the link's rate.
+struct MessageLatency {
+  double bytes = 0;
+  double seconds = 0;
+};
+
+// Linear between sizes, constant outside; 0 for none. `latencies`: by size, ascending.
+double latency_of(std::span<const MessageLatency> latencies, double bytes);
 
 // Of a byte of gradients, by a rank's processor.
 struct SumSeconds {
@@ -22,12 +32,14 @@ struct SumSeconds {
 struct PipelineCosts {
   std::vector<std::array<double, 4>> stages;  // seconds, by stage and PassKind
   std::vector<double> update_s;               // by pipeline rank
-  double message_s = 0;                       // of an empty message
+  std::vector<MessageLatency> latencies;      // by size, ascending
   double bytes_per_second = 1e9;              // that a rank sends
   SumSeconds sums;
   double cores = 0;                 // of a host, which its ranks share; 0: each has its own
   std::int64_t ranks_per_host = 0;  // one host after the other; 0: all are on one
   bool overlap = true;
+  double overlap_slowdown =
+      0;  // of passes while their rank sends, if ranks have cores of their own
 };
 
 struct PipelinePrediction {

@@ -2,32 +2,43 @@
 #include "runtime/pipeline/link_time.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/timer.h"
 
 namespace egret::runtime {
 namespace {
 
-constexpr std::size_t kShort = 1 << 10;
-constexpr std::size_t kLong = 1 << 20;
+constexpr std::array<std::size_t, 5> kSizes = {1 << 10, 1 << 14, 1 << 16, 1 << 18, 1 << 20};
+constexpr std::size_t kBeside = 1 << 16;
+constexpr std::int64_t kMostUnderWay = 4;
 
-// From the send to the arrival of the other's. Both begin together: each has got the message
-// before. The first exchange makes connections, and aligns them.
-base::Result<double> seconds_of(Messages& messages, std::int64_t rank, std::int64_t tag,
-                                std::size_t size, int repetitions) {
-  std::vector<double> seconds;
-  for (int i = 0; i <= repetitions; ++i) {
-    MessageBytes bytes(size);
-    const base::Stopwatch watch;
-    EGRET_RETURN_IF_ERROR(messages.send(1 - rank, tag, std::move(bytes)));
-    EGRET_RETURN_IF_ERROR(messages.receive(1 - rank, tag).status());
-    if (i > 0 || repetitions == 0) seconds.push_back(watch.seconds());
-  }
+double lower_quartile(std::vector<double> seconds) {
   const auto quartile = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 4);
   std::ranges::nth_element(seconds, quartile);
   return *quartile;
+}
+
+enum class Direction : unsigned char { kForthAndBack, kBothAtOnce };
+
+// One way. Both ranks begin together: each has got the message before. The first exchange makes
+// connections, and aligns them.
+base::Result<double> seconds_of(Messages& messages, std::int64_t rank, std::int64_t tag,
+                                std::size_t size, Direction direction, int repetitions) {
+  std::vector<double> seconds;
+  const bool both = direction == Direction::kBothAtOnce;
+  const auto receive = [&] { return messages.receive(1 - rank, tag).status(); };
+  for (int i = 0; i <= repetitions; ++i) {
+    MessageBytes bytes(size);
+    const base::Stopwatch watch;
+    if (!both && rank == 1) EGRET_RETURN_IF_ERROR(receive());
+    EGRET_RETURN_IF_ERROR(messages.send(1 - rank, tag, std::move(bytes)));
+    if (both || rank == 0) EGRET_RETURN_IF_ERROR(receive());
+    if (i > 0 || repetitions == 0) seconds.push_back(watch.seconds() / (both ? 1 : 2));
+  }
+  return lower_quartile(std::move(seconds));
 }
 
 }  // namespace
@@ -36,12 +47,51 @@ base::Result<LinkTime> time_link(Messages& messages, std::int64_t rank, std::int
                                  int repetitions) {
   LinkTime result;
   if (rank > 1) return result;
-  EGRET_ASSIGN_OR_RETURN(const double few, seconds_of(messages, rank, tag, kShort, repetitions));
-  EGRET_ASSIGN_OR_RETURN(const double many, seconds_of(messages, rank, tag, kLong, repetitions));
-  const double per_byte = std::max(1e-12, (many - few) / static_cast<double>(kLong - kShort));
+  const auto timed = [&](std::size_t size, Direction direction) {
+    return seconds_of(messages, rank, tag, size, direction, repetitions);
+  };
+  const std::size_t few = kSizes[kSizes.size() - 2], many = kSizes.back();
+  EGRET_ASSIGN_OR_RETURN(const double few_s, timed(few, Direction::kBothAtOnce));
+  EGRET_ASSIGN_OR_RETURN(const double many_s, timed(many, Direction::kBothAtOnce));
+  const double per_byte = std::max(1e-12, (many_s - few_s) / static_cast<double>(many - few));
   result.bytes_per_second = 1 / per_byte;
-  result.message_s = std::max(0.0, few - static_cast<double>(kShort) * per_byte);
+  for (const std::size_t size : kSizes) {
+    EGRET_ASSIGN_OR_RETURN(const double one_s, timed(size, Direction::kForthAndBack));
+    const auto bytes = static_cast<double>(size);
+    result.latencies.push_back({bytes, std::max(0.0, one_s - bytes * per_byte)});
+  }
   return result;
+}
+
+MessagesBeside::MessagesBeside(Messages& messages, std::int64_t rank, std::int64_t ranks,
+                               std::int64_t tag)
+    : messages_(messages),
+      neighbour_(rank % 2 == 0 ? rank + 1 : rank - 1),
+      has_neighbour_(neighbour_ < ranks),
+      tag_(tag) {}
+
+base::Status MessagesBeside::keep() {
+  if (!has_neighbour_) return base::ok();
+  while (!neighbour_ended_) {
+    EGRET_ASSIGN_OR_RETURN(const std::optional<MessageBytes> bytes,
+                           messages_.take(neighbour_, tag_));
+    if (!bytes) break;
+    neighbour_ended_ = bytes->empty();
+    --under_way_;
+  }
+  for (; under_way_ < kMostUnderWay && !neighbour_ended_; ++under_way_)
+    EGRET_RETURN_IF_ERROR(messages_.send(neighbour_, tag_, MessageBytes(kBeside)));
+  return base::ok();
+}
+
+base::Status MessagesBeside::end() {
+  if (!has_neighbour_) return base::ok();
+  EGRET_RETURN_IF_ERROR(messages_.send(neighbour_, tag_, {}));  // the last one
+  while (!neighbour_ended_) {
+    EGRET_ASSIGN_OR_RETURN(const MessageBytes bytes, messages_.receive(neighbour_, tag_));
+    neighbour_ended_ = bytes.empty();
+  }
+  return base::ok();
 }
 
 }  // namespace egret::runtime

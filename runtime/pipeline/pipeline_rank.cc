@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <set>
 #include <string>
 
@@ -335,7 +336,15 @@ Result<std::vector<Tensor>> PipelineRank::end() {
 
 // The runs of a pass are not one after another: in a step, other passes replace its values in the
 // caches too.
-Result<RankSeconds> PipelineRank::time_work(const TimingOptions& timing) {
+double RankSeconds::total() const {
+  double sum = update_s;
+  for (const StageSeconds& stage : stages)
+    sum += std::accumulate(stage.passes.begin(), stage.passes.end(), 0.0);
+  return sum;
+}
+
+Result<RankSeconds> PipelineRank::time_work(const TimingOptions& timing,
+                                            const std::function<Status()>& between) {
   RankSeconds result;
   std::vector<TimedPass> passes;
   std::vector<std::pair<std::int64_t, PassKind>> keys;
@@ -363,6 +372,7 @@ Result<RankSeconds> PipelineRank::time_work(const TimingOptions& timing) {
       const auto run = [&] {
         return k < passes.size() ? passes[k].run() : optimizer_->run(update).status();
       };
+      EGRET_RETURN_IF_ERROR(between());
       EGRET_ASSIGN_OR_RETURN(const double taken, seconds_of(run, timing));
       if (i > 0 || timing.repetitions == 0) seconds[k].push_back(taken);
     }

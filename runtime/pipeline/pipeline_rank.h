@@ -4,6 +4,7 @@
 // repeated runs have equal bits.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -26,6 +27,8 @@ struct StageSeconds {
 struct RankSeconds {
   std::vector<StageSeconds> stages;
   double update_s = 0;
+
+  double total() const;
 };
 
 struct TimingOptions {
@@ -56,8 +59,9 @@ class PipelineRank {
   base::Result<std::vector<ir::Tensor>> end();
 
   // Runs each pass and the optimizer on zeros, in turns. A pass includes what the rank does to its
-  // messages and gradients.
-  base::Result<RankSeconds> time_work(const TimingOptions& timing);
+  // messages and gradients. BETWEEN runs before each.
+  base::Result<RankSeconds> time_work(const TimingOptions& timing,
+                                      const std::function<base::Status()>& between);
 
  private:
   using Values = std::map<std::size_t, ir::Tensor>;  // by node of the joint graph

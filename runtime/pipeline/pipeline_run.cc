@@ -118,11 +118,18 @@ Status PipelineRun::gather_costs(std::size_t at, const TimingOptions& timing,
     EGRET_ASSIGN_OR_RETURN(const LinkTime link,
                            time_link(messages, here, tag, 2 * timing.repetitions));
     if (here == 0) {
-      costs.message_s = link.message_s;
+      costs.latencies = link.latencies;
       costs.bytes_per_second = link.bytes_per_second;
     }
   }
-  EGRET_ASSIGN_OR_RETURN(const RankSeconds work, rank.time_work(timing));
+  EGRET_ASSIGN_OR_RETURN(const RankSeconds work, rank.time_work(timing, base::ok));
+  if (overlap_ && local_ == nullptr && !timing.processor_time) {
+    MessagesBeside beside(messages, here, layout_.ranks(), tag + 3);
+    EGRET_ASSIGN_OR_RETURN(const RankSeconds slowed,
+                           rank.time_work(timing, [&] { return beside.keep(); }));
+    EGRET_RETURN_IF_ERROR(beside.end());
+    if (here == 0) costs.overlap_slowdown = std::max(0.0, slowed.total() / work.total() - 1);
+  }
   EGRET_RETURN_IF_ERROR(messages.send(0, tag + 1, bytes_of(work.update_s)));
   if (here == 0) costs.sums = time_sums(layout_.exchanges, timing.repetitions);
   for (const StageSeconds& stage : work.stages) {

@@ -194,7 +194,7 @@ TEST(PipelineSimulation, HasTheIdleTimesOfTheSchedules) {
 TEST(PipelineSimulation, PricesMessages) {
   const PipelineLayout layout = layout_of(layers(4, 8, 4), {.stages = 2, .micro_batches = 1});
   PipelineCosts costs = costs_of(layout, 1, 1, 1);
-  costs.message_s = 0.25;
+  costs.latencies = {{0, 0.25}};
   costs.bytes_per_second = 100;
   const double bytes = layout.step.stages[0].outgoing_bytes();
   EXPECT_EQ(bytes, layout.step.stages[1].gradient_bytes());
@@ -207,12 +207,43 @@ TEST(PipelineSimulation, PricesMessages) {
   }
 }
 
+TEST(PipelineSimulation, PricesMessagesBySize) {
+  const std::vector<MessageLatency> latencies = {{100, 1}, {300, 2}, {400, 2}};
+  EXPECT_EQ(latency_of({}, 100), 0);
+  EXPECT_EQ(latency_of(latencies, 0), 1);
+  EXPECT_EQ(latency_of(latencies, 100), 1);
+  EXPECT_EQ(latency_of(latencies, 150), 1.25);
+  EXPECT_EQ(latency_of(latencies, 1000), 2);
+  const PipelineLayout layout = layout_of(layers(4, 8, 4), {.stages = 2, .micro_batches = 1});
+  PipelineCosts costs = costs_of(layout, 1, 1, 1);
+  costs.bytes_per_second = 1e15;
+  const double bytes = layout.step.stages[0].outgoing_bytes();
+  costs.latencies = {{0, 0.5}, {2 * bytes, 1.5}};
+  // The loss is told in an empty message.
+  EXPECT_NEAR(simulate_pipeline(layout, costs)->seconds, 2 * 3 + 2 * 1 + 0.5, 1e-9);
+}
+
+// A rank that sends computes slower meanwhile.
+TEST(PipelineSimulation, SlowsPassesBesideMessages) {
+  const PipelineShape shape{.kind = PipelineKind::kGpipe, .stages = 2, .micro_batches = 4};
+  const PipelineLayout layout = layout_of(layers(4, 8, 4), shape);
+  PipelineCosts costs = costs_of(layout, 1, 1, 1);
+  const double bytes = layout.step.stages[0].outgoing_bytes();
+  costs.bytes_per_second = bytes / 1;
+  const double alone = simulate_pipeline(layout, costs)->seconds;
+  costs.overlap_slowdown = 0.5;
+  // In the long run, a pass of 1 s beside a message of 1 s takes 1 + 0.5 / 1.5 s.
+  const double beside = simulate_pipeline(layout, costs)->seconds;
+  EXPECT_GT(beside, 1.1 * alone);
+  EXPECT_LT(beside, 1.5 * alone);
+}
+
 // Messages follow each other without waiting for the latency of the one before.
 TEST(PipelineSimulation, LatenciesOverlap) {
   const PipelineShape shape{.kind = PipelineKind::kGpipe, .stages = 2, .micro_batches = 4};
   const PipelineLayout layout = layout_of(layers(4, 8, 4), shape);
   PipelineCosts costs = costs_of(layout, 1, 1, 1);
-  costs.message_s = 5;
+  costs.latencies = {{0, 5}};
   // Each rank waits for one pass of each direction and a latency; then rank 0 tells the loss.
   EXPECT_NEAR(simulate_pipeline(layout, costs)->seconds, 5 * (1 + 2) + 2 * 5 + 5, 1e-6);
 }

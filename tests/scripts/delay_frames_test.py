@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/delay_frames.py delays what one end sends, in order, and nothing of what the other sends."""
+"""scripts/delay_frames.cc delays what one end sends, in order, nothing of what the other sends, and keeps a rate."""
 
 import os
 import pathlib
 import socket
-import sys
-import threading
+import subprocess
+import tempfile
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
-import delay_frames  # noqa: E402  (from the folder of scripts)
-
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "delay_frames.cc"
 DELAY_S = 0.2
+BITS_PER_SECOND = 8e5
 
 
 def frames():
@@ -22,13 +21,23 @@ def frames():
 
 
 class DelayFrames(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.program = pathlib.Path(folder.name) / "delay_frames"
+        subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror", SOURCE, "-o",
+                        cls.program], check=True)
+
     def setUp(self):
         self.near, near = frames()
         self.far, far = frames()
-        ends = near.detach(), far.detach()
-        self.addCleanup(self.near.close)
-        self.addCleanup(self.far.close)
-        threading.Thread(target=delay_frames.relay, args=(*ends, DELAY_S), daemon=True).start()
+        self.relay = subprocess.Popen([self.program, str(DELAY_S), str(BITS_PER_SECOND), f"fd:{near.fileno()}", f"fd:{far.fileno()}"],
+                                      pass_fds=[near.fileno(), far.fileno()])
+        for end in (self.near, self.far, near, far):
+            self.addCleanup(end.close)
+        self.addCleanup(self.relay.wait)
+        self.addCleanup(self.relay.kill)
 
     def test_what_the_near_end_sends_is_late_and_in_order(self):
         start = time.monotonic()
@@ -47,18 +56,27 @@ class DelayFrames(unittest.TestCase):
         self.far.setblocking(True)
         self.assertEqual(self.far.recv(100), b"late")
 
-    def test_a_device_that_is_down_loses_frames(self):
-        read_only = os.open(os.devnull, os.O_RDONLY)
-        with self.assertRaises(OSError):
-            delay_frames.send(read_only, b"x")  # EBADF is no loss
-        full, other = frames()
-        full.setblocking(False)
-        for _ in range(10_000):
-            delay_frames.send(full.fileno(), b"x" * 1000)
-        self.assertEqual(other.recv(2000), b"x" * 1000)
-        for end in (full, other):
-            end.close()
-        os.close(read_only)
+    def test_frames_take_their_bits(self):
+        start = time.monotonic()
+        for _ in range(10):
+            self.far.send(b"x" * 5000)
+        for _ in range(10):
+            self.near.recv(5000)
+        self.assertGreaterEqual(time.monotonic() - start, 8 * 50_000 / BITS_PER_SECOND)
+
+    def test_an_end_that_takes_no_more_loses_frames(self):
+        for number in range(3000):  # more than a socket holds; they arrive within a second
+            self.near.send(b"%4d" % number + b"x" * 20)
+        time.sleep(1 + 3 * DELAY_S)
+        self.assertIsNone(self.relay.poll())
+        self.assertEqual(self.far.recv(2000)[:4], b"   0")
+
+    def test_wrong_words_are_an_error(self):
+        for words in ([], ["soon", "8", "fd:0", "fd:1"], ["-1", "8", "fd:0", "fd:1"], ["1", "0", "fd:0", "fd:1"],
+                      ["1", "8", "fd:77", "fd:78"]):
+            done = subprocess.run([self.program, *words], capture_output=True, text=True, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertTrue(done.stderr, words)
 
 
 if __name__ == "__main__":
