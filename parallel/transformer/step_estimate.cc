@@ -133,9 +133,21 @@ base::Result<StepEstimate> estimate_step(const System& system, const TrainingSet
   const auto pass_s = [&](const Stage& stage) {
     return stage.divided_s ? *stage.divided_s / micro : stage.pass_s();
   };
+  // Some neighbours are in one node and others are not. Sends that do not run beside computation
+  // hold up both of their ranks, forward and backward.
+  std::vector<double> sends(stages.size() + 1, 0);  // to each rank from the one before
+  for (std::size_t rank = 1; rank < stages.size(); ++rank) {
+    const auto to = static_cast<std::int64_t>(rank);
+    sends[rank] = stage_transfer(system, setup, to - 1, to, 1).seconds();
+    step.transfers_s += 2 * sends[rank];
+  }
+  const auto sends_s = [&](const Stage& stage) {
+    const auto rank = static_cast<std::size_t>(&stage - stages.data());
+    return setup.overlap_transfers ? 0 : 2 * chunks * std::max(sends[rank], sends[rank + 1]);
+  };
   for (const Stage& stage : stages) {
     all += pass_s(stage);
-    if (pass_s(stage) > pass_s(*slowest)) slowest = &stage;
+    if (pass_s(stage) + sends_s(stage) > pass_s(*slowest) + sends_s(*slowest)) slowest = &stage;
   }
   // Half of DualPipe's micro-batches go through each of a rank's chunks.
   const KernelTime steady = slowest->pass.times(setup.micro_batches() / (is_dual(setup) ? 2 : 1));
@@ -153,17 +165,7 @@ base::Result<StepEstimate> estimate_step(const System& system, const TrainingSet
     step.bubble_s = std::max(0.0, *std::ranges::max_element(ends) - step.steady_s);
   }
 
-  if (setup.pipeline > 1) {
-    // Forward and backward; hidden in the steady part where sends run beside computation. Some
-    // neighbours are in one node and others are not.
-    double slowest_send = 0;
-    for (std::int64_t rank = 0; rank + 1 < setup.pipeline; ++rank) {
-      const double send = stage_transfer(system, setup, rank, rank + 1, 1).seconds();
-      step.transfers_s += 2 * send;
-      slowest_send = std::max(slowest_send, send);
-    }
-    if (!setup.overlap_transfers) step.transfers_s += 2 * slowest_send * (micro - 1) * chunks;
-  }
+  step.transfers_s += sends_s(*slowest) * (micro - 1);
   for (const Stage& stage : stages) {
     const EndOfStep end =
         end_of_step(system, setup, stage.parameters, stage.expert_parameters, zero);
