@@ -133,8 +133,7 @@ base::Result<StepEstimate> estimate_step(const System& system, const TrainingSet
   const auto pass_s = [&](const Stage& stage) {
     return stage.divided_s ? *stage.divided_s / micro : stage.pass_s();
   };
-  // Some neighbours are in one node and others are not. Sends that do not run beside computation
-  // hold up both of their ranks, forward and backward.
+  // Sends that do not run beside computation hold up both of their ranks, forward and backward.
   std::vector<double> sends(stages.size() + 1, 0);  // to each rank from the one before
   for (std::size_t rank = 1; rank < stages.size(); ++rank) {
     const auto to = static_cast<std::int64_t>(rank);
