@@ -79,8 +79,9 @@ base::Status predict_by_kernels(ExecutablePlan& original, std::vector<Candidate>
   if (!setup.predicts_by_kernels) return base::ok();
   std::vector<ExecutablePlan*> plans{&original};
   for (const Candidate& candidate : candidates) plans.push_back(candidate.plan.get());
-  KernelCosts costs(*setup.costs.database, setup.machine,
-                    [execution = setup.execution] { return is_disturbed(execution); });
+  KernelCosts costs(
+      *setup.costs.database, setup.machine,
+      [execution = setup.execution] { return is_disturbed(execution); }, setup.plan.threads);
   const base::Status learned = costs.learn(plans);
   // The backend does not tell its kernels apart.
   if (learned.code() == base::StatusCode::kUnsupported) return base::ok();

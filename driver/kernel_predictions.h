@@ -2,8 +2,10 @@
 // Predictions of whole graphs from the times of their kernels.
 //
 // Candidates are chosen by a sum over operators, which does not see what a backend makes of several
-// of them. What is reported is better known: each graph, as the backend compiles it, is run with
-// clocks around its kernels, and the database of costs keeps the times.
+// of them. What is reported is better known: all graphs, as the backend compiles them, run in
+// turns, and the database of costs keeps the times. A processor's speed drifts by tenths within
+// seconds, where other threads use the same core: graphs that run one after the other are not
+// comparable.
 #pragma once
 
 #include <vector>

@@ -237,8 +237,10 @@ bool prefers_channels_last(const ir::Graph& graph) {
 // products of many rows by tiles. 9: tiles of 9 by 48, quotients by constants as products. 10:
 // emitted contractions in tiles. 11: resampling by tables, along two axes at once. 12: pointwise
 // operators in the pass of a reduction. 13: products of one row with transposed computed
-// matrices, transposes that meet behind pointwise operators, no casts to the same type.
-constexpr int kPlans = 13;
+// matrices, transposes that meet behind pointwise operators, no casts to the same type. 14:
+// products written as transposes read them, values in blocks transposed by one copy, pools of
+// blocks; no exp, max and min in oneDNN's kernels.
+constexpr int kPlans = 14;
 
 // Increasing sacrifices of time for less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };

@@ -13,6 +13,7 @@ namespace {
 constexpr int kWarmUpRuns = 2;
 constexpr int kLeastRuns = 10;
 constexpr double kSeconds = 0.3;
+constexpr std::size_t kSweptBytes = std::size_t{64} << 20;
 
 std::string key_of(const backends::PlanReport::Kernel& kernel) {
   return "kernel " + kernel.signature;
@@ -36,7 +37,7 @@ base::Status KernelCosts::time_kernels(backends::ExecutablePlan& plan, Timings& 
   double seconds = 0;
   for (int run = -kWarmUpRuns; run < kLeastRuns || seconds < kSeconds; ++run) {
     // A race's graphs run in turns, and each finds the caches full of others' weights.
-    backends::sweep_caches();
+    backends::sweep_caches(kSweptBytes, threads_);
     const base::Stopwatch watch;
     EGRET_RETURN_IF_ERROR(plan.run_into(inputs, outputs));
     if (run < 0) continue;

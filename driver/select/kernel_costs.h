@@ -32,10 +32,15 @@ class KernelCosts {
  public:
   // `database` outlives this.
   // `disturbed`: whether other processes disturb what is measured, asked before and after it.
+  // `threads`: of the plans, which also sweep the caches: one that waited for the sweep would
+  // sleep.
   KernelCosts(
       cost::Database& database, std::string machine,
-      std::function<bool()> disturbed = [] { return false; })
-      : database_(database), machine_(std::move(machine)), disturbed_(std::move(disturbed)) {}
+      std::function<bool()> disturbed = [] { return false; }, int threads = 1)
+      : database_(database),
+        machine_(std::move(machine)),
+        disturbed_(std::move(disturbed)),
+        threads_(threads) {}
 
   // The plans were compiled with CompileOptions::profile. Those that are run take a fifth of a
   // second or so each. Errors: what a plan or the database reports; unsupported where the backend
@@ -58,6 +63,7 @@ class KernelCosts {
   cost::Database& database_;
   std::string machine_;
   std::function<bool()> disturbed_;
+  int threads_;
   std::unordered_map<std::string, Kernel> kernels_;  // by key
 };
 

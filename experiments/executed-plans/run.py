@@ -86,6 +86,7 @@ def solve_pipeline(table, folder, name, count, steps):
     done = json_of(ranks.run(
         used, "train-step", folder / f"layers{sizes['count']}.onnx", "--loss", "mse", "--optimizer", "momentum",
         "--steps", steps, "--pipeline-stages", found["pp"] * found["vpp"], "--stages-per-rank", found["vpp"],
+        "--stage-layers", ",".join(str(chunk["layers"]) for chunk in found["chunks"]),
         "--replicas", found["dp"], "--micro-batches", sizes["batch"] // (found["dp"] * found["micro_batch"]),
         "--schedule", found["schedule"], "--check", "--json", "--progress=never"))
     table.add(strategy=name, ranks=count, model=f"layers{sizes['count']}", machine="slow-links",

@@ -60,6 +60,12 @@ def zero(stage):
     return is_zero
 
 
+def is_fsdp(plan):
+    """Weights are in blocks, and gathered for each pass: the first layer's for the forward pass alone."""
+    weights = [name for name in plan.layers() if name.endswith(".w")]
+    return all("S(" in plan.at(name) for name in weights) and plan.sends.get("all_gather", 0) >= 2 * len(weights) - 1
+
+
 def is_hybrid(plan):
     """Hosts compute different rows, and the cores of a host different columns of them."""
     return "hosts:S(0),cores:S(1)" in plan.of("relu")
@@ -153,7 +159,8 @@ PLANNED = {
     "ZeRO-1": Strategy("deep", zero(1), options=MOMENTUM, flag=("--strategy", "zero-1")),
     "ZeRO-2": Strategy("deep", zero(2), options=MOMENTUM, flag=("--strategy", "zero-1")),
     "ZeRO-3": Strategy("deep", zero(3), options=MOMENTUM, flag=("--strategy", "zero-3")),
-    "data x tensor": two_tiers("mlp", is_hybrid, {"batch": 2048}),
+    "FSDP": Strategy("deep", is_fsdp, options=MOMENTUM, ranks=(4,), memory=lambda ranks: 5_400 * 1024),
+    "data x tensor": two_tiers("mlp", is_hybrid, {"batch": 2048}, flag=("--strategy", "data-tensor")),
     "hybrid-sharded": two_tiers("deep", is_hybrid_sharded, {"layers": 2, "batch": 256}, options=MOMENTUM,
                                 flag=("--strategy", "hybrid-zero")),
     "expert + data": Strategy("experts", is_expert, options=(*MOMENTUM, "--lr", "1e-4"), flag=("--strategy", "expert")),
@@ -197,6 +204,6 @@ PIPELINES = {
     "1F1B": Pipeline(schedule_is("1f1b"), ("--schedule", "1f1b", "--vpp", 1)),
     "interleaved": Pipeline(is_interleaved, ("--vpp", 2), ranks=(2, 4)),
     "zero-bubble": Pipeline(schedule_is("zb-h1"), ("--schedule", "zb-h1")),
-    "1F1B x data": Pipeline(lambda plan: plan["pp"] > 1 and plan["dp"] > 1, ("--pp", 2, "--schedule", "1f1b", "--vpp", 1),
+    "1F1B x data": Pipeline(lambda plan: plan["pp"] > 1 and plan["dp"] > 1, ("--pp", 2, "--dp", 2, "--schedule", "1f1b", "--vpp", 1),
                             ranks=(4,)),
 }

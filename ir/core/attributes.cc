@@ -36,7 +36,7 @@ std::uint64_t hash_value(const AttrValue& value) {
   return hash;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -87,7 +87,7 @@ std::string to_string(const AttrValue& value) {
   switch (kind_of(value)) {
     case AttrKind::kInteger: return to_string(index_of_integer(std::get<std::int64_t>(value)));
     case AttrKind::kReal: return real_text(std::get<double>(value));
-    case AttrKind::kText: return quoted(std::get<std::string>(value));
+    case AttrKind::kText: return in_quotes(std::get<std::string>(value));
     case AttrKind::kIntegers: break;
   }
   std::string text = "[";

@@ -2,6 +2,7 @@
 #include "parallel/cluster_plan/mix_solver.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace egret::parallel {
@@ -33,9 +34,21 @@ void MixSolver::add_pool(std::int64_t units) {
   unit_states_ *= static_cast<std::size_t>(units + 1);
 }
 
+void MixSolver::set_node(std::int64_t units) {
+  node_ = units;
+  links_ = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(units - 1))) + 1;
+}
+
 void MixSolver::add_submesh(std::size_t pool, std::int64_t units,
                             std::vector<StageDegrees> degrees) {
-  submeshes_.push_back({pool, units, std::move(degrees), {}});
+  submeshes_.push_back({pool, units, std::move(degrees), units < node_});
+}
+
+std::size_t MixSolver::link_after(std::size_t link, const Submesh& submesh) const {
+  if (!submesh.inside) return 0;
+  const std::int64_t used = submesh.units + (link == 0 ? 0 : std::int64_t{1} << (link - 1));
+  return used < node_ ? static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(used)))
+                      : 0;
 }
 
 void MixSolver::fill_rows() {
@@ -44,10 +57,12 @@ void MixSolver::fill_rows() {
   for (Submesh& submesh : submeshes_) {
     for (const StageDegrees& degrees : submesh.degrees) {
       frame_.stages = {degrees};
-      submesh.terms.emplace_back(prices_, frame_, PartitionPrice::kOpen);
+      std::vector<StageTerms>& terms = submesh.terms.emplace_back();
+      for (std::size_t near = 0; near < (submesh.inside ? kNear : 1); ++near)
+        terms.emplace_back(prices_, frame_, PartitionPrice::kOpen, near_of(near));
     }
   }
-  rows_.assign(row_of(submeshes_.size(), 0, false, 0), {});
+  rows_.assign(row_of(submeshes_.size(), 0, false, 0, 0), {});
   for (std::size_t submesh = 0; submesh < submeshes_.size(); ++submesh) {
     for (std::int64_t after = 0; after < most_; ++after) {
       if (after > 0) fill_row(submesh, after, /*first=*/true, 0);
@@ -59,7 +74,7 @@ void MixSolver::fill_rows() {
 }
 
 void MixSolver::fill_row(std::size_t submesh, std::int64_t after, bool first, std::int64_t start) {
-  std::vector<std::vector<Entry>>& row = rows_[row_of(submesh, after, first, start)];
+  const std::size_t first_row = row_of(submesh, after, first, start, 0);
   const std::vector<StageDegrees>& all = submeshes_[submesh].degrees;
   PlanFrame frame = group_;
   frame.pipeline = first ? after + 1 : after + 2;
@@ -70,29 +85,43 @@ void MixSolver::fill_row(std::size_t submesh, std::int64_t after, bool first, st
   const std::int64_t least = after == 0 && starts_ > 1 ? most : 1;
   for (std::uint32_t d = 0; d < all.size(); ++d) {
     frame.stages.assign(first ? 1 : 2, all[d]);
-    const StageTerms terms(submeshes_[submesh].terms[d], frame);
+    std::vector<StageTerms> terms;
+    for (const StageTerms& like : submeshes_[submesh].terms[d]) terms.emplace_back(like, frame);
     const double budget = only_passes_ ? kNever : prices_.memory_of(frame, rank);
     for (std::int64_t layers = least; layers <= most; ++layers) {
       const auto price = prices_.rank(frame, rank, layers, budget, start);
       if (!price) break;
-      PartitionTerms own = terms.of(*price, rank);
-      if (first && only_passes_) own.sum -= prices_.end_of_step_s(frame, *price, /*open=*/true);
-      if (own.sum + own.bottleneck >= limit_s_) break;
-      const auto place = static_cast<std::size_t>(layers - 1);
-      if (row.size() <= place) row.resize(place + 1);
-      std::vector<Entry>& entries = row[place];
-      const auto is_worse = [](const Entry& a, double sum, double bottleneck) {
-        return a.sum >= sum && a.bottleneck >= bottleneck;
-      };
-      if (std::ranges::any_of(entries, [&](const Entry& each) {
-            return each.sum <= own.sum && each.bottleneck <= own.bottleneck;
-          }))
-        continue;
-      std::erase_if(entries,
-                    [&](const Entry& each) { return is_worse(each, own.sum, own.bottleneck); });
-      entries.push_back({own.sum, own.bottleneck, d});
+      const double end_s =
+          first && only_passes_ ? prices_.end_of_step_s(frame, *price, /*open=*/true) : 0;
+      bool is_below = false;
+      for (std::size_t near = 0; near < terms.size(); ++near) {
+        PartitionTerms own = terms[near].of(*price, rank);
+        own.sum -= end_s;
+        if (own.sum + own.bottleneck >= limit_s_) continue;
+        is_below = true;
+        add_entry(rows_[first_row + near], layers, {own.sum, own.bottleneck, d},
+                  only_passes_ ? 0 : own.end);
+      }
+      if (!is_below) break;
     }
   }
+}
+
+void MixSolver::add_entry(Row& row, std::int64_t layers, const Entry& entry, double end) {
+  const auto place = static_cast<std::size_t>(layers - 1);
+  if (row.entries.size() <= place) {
+    row.entries.resize(place + 1);
+    row.ends.resize(place + 1, kNever);
+  }
+  row.ends[place] = std::min(row.ends[place], end);
+  std::vector<Entry>& entries = row.entries[place];
+  const auto is_as_good = [](const Entry& a, const Entry& b) {
+    return a.sum <= b.sum && a.bottleneck <= b.bottleneck;
+  };
+  if (std::ranges::any_of(entries, [&](const Entry& each) { return is_as_good(each, entry); }))
+    return;
+  std::erase_if(entries, [&](const Entry& each) { return is_as_good(entry, each); });
+  entries.push_back(entry);
 }
 
 void MixSolver::choose(double high) {
@@ -103,10 +132,10 @@ void MixSolver::choose(double high) {
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     const Submesh& submesh = submeshes_[r / rows_of_submesh];
     Choices& choices = choices_[r];
-    for (std::size_t i = 0; i < rows_[r].size(); ++i) {
+    for (std::size_t i = 0; i < rows_[r].entries.size(); ++i) {
       double sum = kNever;
       std::uint32_t degrees = 0;
-      for (const Entry& entry : rows_[r][i]) {
+      for (const Entry& entry : rows_[r].entries[i]) {
         if (entry.bottleneck > high || entry.sum >= sum) continue;
         sum = entry.sum;
         degrees = entry.degrees;
@@ -131,80 +160,93 @@ bool MixSolver::can_finish(std::size_t units, std::int64_t layers) const {
   return most * (1 + 1e-9) >= static_cast<double>(layers);
 }
 
-MixSolver::Plan MixSolver::plan_of(std::size_t last_state, const State& first, double sum) const {
+MixSolver::Plan MixSolver::plan_of(const State& first, double sum) const {
   Plan plan{.sum = sum};
   const auto add = [&](const State& state) {
     plan.stages.push_back(submeshes_[state.submesh].degrees[state.degrees]);
-    for (const Entry& entry : rows_[state.row][static_cast<std::size_t>(state.layers - 1)]) {
+    for (const Entry& entry :
+         rows_[state.row].entries[static_cast<std::size_t>(state.layers - 1)]) {
       if (entry.degrees == state.degrees)
         plan.bottleneck = std::max(plan.bottleneck, entry.bottleneck);
     }
   };
   add(first);
-  for (std::size_t s = last_state; states_[s].layers > 0; s = states_[s].before) add(states_[s]);
+  for (std::size_t s = first.before; states_[s].layers > 0; s = states_[s].before) add(states_[s]);
   return plan;
 }
 
-std::optional<MixSolver::Plan> MixSolver::least_sum(double high, double cut) {
+void MixSolver::extend(std::int64_t stages, std::int64_t covered, std::size_t units,
+                       std::size_t link, double limit, double& best, std::optional<State>& first) {
+  const std::size_t here = state_of(stages, covered, units, link);
+  const double sum = states_[here].sum;
+  const std::int64_t left = layers_ - covered;
+  const std::size_t near_next = link > 0 ? 2 : 0;
+  for (std::uint32_t s = 0; s < submeshes_.size(); ++s) {
+    const Submesh& submesh = submeshes_[s];
+    if (link > 0 && !has_room(link, submesh)) continue;
+    const auto used = static_cast<std::int64_t>(units / strides_[submesh.pool] %
+                                                static_cast<std::size_t>(pools_[submesh.pool] + 1));
+    if (used + submesh.units > pools_[submesh.pool]) continue;
+    const auto state_with = [&](double value, std::size_t row, std::int64_t layers) {
+      return State{value,
+                   here,
+                   s,
+                   choices_[row].degrees[static_cast<std::size_t>(layers - 1)],
+                   static_cast<std::uint32_t>(row),
+                   static_cast<std::int32_t>(layers)};
+    };
+    if (stages > 0 && (stages_ == 0 || stages + 1 == stages_)) {
+      const std::size_t row = row_of(s, stages, true, 0, near_next);
+      const auto place = static_cast<std::size_t>(left - 1);
+      if (place < choices_[row].sums.size() && sum + choices_[row].sums[place] < best) {
+        best = sum + choices_[row].sums[place];
+        first = state_with(best, row, left);
+      }
+    }
+    if (stages + 1 == most_) continue;
+    const std::size_t next_units =
+        units + strides_[submesh.pool] * static_cast<std::size_t>(submesh.units);
+    const std::size_t near_link = link_after(link, submesh);
+    for (const std::size_t next_link : {std::size_t{0}, near_link}) {
+      for (std::int64_t layers = 1; layers < left; ++layers) {
+        const std::size_t row =
+            row_of(s, stages, false, left - layers, near_next + (next_link > 0 ? 1 : 0));
+        const auto place = static_cast<std::size_t>(layers - 1);
+        if (place >= choices_[row].sums.size()) {
+          if (starts_ == 1) break;
+          continue;
+        }
+        if (sum + rows_[row].ends[place] >= limit) continue;
+        const double next = sum + choices_[row].sums[place];
+        State& state = states_[state_of(stages + 1, covered + layers, next_units, next_link)];
+        if (next < state.sum) state = state_with(next, row, layers);
+      }
+      if (near_link == 0) break;
+    }
+  }
+}
+
+std::optional<MixSolver::Plan> MixSolver::least_sum(double high, double cut, double limit) {
   choose(high);
-  states_.assign(state_of(most_, 0, 0), {kNever, kNoState, 0, 0, 0, 0});
+  states_.assign(state_of(most_, 0, 0, 0), {kNever, kNoState, 0, 0, 0, 0});
   states_[0].sum = 0;
   double best = cut;
   std::optional<State> first_stage;
-  std::size_t second = kNoState;
   for (std::int64_t stages = 0; stages < most_; ++stages) {
     for (std::int64_t covered = stages; covered < layers_; ++covered) {
       const std::int64_t left = layers_ - covered;
       for (std::size_t units = 0; units < unit_states_; ++units) {
-        const std::size_t here = state_of(stages, covered, units);
-        const double sum = states_[here].sum;
-        if (sum + sum_of_layer_ * static_cast<double>(left) >= best || !can_finish(units, left))
-          continue;
-        for (std::uint32_t s = 0; s < submeshes_.size(); ++s) {
-          const Submesh& submesh = submeshes_[s];
-          const auto used = static_cast<std::int64_t>(
-              units / strides_[submesh.pool] % static_cast<std::size_t>(pools_[submesh.pool] + 1));
-          if (used + submesh.units > pools_[submesh.pool]) continue;
-          const std::size_t next_units =
-              units + strides_[submesh.pool] * static_cast<std::size_t>(submesh.units);
-          if (stages > 0 && (stages_ == 0 || stages + 1 == stages_)) {
-            const std::size_t row = row_of(s, stages, true, 0);
-            const auto place = static_cast<std::size_t>(left - 1);
-            if (place < choices_[row].sums.size() && sum + choices_[row].sums[place] < best) {
-              best = sum + choices_[row].sums[place];
-              first_stage = State{best,
-                                  here,
-                                  s,
-                                  choices_[row].degrees[place],
-                                  static_cast<std::uint32_t>(row),
-                                  static_cast<std::int32_t>(left)};
-              second = here;
-            }
-          }
-          if (stages + 1 == most_) continue;
-          for (std::int64_t layers = 1; layers < left; ++layers) {
-            const std::size_t row = row_of(s, stages, false, left - layers);
-            const auto place = static_cast<std::size_t>(layers - 1);
-            if (place >= choices_[row].sums.size()) {
-              if (starts_ == 1) break;
-              continue;
-            }
-            const double next = sum + choices_[row].sums[place];
-            State& state = states_[state_of(stages + 1, covered + layers, next_units)];
-            if (next >= state.sum) continue;
-            state = {next,
-                     here,
-                     s,
-                     choices_[row].degrees[place],
-                     static_cast<std::uint32_t>(row),
-                     static_cast<std::int32_t>(layers)};
-          }
+        if (!can_finish(units, left)) continue;
+        for (std::size_t link = 0; link < links_; ++link) {
+          const double sum = states_[state_of(stages, covered, units, link)].sum;
+          if (sum + sum_of_layer_ * static_cast<double>(left) < best)
+            extend(stages, covered, units, link, limit, best, first_stage);
         }
       }
     }
   }
   if (!first_stage) return std::nullopt;
-  return plan_of(second, *first_stage, best);
+  return plan_of(*first_stage, best);
 }
 
 std::optional<MixSolver::Answer> MixSolver::solve() {
@@ -214,22 +256,29 @@ std::optional<MixSolver::Answer> MixSolver::solve() {
   std::vector<Interval> open;
   double least = limit_s_;
   // Plans with bottlenecks between that of the plan and HIGH take at least as long as the plan.
-  const auto add = [&](double low, const Plan& plan) {
-    open.push_back({low, plan.bottleneck, plan.sum});
+  const auto add = [&](double low, double bound, const Plan& plan) {
+    open.push_back({low, plan.bottleneck, plan.sum, bound});
     least = std::min(least, plan.value());
     plans.push_back(plan);
   };
-  const auto all = least_sum(kNever, limit_s_);
+  const auto all = least_sum(kNever, limit_s_, limit_s_);
   if (!all) return std::nullopt;
-  add(0, *all);
+  add(0, 0, *all);
   for (int round = 0; round < kMostRounds; ++round) {
     const auto next = std::ranges::min_element(open, {}, &Interval::bound);
     if (next == open.end() || next->bound() >= least * (1 - kCloseEnough)) break;
     const Interval interval = *next;
     open.erase(next);
+    // Do the ends of later stages alone leave nothing that is much better?
+    const double limit = (interval.bound() + least) / 2;
+    if (!only_passes_ && !least_sum(interval.high, limit - interval.low, limit)) {
+      open.push_back({interval.low, interval.high, interval.sum, limit});
+      continue;
+    }
     const double middle = (interval.low + interval.high) / 2;
-    if (const auto plan = least_sum(middle, least - interval.low)) add(interval.low, *plan);
-    open.push_back({middle, interval.high, interval.sum});
+    if (const auto plan = least_sum(middle, least - interval.low, least))
+      add(interval.low, interval.least, *plan);
+    open.push_back({middle, interval.high, interval.sum, interval.least});
   }
   Answer answer{.bound_s = least};
   for (const Interval& interval : open) answer.bound_s = std::min(answer.bound_s, interval.bound());

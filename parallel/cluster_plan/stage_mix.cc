@@ -209,6 +209,7 @@ std::optional<MixSolver::Answer> StageMixes::answer_of(const PlanFrame& group,
                                                        const std::vector<Submesh>& meshes,
                                                        double limit_s, bool only_passes) const {
   MixSolver solver(prices_, group, fixed_.pipeline.value_or(0), limit_s, kMostStages, only_passes);
+  solver.set_node(std::max<std::int64_t>(1, node_ / unit_));
   for (const Pool& pool : pools_) solver.add_pool(pool.units);
   for (const Submesh& mesh : meshes) solver.add_submesh(mesh.pool, mesh.units, mesh.degrees);
   return solver.solve();

@@ -8,13 +8,17 @@
 //
 // A rank's terms of the bound (stage_terms.h) depend on its submesh, degrees, layers, and the
 // number of stages after it. What it sends takes at least as long as to a rank with the same
-// submesh. So for a bottleneck g, a dynamic program over stages, layers and devices, from the last
+// submesh, in the same node or in another one. Parts of a node that lie in it one after the other
+// have at most the node's devices together. What a receiver gathers is in the sum of its own terms.
+// So for a bottleneck g, a dynamic program over stages, layers and devices, from the last
 // stage to the first, finds the least sum H(g), and no plan of the group takes less than
 //
 //   min_g g + H(g)
 //
 // H falls and is constant between bottlenecks. An interval (a, b] of bottlenecks has the bound
-// a + H(b). Intervals are divided until the least bound is near the best plan found.
+// a + H(b). All stages end together, so a stage whose gradients take long after its last pass
+// leaves out plans that take as long as the best one (PartitionTerms::end). Intervals are divided
+// until the least bound is near the best plan found.
 #pragma once
 
 #include <optional>

@@ -168,14 +168,21 @@ double StagePrices::transfer_s(const PlanFrame& frame, std::int64_t from, std::i
   return stage_transfer(system_, setup_of(frame), from, to, layers).seconds();
 }
 
-// The receiver has as few devices, in the innermost tier that has room for one beside the sender's,
-// and need not gather.
-double StagePrices::least_transfer_s(const PlanFrame& frame, std::int64_t from,
-                                     std::int64_t layers) const {
+// The receiver has as few devices, in the innermost tier that it may be in and that has room for
+// one beside the sender's, and need not gather.
+double StagePrices::least_transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t layers,
+                                     bool near) const {
   const StageDegrees stage = frame.stage(from);
+  const std::int64_t node = system_.fabric.tiers.front().devices;
   TrainingSetup setup = setup_of(frame.of_stage(from));
   setup.sequence_parallel = true;
-  return equal_transfer(system_, setup, stage.devices(), layers).seconds();
+  const std::int64_t distance = near ? stage.devices() : std::max(stage.devices(), node);
+  return equal_transfer(system_, setup, distance, layers).seconds();
+}
+
+double StagePrices::receiver_gather_s(const PlanFrame& frame, std::int64_t to,
+                                      std::int64_t layers) const {
+  return parallel::receiver_gather_s(system_, setup_of(frame.of_stage(to)), layers);
 }
 
 bool StagePrices::exchanges_block(const PlanFrame& frame, std::int64_t rank) const {
@@ -243,71 +250,6 @@ ExchangePrices StagePrices::exchanges(const PlanFrame& frame, std::int64_t rank)
     }
   }
   return prices;
-}
-
-double StagePrices::end_of_step_s(const PlanFrame& frame, const RankPrice& rank, bool open) const {
-  const PlanFrame own = frame.of_stage(0);
-  const Accelerator& device =
-      system_.pools.size() < 2 ? system_.accelerator : system_.pools[pool_of(frame, 0)].accelerator;
-  double seconds = device.host_seconds_per_step;
-  if (model_.frozen) return seconds;
-  const Fabric& fabric = system_.fabric;
-  const auto gradient = static_cast<double>(model_.gradient_bytes);
-  const auto copies = static_cast<double>(own.copies());
-  if (shares_weights(own)) {
-    const bool block = exchanges_block(frame, 0);
-    if (model_.overlap_gradients && model_.wide_resnet > 0) {
-      const double all =
-          exchange(own,
-                   frame.zero >= 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                   gradient, rank.parameters, 0)
-              .seconds;
-      seconds += std::max(0.0, all - rank.backward.seconds());
-    } else if (block || model_.overlap_gradients || frame.zero >= 2) {
-      const ExchangePrices each = exchanges(frame, 0);
-      const double all = each.embedding_gradients_s +
-                         ExchangePrices::of(each.layer_gradients_s, rank.layers_by_kind);
-      const double first =
-          each.layer_gradients_s.of(model_.kind_of(0)) + each.embedding_gradients_s;
-      // Where they block, the backward passes include all other layers' exchanges.
-      seconds += block ? first : std::max(first, all - rank.backward.seconds());
-    } else {
-      seconds +=
-          exchange(own,
-                   frame.zero >= 1 ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                   gradient, rank.parameters, rank.expert_parameters)
-              .seconds;
-    }
-  }
-  if (frame.pipeline > 1 && model_.is_tied() && !frame.two_directions()) {
-    const StageDegrees ends[] = {frame.stage(0), frame.stage(open ? 0 : frame.pipeline - 1)};
-    double elements = blocks(frame, 0).embedding.parameters;
-    std::int64_t distance = ends[1].first_device;
-    if (!frame.stages.empty()) {
-      distance = stage_distance(fabric, ends[0], ends[1]);
-      elements *=
-          std::max(1.0, static_cast<double>(ends[0].tensor) / static_cast<double>(ends[1].tensor));
-    }
-    seconds += fabric.transfer(gradient * elements, distance).seconds();
-  }
-  const std::int64_t devices = open ? own.tensor * own.context * own.data : frame.devices();
-  if (devices > 1)
-    seconds += fabric.collective(CollectiveKind::kAllReduce, 4, {devices, 1}).seconds();
-  const double part = frame.zero >= 1 ? divided_parameters(own, rank) : rank.parameters;
-  if (offloads_optimizer(frame.offload)) {
-    seconds += part * (gradient + 2) / options_.host_bandwidth +
-               host_update_s(model_, options_, frame.offload, part);
-  } else {
-    const double bytes =
-        model_.wide_resnet > 0 ? gradient + 2 * model_.weight_bytes() + 8 : 2 * gradient + 26;
-    seconds += part * bytes / (device.bytes_per_second * device.memory_efficiency);
-  }
-  if (frame.zero >= 1 && frame.zero < 3 && copies > 1) {
-    seconds += exchange(own, CollectiveKind::kAllGather, model_.weight_bytes(), rank.parameters,
-                        rank.expert_parameters)
-                   .seconds;
-  }
-  return seconds;
 }
 
 PassPrice StagePrices::layer_passes(const PlanFrame& frame, std::int64_t rank,

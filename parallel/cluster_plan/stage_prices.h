@@ -107,11 +107,17 @@ class StagePrices {
   // A message between ranks behind so many layers, seen by the sender.
   double transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t to,
                     std::int64_t layers) const;
-  // The same, at least, whatever the receiver's degrees are.
-  double least_transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t layers) const;
+  // The same, at least, whatever the receiver's degrees are. NEAR: it may be in the sender's node.
+  double least_transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t layers,
+                          bool near) const;
+  // Of a message to the rank behind so many layers, or back to it, the part that is its own.
+  double receiver_gather_s(const PlanFrame& frame, std::int64_t to, std::int64_t layers) const;
   // Between the last backward pass of the rank of the first stage and the end of the step. What
   // overlaps with that pass is left out. With OPEN, at least, whatever the other ranks are.
   double end_of_step_s(const PlanFrame& frame, const RankPrice& first, bool open = false) const;
+  // Between the last backward pass of a later rank and the end of the step, at least: the sum of
+  // its gradients, unless they are exchanged beside passes, and its update.
+  double later_end_s(const PlanFrame& frame, const RankPrice& rank, std::int64_t index) const;
   // Of one micro-batch through a layer of a rank, with the least recomputation that is allowed.
   PassPrice layer_passes(const PlanFrame& frame, std::int64_t rank, std::int64_t layer) const;
   // Layers of the model from the first on, until they repeat.
@@ -177,6 +183,8 @@ class StagePrices {
   double bytes_that_leave(const BlockPrices& block,
                           const ByKind<std::array<std::int64_t, 3>>& layers,
                           std::int64_t count) const;
+  // Of the optimizer, with the weights that it gathers.
+  double update_s(const PlanFrame& own, const Accelerator& device, const RankPrice& rank) const;
   Exchange exchange(const PlanFrame& own, CollectiveKind kind, double element, double parameters,
                     double expert_parameters) const;
 

@@ -11,10 +11,12 @@ double positive(double value) { return std::max(0.0, value); }
 
 }  // namespace
 
-StageTerms::StageTerms(const StagePrices& prices, const PlanFrame& frame, PartitionPrice price)
+StageTerms::StageTerms(const StagePrices& prices, const PlanFrame& frame, PartitionPrice price,
+                       NearStages near)
     : prices_(prices),
       frame_(frame),
       price_(price),
+      near_(near),
       m_(static_cast<double>(prices.model().global_batch / frame.data / frame.micro_batch)),
       p_(static_cast<double>(frame.pipeline)),
       v_(static_cast<double>(frame.virtual_stages)),
@@ -36,6 +38,7 @@ StageTerms::StageTerms(const StageTerms& like, const PlanFrame& frame)
     : prices_(like.prices_),
       frame_(frame),
       price_(like.price_),
+      near_(like.near_),
       m_(like.m_),
       p_(static_cast<double>(frame.pipeline)),
       v_(like.v_),
@@ -53,7 +56,9 @@ StageTerms::Traffic StageTerms::traffic_of(std::int64_t index) const {
   for (std::int64_t cut = 0; cut < prices_.distinct_cuts(); ++cut) {
     const std::int64_t layers = std::max<std::int64_t>(cut, 1);
     if (price_ == PartitionPrice::kOpen) {
-      traffic.forward_s.push_back(prices_.least_transfer_s(frame_, index, layers));
+      traffic.forward_s.push_back(prices_.least_transfer_s(frame_, index, layers, near_.next));
+      traffic.backward_s.push_back(prices_.least_transfer_s(frame_, index, layers, near_.before));
+      traffic.gather_s.push_back(prices_.receiver_gather_s(frame_, index, layers));
     } else if (frame_.stages.empty()) {
       traffic.forward_s.push_back(prices_.transfer_s(frame_, 0, 1, layers));
     } else {
@@ -173,6 +178,17 @@ PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
     }
   }
   if (sends_are_in_sums()) terms.sum += (last ? 0 : forward_s) + (first ? 0 : backward_s);
+  // The senders' sums have what they send without the gathering at this rank.
+  if (price_ == PartitionPrice::kOpen && (blocking_ || sends_are_in_sums())) {
+    terms.sum += (first ? 0 : at(own.gather_s, rank.first_layer)) +
+                 (last ? 0 : at(own.gather_s, rank.first_layer + rank.layers.all()));
+  }
+  // All of its passes, and what the step needs from there on. Its last gradients are sent beside.
+  const bool is_plain = frame_.zero < 2 && frame_.offload != Offload::kActivations;
+  if (price_ == PartitionPrice::kOpen && !first && is_plain) {
+    terms.end =
+        terms.sum + terms.bottleneck - backward_s + prices_.later_end_s(frame_, rank, index);
+  }
   if (first) terms.sum += prices_.end_of_step_s(frame_, rank, price_ == PartitionPrice::kOpen);
   return terms;
 }

@@ -13,15 +13,24 @@ namespace egret::parallel {
 struct PartitionTerms {
   double sum = 0;         // h
   double bottleneck = 0;  // g
+  // Under kOpen, of a rank with others before it: the step takes at least this more than the sums
+  // of the ranks after it.
+  double end = 0;
 };
 
 // What plans the layers. kOpen is kBound where the degrees of the other ranks are not known; kEqual
 // is kBound where all chunks have the same number of layers.
 enum class PartitionPrice : unsigned char { kBound, kAlpa, kOpen, kEqual };
 
+// Under kOpen: whether the next stage and the one before may lie in this one's node.
+struct NearStages {
+  bool next = true, before = true;
+};
+
 class StageTerms {
  public:
-  StageTerms(const StagePrices& prices, const PlanFrame& frame, PartitionPrice price);
+  StageTerms(const StagePrices& prices, const PlanFrame& frame, PartitionPrice price,
+             NearStages near = {});
   // Of a frame whose ranks send and exchange what those of another one do.
   StageTerms(const StageTerms& like, const PlanFrame& frame);
 
@@ -42,6 +51,8 @@ class StageTerms {
     // Of a message to the next rank, and to the one before, by the number of layers before the cut;
     // one where all are equal.
     std::vector<double> forward_s, backward_s;
+    // Under kOpen, what this rank adds to a message that it gets behind so many layers.
+    std::vector<double> gather_s = {};
     ExchangePrices exchanges;
   };
   // Seconds, of a cut behind so many layers.
@@ -76,6 +87,7 @@ class StageTerms {
   const StagePrices& prices_;
   const PlanFrame& frame_;
   const PartitionPrice price_;
+  const NearStages near_;
   const double m_, p_, v_;
   const bool blocking_;
   const double slowdown_;

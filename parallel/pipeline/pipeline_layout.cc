@@ -80,6 +80,12 @@ base::Result<PipelineLayout> pipeline_layout(const ir::Graph& model,
   }
   if (shape.stages_per_rank > 1 && shape.kind != PipelineKind::k1F1B)
     return base::usage_error("--stages-per-rank above 1 needs --schedule 1f1b");
+  const std::vector<std::int64_t>& layers = shape.stage_layers;
+  if (!layers.empty() && (layers.size() != static_cast<std::size_t>(shape.stages) ||
+                          std::ranges::any_of(layers, [](auto count) { return count < 1; }))) {
+    return base::usage_error("--stage-layers needs a number of layers for each of the " +
+                             std::to_string(shape.stages) + " stages, as in 3,4,3");
+  }
   EGRET_ASSIGN_OR_RETURN(const ir::Graph whole, model_of_loss(model, training));
   const std::int64_t parts = shape.micro_batches * shape.replicas;
   const std::optional<BatchSlices> slices = batch_slices(whole, parts);
@@ -94,7 +100,8 @@ base::Result<PipelineLayout> pipeline_layout(const ir::Graph& model,
   EGRET_ASSIGN_OR_RETURN(layout.schedule,
                          pipeline_schedule(shape.kind, shape.stages / shape.stages_per_rank,
                                            shape.stages_per_rank, shape.micro_batches));
-  StagingOptions staging{.stages = shape.stages, .rates = rates};
+  StagingOptions staging{
+      .stages = shape.stages, .stage_layers = shape.stage_layers, .rates = rates};
   staging.loss_scale = 1 / static_cast<double>(parts);
   EGRET_ASSIGN_OR_RETURN(layout.step, staged_step(slices->slice, training, staging));
   layout.exchanges = exchanges_of(layout);

@@ -45,6 +45,8 @@ struct PipelineShape {
   std::int64_t stages_per_rank = 1;
   std::int64_t micro_batches = 1;  // of each replica
   std::int64_t replicas = 1;
+  // Of each stage, in equal layers of the model; empty: stages of about equal time.
+  std::vector<std::int64_t> stage_layers = {};
 };
 
 // The part of a model that the loss reads, as all of its inputs and one output. The step of this

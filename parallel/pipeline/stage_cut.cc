@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <string>
+
+#include "parallel/plan/equal_layers.h"
 
 namespace egret::parallel {
 namespace {
@@ -98,6 +101,32 @@ base::Result<std::vector<std::size_t>> balanced_cuts(const ir::Graph& graph,
   std::vector<std::size_t> cuts(rows + 1, count);
   for (std::size_t s = rows - 1; s > 0; --s) cuts[s] = from[s][cuts[s + 1]];
   cuts[0] = 0;
+  return cuts;
+}
+
+base::Result<std::vector<std::size_t>> layer_cuts(const ir::Graph& graph, const OperatorLine& line,
+                                                  std::span<const std::int64_t> layers_of_stages) {
+  const std::optional<EqualLayers> equal = equal_layers(graph);
+  if (!equal) {
+    return base::usage_error(
+        "--stage-layers counts equal layers, but no three of them were found in the model, one "
+        "after "
+        "the other");
+  }
+  const auto found = static_cast<std::int64_t>(equal->nodes.size());
+  if (std::accumulate(layers_of_stages.begin(), layers_of_stages.end(), std::int64_t{0}) != found) {
+    return base::usage_error("--stage-layers must sum to the model's " + std::to_string(found) +
+                             " equal layers");
+  }
+  // All operators of a layer come before its last one, and all that read them after it.
+  std::vector<std::size_t> cuts{0};
+  std::size_t layers = 0;
+  for (const std::int64_t own : layers_of_stages.first(layers_of_stages.size() - 1)) {
+    layers += static_cast<std::size_t>(own);
+    const auto last = std::ranges::lower_bound(line.operators, equal->seams[layers]);
+    cuts.push_back(static_cast<std::size_t>(last - line.operators.begin()) + 1);
+  }
+  cuts.push_back(line.operators.size());
   return cuts;
 }
 

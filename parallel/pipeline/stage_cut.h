@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -29,5 +30,11 @@ base::Result<std::vector<std::size_t>> balanced_cuts(const ir::Graph& graph,
                                                      const OperatorLine& line, std::int64_t stages,
                                                      const cost::Rates& rates,
                                                      double link_bytes_per_second);
+
+// The same for stages of so many of the graph's equal layers (plan/equal_layers.h), which have
+// weights of their own. The first stage has what comes before the layers, too, and the last one
+// what follows. Errors: usage, for a graph without equal layers, and for another number of them.
+base::Result<std::vector<std::size_t>> layer_cuts(const ir::Graph& graph, const OperatorLine& line,
+                                                  std::span<const std::int64_t> layers_of_stages);
 
 }  // namespace egret::parallel

@@ -268,6 +268,25 @@ double bytes_of(std::span<const BoundaryValue> values, bool gradients) {
   return bytes;
 }
 
+// The loss with the first values of its parameters as constants, under the same node numbers: equal
+// layers have weights of their own, and inputs in common.
+ir::Graph with_constant_parameters(const ir::TrainingGraph& loss) {
+  std::vector<const ir::Tensor*> values(loss.graph.size(), nullptr);
+  for (std::size_t i = 0; i < loss.parameters.size(); ++i)
+    values[loss.graph.inputs()[loss.model_inputs + 1 + i].index()] = &loss.initial[i];
+  ir::Graph result;
+  for (std::size_t i = 0; i < loss.graph.size(); ++i) {
+    ir::Node node = loss.graph.node(NodeId(i));
+    if (values[i] != nullptr) {
+      node.kind = NodeKind::kConstant;
+      node.data = *values[i];
+    }
+    result.append(std::move(node));
+  }
+  for (const auto& output : loss.graph.outputs()) result.add_output(output.name, output.node);
+  return result;
+}
+
 }  // namespace
 
 double Stage::outgoing_bytes() const { return bytes_of(outgoing, false); }
@@ -278,9 +297,12 @@ base::Result<StagedStep> staged_step(const ir::Graph& model, const ir::TrainingO
   StagedStep step;
   EGRET_ASSIGN_OR_RETURN(step.loss, ir::loss_graph(model, training));
   const OperatorLine line(step.loss.graph);
-  EGRET_ASSIGN_OR_RETURN(const std::vector<std::size_t> cuts,
-                         balanced_cuts(step.loss.graph, line, options.stages, options.rates,
-                                       options.link_bytes_per_second));
+  EGRET_ASSIGN_OR_RETURN(
+      const std::vector<std::size_t> cuts,
+      options.stage_layers.empty()
+          ? balanced_cuts(step.loss.graph, line, options.stages, options.rates,
+                          options.link_bytes_per_second)
+          : layer_cuts(with_constant_parameters(step.loss), line, options.stage_layers));
   const std::vector<bool> differentiable = depends_on_parameters(step.loss);
   for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
     EGRET_ASSIGN_OR_RETURN(Stage stage,

@@ -70,14 +70,17 @@ struct StagedStep {
 
 struct StagingOptions {
   std::int64_t stages = 1;
+  // Of each stage, in equal layers of the model; empty: stages of about equal time.
+  std::vector<std::int64_t> stage_layers = {};
   double loss_scale = 1;  // gradients are those of the loss times this
   cost::Rates rates;      // that balance the stages
   double link_bytes_per_second = 5e9;
 };
 
 // `model` computes one micro-batch. The heaviest stage, with what it receives, is as light as any
-// cut in topological order allows, by roofline times. O(stages x operators^2). Errors: those of
-// ir::loss_graph(); usage, for more stages than operators.
+// cut in topological order allows, by roofline times; stage_layers cuts between layers instead.
+// O(stages x operators^2). Errors: those of ir::loss_graph(); usage, for more stages than
+// operators, and for layers that the model does not have.
 base::Result<StagedStep> staged_step(const ir::Graph& model, const ir::TrainingOptions& training,
                                      const StagingOptions& options);
 

@@ -406,7 +406,8 @@ const base::OptionTable<ParallelPlanOptions>& ParallelPlanOptions::table() {
        {"extractor", &P::extractor, extract::kExtractorHelp,
         base::one_of(names_of(extract::extractors()))},
        {"strategy", &P::strategy,
-        "Kind of plan: data, tensor or expert parallelism, ZeRO, or any (the fastest plan)",
+        "Kind of plan: data, tensor or expert parallelism, data and tensor parallelism along "
+        "different axes, ZeRO, or any (the fastest plan)",
         base::one_of(names_of(strategies()))},
        {"search", &P::search,
         "Search that makes the plan: Egret's, or for comparison another planner's at the same "

@@ -68,6 +68,25 @@ bool hybrid_zero(Role role, const TensorType& whole, const Placement& placement,
              : data(role, whole, placement, mesh);
 }
 
+// Whether the last axis alone, or all others, cut something (CUT), or hold copies.
+bool is_cut_along(const Placement& placement, const Mesh& mesh, bool last, bool cut) {
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    if (mesh.size(axis) == 1 || (axis + 1 == mesh.axis_count()) != last) continue;
+    if (placement.along(axis).is_split() != cut) return false;
+  }
+  return true;
+}
+
+bool data_tensor(Role role, const TensorType& whole, const Placement& placement, const Mesh& mesh) {
+  if (role == Role::kConstant) return true;
+  if (role == Role::kInput) {
+    return placement == cut_by_all(0, mesh).with(mesh.axis_count() - 1, AxisPlacement::copy());
+  }
+  const bool is_matrix = whole.rank() >= 2 && whole.elements() > 1;
+  return is_cut_along(placement, mesh, /*last=*/false, /*cut=*/false) &&
+         (!is_matrix || is_cut_along(placement, mesh, /*last=*/true, /*cut=*/true));
+}
+
 // A stack of matrices is taken for one of each expert.
 bool expert(Role role, const TensorType& whole, const Placement& placement, const Mesh& mesh) {
   constexpr int kStackRank = 3;
@@ -85,6 +104,8 @@ constexpr std::array kStrategies{
              "inputs are copies, weights of two dimensions or more are cut (of multilayer "
              "perceptrons and transformers: Megatron-LM's)",
              false, true, true, tensor},
+    Strategy{"data-tensor", "tensor along the last axis of the mesh, data along the others", false,
+             false, true, data_tensor},
     Strategy{"expert", "data, with stacks of matrices cut in their first dimension (GShard's)",
              false, false, false, expert},
     Strategy{"zero-1", "data, with the optimizer's state in blocks", true, true, true, zero_1},

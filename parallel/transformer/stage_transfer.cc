@@ -32,14 +32,18 @@ CollectiveTime transfer(const System& system, const TrainingSetup& from, const T
   const std::int64_t messages = std::max(met(from.data, to.data) * met(tokens_from, tokens_to),
                                          met(to.data, from.data) * met(tokens_to, tokens_from));
   time.latency_s *= static_cast<double>(messages);
-  if (!to.sequence_parallel && to.tensor > 1) {
-    time.latency_s +=
-        system.fabric.collective(CollectiveKind::kAllGather, whole, {to.tensor, 1}).seconds();
-  }
+  time.latency_s += receiver_gather_s(system, to, layers);
   return time;
 }
 
 }  // namespace
+
+double receiver_gather_s(const System& system, const TrainingSetup& setup, std::int64_t layers) {
+  if (setup.sequence_parallel || setup.tensor == 1) return 0;
+  return system.fabric
+      .collective(CollectiveKind::kAllGather, activation_bytes(setup, layers), {setup.tensor, 1})
+      .seconds();
+}
 
 CollectiveTime equal_transfer(const System& system, const TrainingSetup& setup,
                               std::int64_t distance, std::int64_t layers) {

@@ -22,6 +22,8 @@ CollectiveTime stage_transfer(const System& system, const TrainingSetup& setup, 
 // The same where both ranks have the degrees of SETUP, and are DISTANCE devices apart.
 CollectiveTime equal_transfer(const System& system, const TrainingSetup& setup,
                               std::int64_t distance, std::int64_t layers);
+// The part of a message that depends on the receiver alone, which has the degrees of SETUP.
+double receiver_gather_s(const System& system, const TrainingSetup& setup, std::int64_t layers);
 // For Fabric::transfer(): a distance at which the devices of both use the innermost tier that holds
 // all of them.
 std::int64_t stage_distance(const Fabric& fabric, const StageDegrees& a, const StageDegrees& b);

@@ -16,7 +16,7 @@ COMMON = {"json", "color", "progress", "config", "print-config", "quiet", "verbo
 CLUSTER = {row["name"] for row in _egret.plan_cluster_options()}
 
 # Pipelines run over ranks, as plans do.
-PIPELINE = {"pipeline-stages", "micro-batches", "schedule", "stages-per-rank", "replicas", "no-overlap"}
+PIPELINE = {"pipeline-stages", "micro-batches", "schedule", "stages-per-rank", "stage-layers", "replicas", "no-overlap"}
 
 # Training steps within less memory, which Python does not run yet.
 RECOMPUTE = {"recompute-by", "recompute-time", "recompute-prices"}

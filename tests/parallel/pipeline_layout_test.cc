@@ -78,6 +78,22 @@ TEST(StageCut, NeedsAnOperatorForEachStage) {
 
 // ---- Stages
 
+// Whatever takes about equal time.
+TEST(StagedStep, HasTheLayersThatAreAskedFor) {
+  for (const std::vector<std::int64_t>& counts :
+       {std::vector<std::int64_t>{1, 3, 2}, {4, 1, 1}, {2, 2, 2}}) {
+    const PipelineLayout layout =
+        layout_of(layers(4, 8, 6), {.stages = 3, .micro_batches = 2, .stage_layers = counts}, kMse);
+    std::vector<std::int64_t> found;
+    for (const Stage& stage : layout.step.stages) {
+      found.push_back(static_cast<std::int64_t>(stage.parameters.size()));
+      EXPECT_LE(stage.incoming.size(), 1U);
+      EXPECT_LE(stage.outgoing.size(), 1U);
+    }
+    EXPECT_EQ(found, counts);
+  }
+}
+
 TEST(StagedStep, HasBoundariesThatFit) {
   for (const std::int64_t stages : {1, 2, 3, 5}) {
     const PipelineLayout layout =
@@ -151,6 +167,14 @@ TEST(PipelineLayout, RefusesWhatCannotBeCut) {
   const ir::Value mixed =
       m("softmax", {m("matmul", {x, m.weight("w", {3, 3})})}, {{"axis", std::int64_t{0}}});
   EXPECT_THAT(message(m.finish(mixed), {.stages = 1, .micro_batches = 2}), HasSubstr("mixes"));
+  EXPECT_THAT(message(layers(8, 8, 4), {.stages = 2, .stage_layers = {1, 2}}),
+              HasSubstr("sum to the model's 4 equal layers"));
+  EXPECT_THAT(message(layers(8, 8, 4), {.stages = 2, .stage_layers = {4}}),
+              HasSubstr("for each of the 2 stages"));
+  EXPECT_THAT(message(layers(8, 8, 4), {.stages = 2, .stage_layers = {4, 0}}),
+              HasSubstr("for each of the 2 stages"));
+  EXPECT_THAT(message(layers(8, 8, 2), {.stages = 2, .stage_layers = {1, 1}}),
+              HasSubstr("no three of them"));
   EXPECT_THAT(message(layers(8, 8, 4), {.stages = 3, .stages_per_rank = 2}),
               HasSubstr("multiple of --stages-per-rank"));
   EXPECT_THAT(

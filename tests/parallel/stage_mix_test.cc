@@ -38,6 +38,9 @@ System machine(const std::string& name, double memory_bytes = 1e13) {
   return system;
 }
 
+// Otherwise small models wait for launches, and more devices do not help.
+const StepOptions kRecorded{.recorded_launches = true};
+
 // So many devices as they are, then slower ones with another memory.
 System with_slower(System system, std::int64_t fast, double factor, double memory_bytes) {
   Accelerator slow = system.accelerator;
@@ -277,6 +280,42 @@ TEST(StageMixes, HaveBoundsBelowAllSimulations) {
   EXPECT_GT(near, compared / 4);
 }
 
+// Four stages of half a node each: two of them may lie in each node, so a message crosses.
+TEST(StageMixes, CountMessagesBetweenNodes) {
+  System fast = machine("v100-quad");
+  System slow = fast;
+  slow.fabric.tiers[1].bytes_per_second /= 50;
+  TrainingSetup setup = model(8, 1024, 64);
+  setup.untied = true;
+  FixedChoices fixed;
+  fixed.tensor = 2;
+  fixed.context = fixed.data = fixed.micro_batch = 1;
+  fixed.pipeline = 4;
+  fixed.sequence_parallel = true;
+  fixed.zero = 0;
+  fixed.offload = Offload::kNone;
+  double bounds[2] = {};
+  for (const System* system : {&fast, &slow}) {
+    const StagePrices prices(*system, setup, kRecorded, fixed);
+    const StageMixes mixes(prices, 8, fixed, false);
+    const std::vector<MixedGroup> groups = mixes.groups();
+    const auto group =
+        std::ranges::find(groups, 1, [](const MixedGroup& each) { return each.frame.micro_batch; });
+    ASSERT_NE(group, groups.end());
+    const auto plans = mixes.solve(group->frame, 1e300);
+    ASSERT_TRUE(plans);
+    PlanFrame frame = group->frame;
+    frame.pipeline = 4;
+    for (const std::int64_t first : {0, 2, 4, 6}) frame.stages.push_back({2, 1, 1, first});
+    const auto found = partition_stages(prices, frame);
+    ASSERT_TRUE(found);
+    EXPECT_LE(plans->bound_s, found->bound_s * (1 + 1e-9));
+    EXPECT_GE(plans->bound_s, 0.98 * found->bound_s);
+    bounds[system == &slow ? 1 : 0] = plans->bound_s;
+  }
+  EXPECT_GT(bounds[1], 1.5 * bounds[0]);
+}
+
 void compositions(std::int64_t total, std::int64_t parts, std::vector<std::int64_t>& sofar,
                   const std::function<void(const std::vector<std::int64_t>&)>& visit) {
   if (parts == 0) {
@@ -290,8 +329,39 @@ void compositions(std::int64_t total, std::int64_t parts, std::vector<std::int64
   }
 }
 
-// Otherwise small models wait for launches, and more devices do not help.
-const StepOptions kRecorded{.recorded_launches = true};
+// Slow links within nodes: the sum of a stage's gradients takes longer than all passes, so layers
+// that leave the first stage wait for it in the second one.
+TEST(StageMixes, CountGradientsOfLaterStages) {
+  System system = machine("v100-quad");
+  for (Tier& tier : system.fabric.tiers) tier.bytes_per_second /= 20;
+  TrainingSetup setup = model(8, 1024, 4);
+  setup.untied = true;
+  FixedChoices fixed;
+  fixed.tensor = fixed.context = fixed.micro_batch = 1;
+  fixed.data = 4;
+  fixed.pipeline = 2;
+  fixed.zero = 0;
+  fixed.offload = Offload::kNone;
+  fixed.recompute = Recompute::kNone;
+  const StagePrices prices(system, setup, kRecorded, fixed);
+  const PlanTrials trials(prices, 8);
+  const StageMixes mixes(prices, 8, fixed, false);
+  const std::vector<MixedGroup> groups = mixes.groups();
+  const auto group =
+      std::ranges::find(groups, 4, [](const MixedGroup& each) { return each.frame.micro_batch; });
+  ASSERT_NE(group, groups.end());
+  PlanFrame frame = group->frame;
+  frame.pipeline = 2;
+  frame.stages = {{1, 1, 4, 0}, {1, 1, 4, 4}};
+  double best = 1e300;
+  for (std::int64_t first = 1; first < 8; ++first) {
+    const auto step = trials.simulate(frame, {{first, 0, 0}, {8 - first, 0, 0}});
+    ASSERT_TRUE(step);
+    best = std::min(best, step->seconds);
+  }
+  EXPECT_TRUE(mixes.solve(group->frame, 1.01 * best));
+  EXPECT_FALSE(mixes.solve(group->frame, 0.9 * best));
+}
 
 // The least simulated step of all plans that fit, of equal degrees and of others.
 double exhaustive_s(const System& system, const TrainingSetup& setup, const FixedChoices& fixed,

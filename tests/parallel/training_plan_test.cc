@@ -175,6 +175,31 @@ TEST(TrainingPlan, HybridZeroDividesAlongTheLastAxis) {
   EXPECT_FALSE(plan->baselines.contains("hybrid-zero"));
 }
 
+// Hosts compute different rows, and sum the gradients of their parts of the matrices; within a host
+// the matrices are cut by columns and rows, and the sums of rows are added up.
+TEST(TrainingPlan, DataTensorDividesRowsByHostsAndMatricesByTheLastAxis) {
+  const ir::TrainingGraph step = step_of(mlp(64, kWidth, kHidden), "momentum");
+  const auto plan = training_plan(step, "hosts=2,cores=2", "data-tensor");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->check, PlanCheck::kPassed);
+  EXPECT_EQ(placement_of(*plan, "x"), "hosts:S(0),cores:R");
+  for (const char* name : {"w1", "w1.momentum"})
+    EXPECT_EQ(placement_of(*plan, name), "hosts:R,cores:S(1)") << name;
+  for (const char* name : {"w2", "w2.momentum"})
+    EXPECT_EQ(placement_of(*plan, name), "hosts:R,cores:S(0)") << name;
+  EXPECT_FALSE(plan->baselines.contains("data-tensor"));
+}
+
+// With one axis there are no other rows.
+TEST(TrainingPlan, DataTensorOfOneAxisIsTensor) {
+  const ir::TrainingGraph step = step_of(mlp(64, kWidth, kHidden), "sgd");
+  const auto plan = training_plan(step, "x=2", "data-tensor");
+  const auto tensor = training_plan(step, "x=2", "tensor");
+  ASSERT_TRUE(plan.ok() && tensor.ok());
+  EXPECT_EQ(plan->time_s, tensor->time_s);
+  EXPECT_EQ(placement_of(*plan, "x"), "x:R");
+}
+
 // Stacks of matrices are cut, and what they read and make is exchanged.
 TEST(TrainingPlan, ExpertParallelismDividesStacksOfMatrices) {
   Model m;

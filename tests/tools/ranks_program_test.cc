@@ -103,6 +103,7 @@ TEST_F(RanksProgram, TrainsOnPipelines) {
         Case{3, "--pipeline-stages 3 --micro-batches 4 --schedule zb-h1"},
         Case{2, "--pipeline-stages 4 --stages-per-rank 2 --micro-batches 4 --no-overlap"},
         Case{4, "--pipeline-stages 2 --micro-batches 2 --replicas 2 --schedule gpipe"},
+        Case{3, "--pipeline-stages 3 --micro-batches 4 --stage-layers 1,3,1"},
         Case{4, "--pipeline-stages 4 --micro-batches 8 --schedule dualpipe"}}) {
     const ProgramRun run = on_ranks(ranks, train(std::string(words) + " --predict"));
     if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
@@ -174,13 +175,19 @@ TEST_F(RanksProgram, RefusesOptionsThatPipelinesDoNotTake) {
     return run.err;
   };
   for (const char* option : {"--micro-batches 2", "--replicas 2", "--schedule gpipe",
-                             "--stages-per-rank 2", "--no-overlap"})
+                             "--stages-per-rank 2", "--stage-layers 1,2", "--no-overlap"})
     EXPECT_THAT(message(option), HasSubstr("needs --pipeline-stages")) << option;
   for (const char* option : {"--without fusion", "--exchange mpi", "--limit-arena 1KiB"}) {
     EXPECT_THAT(message(std::string("--pipeline-stages 2 ") + option),
                 HasSubstr("cannot be combined with --pipeline-stages"))
         << option;
   }
+  for (const char* layers : {"3;2", "3,", ",3", "a,b"}) {
+    EXPECT_THAT(message("--pipeline-stages 2 --stage-layers '" + std::string(layers) + "'"),
+                HasSubstr("needs numbers between commas"))
+        << layers;
+  }
+  EXPECT_THAT(message("--pipeline-stages 2 --stage-layers 2,2"), HasSubstr("5 equal layers"));
   EXPECT_THAT(message("--pipeline-stages 4 --stages-per-rank 2 --micro-batches 1"),
               HasSubstr("a multiple of the ranks of the pipeline"));
   EXPECT_THAT(message("--pipeline-stages 3 --micro-batches 8 --schedule dualpipe"),

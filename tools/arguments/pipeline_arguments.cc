@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/arguments/pipeline_arguments.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/formats/units.h"
 #include "parallel/machine/named_cluster.h"
@@ -13,6 +15,20 @@ namespace egret::tools {
 namespace {
 
 constexpr std::array<std::string_view, 4> kSchedules = {"1f1b", "gpipe", "zb-h1", "dualpipe"};
+
+// Numbers between commas.
+base::Result<std::vector<std::int64_t>> stage_layers_of(std::string_view text) {
+  std::vector<std::int64_t> layers;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const auto number = base::parse_integer(text.substr(0, end));
+    if (!number.ok() || end + 1 == text.size())
+      return base::usage_error("--stage-layers needs numbers between commas, as in 3,4,3");
+    layers.push_back(*number);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return layers;
+}
 
 }  // namespace
 
@@ -25,6 +41,8 @@ const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
         "Cut the step into so many stages and run it on a pipeline of ranks", base::range(0, 1e4)},
        {"stages-per-rank", &P::stages_per_rank,
         "Stages of each rank of the pipeline; above 1 the schedule is interleaved", size},
+       {"stage-layers", &P::stage_layers,
+        "Equal layers of the model in each stage, as 3,4,3 (default: stages of about equal time)"},
        {"micro-batches", &P::micro_batches,
         "Equal parts of a replica's samples, which follow each other through the pipeline", size},
        {"replicas", &P::replicas, "Pipelines that share the batch and sum their gradients", size},
@@ -40,6 +58,7 @@ base::Status check_pipeline(const PipelineArguments& arguments, const BackendOpt
   const PipelineArguments plain;
   const std::pair<const char*, bool> of_pipelines[] = {
       {"--stages-per-rank", arguments.stages_per_rank != plain.stages_per_rank},
+      {"--stage-layers", !arguments.stage_layers.empty()},
       {"--micro-batches", arguments.micro_batches != plain.micro_batches},
       {"--replicas", arguments.replicas != plain.replicas},
       {"--schedule", arguments.schedule != plain.schedule},
@@ -63,11 +82,14 @@ base::Result<std::unique_ptr<runtime::PipelineRun>> start_pipeline(
     const PipelineArguments& arguments, const runtime::Ranks& ranks,
     const BackendOptions& backend) {
   EGRET_ASSIGN_OR_RETURN(const parallel::Cluster local, parallel::cluster_called("local"));
+  EGRET_ASSIGN_OR_RETURN(const std::vector<std::int64_t> stage_layers,
+                         stage_layers_of(arguments.stage_layers));
   const parallel::PipelineShape shape{.kind = arguments.schedule,
                                       .stages = arguments.pipeline_stages,
                                       .stages_per_rank = arguments.stages_per_rank,
                                       .micro_batches = arguments.micro_batches,
-                                      .replicas = arguments.replicas};
+                                      .replicas = arguments.replicas,
+                                      .stage_layers = stage_layers};
   EGRET_ASSIGN_OR_RETURN(parallel::PipelineLayout layout,
                          parallel::pipeline_layout(model, training.options(), shape, local.rates));
   return runtime::PipelineRun::start(std::move(layout), training.options(), ranks,

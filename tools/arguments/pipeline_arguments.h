@@ -2,6 +2,8 @@
 // Training on a pipeline of ranks: `egret train-step MODEL --pipeline-stages 4`.
 #pragma once
 
+#include <string>
+
 #include "base/options/option_table.h"
 #include "ir/autodiff/training_arguments.h"
 #include "runtime/pipeline/pipeline_run.h"
@@ -14,6 +16,7 @@ namespace egret::tools {
 struct PipelineArguments {
   std::int64_t pipeline_stages = 0;
   std::int64_t stages_per_rank = 1;
+  std::string stage_layers;
   std::int64_t micro_batches = 1;
   std::int64_t replicas = 1;
   parallel::PipelineKind schedule = parallel::PipelineKind::k1F1B;

@@ -15,6 +15,7 @@
 #include "backends/cpu/plan/epilogue.h"
 #include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/plan/onednn_call.h"
+#include "backends/cpu/plan/reader_layout.h"
 #include "backends/cpu/regions/attention_group.h"
 
 namespace egret::backends::cpu {
@@ -478,32 +479,12 @@ class AttentionMaker {
     at.end = at.library + padded(library);
   }
 
-  // Writes the value in the layout of its only reader, a transpose, if there is one.
+  // Writes the value in the layout of its only reader, a transpose, if there is one. Rows are
+  // contiguous, as put_rows() writes them.
   void place_output() {
-    const ir::Graph& graph = builder_.graph();
     const ir::NodeId root = group_.root();
-    ir::NodeId reader;
-    int readers = 0;
-    for (std::size_t i = root.index() + 1; i < graph.size(); ++i) {
-      if (std::ranges::find(graph.node(ir::NodeId(i)).inputs, root) ==
-          graph.node(ir::NodeId(i)).inputs.end())
-        continue;
-      reader = ir::NodeId(i);
-      ++readers;
-    }
-    const ir::Shape shape = product_.type.shape();
-    Layout layout = row_major(shape);
-    if (readers == 1 && graph.node(reader).kind == ir::NodeKind::kOperator &&
-        graph.node(reader).op->name() == "transpose") {
-      const ir::Integers perm = graph.node(reader).attrs.integers("perm");
-      // The last axis must stay last, because put_rows() writes contiguous rows. The strides are
-      // those that make the transposed value row-major, so the transpose becomes a view.
-      if (perm.back() + 1 == static_cast<std::int64_t>(perm.size())) {
-        const Layout wanted = row_major(graph.node(reader).type.shape());
-        for (std::size_t i = 0; i < perm.size(); ++i)
-          layout.strides[static_cast<std::size_t>(perm[i])] = wanted.strides[i];
-      }
-    }
+    const Layout layout =
+        layout_of_transpose(builder_.graph(), root).value_or(row_major(product_.type.shape()));
     step_->y = matrices_of(builder_.output(root, layout), step_->shape.batch.size());
     step_->y.row_stride = layout.strides[layout.strides.size() - 2];
   }

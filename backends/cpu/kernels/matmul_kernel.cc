@@ -5,7 +5,8 @@
 // one matrix; with equal batches both have one batch axis. Transposed and sliced inputs are read in
 // place when one of their last two axes is contiguous. A constant b is packed once, in the form
 // that the implementation prefers. With less precision (rounding.h), a and a computed b are rounded
-// and laid out row-major.
+// and laid out row-major. The product is written as a transpose behind it wants to read it, where
+// oneDNN has a kernel for that.
 #include <algorithm>
 
 #include "backends/cpu/kernels/block_product.h"
@@ -15,6 +16,7 @@
 #include "backends/cpu/kernels/row_product.h"
 #include "backends/cpu/plan/epilogue.h"
 #include "backends/cpu/plan/onednn.h"
+#include "backends/cpu/plan/reader_layout.h"
 
 namespace egret::backends::cpu {
 namespace {
@@ -121,6 +123,11 @@ class MatmulMaker {
                  operand_view(builder_.node(operation.operand).type.shape(), target_).ok();
         }))
       place_inputs(false);
+    if (write_for_reader()) {
+      const base::Status made = guarded([&] { return describe_primitive(); });
+      if (made.ok()) return add_steps();
+      write_row_major();
+    }
     base::Status made = guarded([&] { return describe_primitive(); });
     if (!made.ok() && (a_strided_ || b_strided_)) {
       use_row_major();
@@ -171,6 +178,25 @@ class MatmulMaker {
     }
     clean_strides(a_);
     clean_strides(b_);
+    write_row_major();
+  }
+
+  // A product alone is written in the layout that its reader wants, if the primitive's axes can say
+  // it. Rows stay contiguous.
+  bool write_for_reader() {
+    if (group_.nodes.size() > 1 || !operations_.empty() || lowers()) return false;
+    const auto wanted = layout_of_transpose(builder_.graph(), group_.root());
+    const std::size_t rank = target_.node_shape.size();
+    if (!wanted || rank < 3 || target_.shape.size() < 3) return false;
+    Operand whole{.type = node_.type, .layout = *wanted};
+    if (target_.shape.size() != rank && !join_axes(whole, 0, rank - 2)) return false;
+    clean_strides(whole);
+    written_ = *wanted;
+    target_.layout = whole.layout;
+    return true;
+  }
+  void write_row_major() {
+    written_ = row_major(target_.node_shape);
     target_.layout = row_major(target_.shape);
   }
 
@@ -301,7 +327,7 @@ class MatmulMaker {
       builder_.set_home(group_.root(), target);
     } else {
       target = writes_rounded_ ? builder_.rounded_output(group_.root(), row_major(shape))
-                               : builder_.output(group_.root(), row_major(shape));
+                               : builder_.output(group_.root(), written_);
     }
     arguments.push_back({DNNL_ARG_DST, pd.dst_desc(), target});
     auto step = std::make_unique<PrimitiveStep>(Primitive(pd), std::move(arguments));
@@ -319,6 +345,7 @@ class MatmulMaker {
   Lowering how_;
   bool writes_rounded_ = false;
   EpilogueTarget target_;
+  Layout written_;  // of the node's value
   int accumulate_ = -1;
   Primitive::primitive_desc primitive_;
 };

@@ -310,6 +310,17 @@ void add_row_pool(PlanBuilder& builder, const Group& group, Pooling pooling) {
       touched, "pool", "own:rows");
 }
 
+// Where a value lies in row-major and, for a convolution, in blocks, the pool takes the blocks:
+// what it makes is mostly for convolutions, too.
+const Operand& place_to_pool(PlanBuilder& builder, const Group& group, ir::NodeId id) {
+  const Operand& home = builder.home(id);
+  if (group.layouts) return home;
+  for (const Operand& place : builder.places(id)) {
+    if (place.layout.block > 1) return place;
+  }
+  return home;
+}
+
 }  // namespace
 
 // In the layout of the input: by lines where it is row-major, else by vectors of channels.
@@ -321,7 +332,7 @@ base::Status make_pool_kernel(PlanBuilder& builder, const Group& group) {
   const Pooling pooling = node.op->name() == "max_pool"                  ? Pooling::kMax
                           : node.attrs.integer("count_include_pad") != 0 ? Pooling::kMeanWithPadding
                                                                          : Pooling::kMean;
-  const Operand& home = builder.home(node.inputs[0]);
+  const Operand& home = place_to_pool(builder, group, node.inputs[0]);
   const ir::Shape from = home.shape();
   const ir::Shape to = node.type.shape();
   const bool blocked = home.layout.block > 1;

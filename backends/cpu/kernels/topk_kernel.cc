@@ -27,12 +27,27 @@ bool is_less(T a, T b) {
   return a < b;
 }
 
-// `order` and `line` have room for an element each of the line.
+// How elements lie in memory, and as what they are compared.
 template <typename T>
-void line_order(const T* from, const Lines& lines, bool largest, std::vector<T>& line,
-                std::vector<std::int64_t>& order, std::int64_t* to) {
+struct Plain {
+  using Stored = T;
+  static T value(T stored) { return stored; }
+};
+struct Half {
+  using Stored = std::uint16_t;
+  static float value(std::uint16_t bits) { return ir::half_to_float(bits); }
+};
+struct Bfloat16 {
+  using Stored = std::uint16_t;
+  static float value(std::uint16_t bits) { return ir::bfloat16_to_float(bits); }
+};
+
+// `order` and `line` have room for an element each of the line.
+template <typename Element, typename T>
+void line_order(const typename Element::Stored* from, const Lines& lines, bool largest,
+                std::vector<T>& line, std::vector<std::int64_t>& order, std::int64_t* to) {
   for (std::int64_t i = 0; i < lines.extent; ++i)
-    line[static_cast<std::size_t>(i)] = from[i * lines.inner];
+    line[static_cast<std::size_t>(i)] = Element::value(from[i * lines.inner]);
   std::iota(order.begin(), order.end(), 0);
   const T* const at = line.data();
   // Of equals the first comes first, in both directions.
@@ -46,8 +61,10 @@ void line_order(const T* from, const Lines& lines, bool largest, std::vector<T>&
     to[p * lines.inner] = order[static_cast<std::size_t>(p)];
 }
 
-template <typename T>
+template <typename Element>
 class TopKStep : public Step {
+  using T = decltype(Element::value({}));
+
  public:
   TopKStep(const Operand& x, const Operand& output, const Lines& lines, bool largest, int threads)
       : x_(x), output_(output), lines_(lines), largest_(largest), threads_(threads) {
@@ -59,7 +76,7 @@ class TopKStep : public Step {
   }
 
   base::Status run(const Addresses& addresses) override {
-    const T* const from = addresses.at<T>(x_);
+    const auto* const from = addresses.at<typename Element::Stored>(x_);
     auto* const to = addresses.at<std::int64_t>(output_);
     const std::int64_t count = lines_.outer * lines_.inner;
     constexpr std::int64_t kWorthThreads = 4096;  // elements
@@ -69,8 +86,9 @@ class TopKStep : public Step {
       const auto own = static_cast<std::size_t>(worker);
       for (std::int64_t at = count * worker / workers; at < count * (worker + 1) / workers; ++at) {
         const std::int64_t outer = at / lines_.inner, inner = at % lines_.inner;
-        line_order(from + outer * lines_.extent * lines_.inner + inner, lines_, largest_,
-                   values_[own], orders_[own], to + outer * lines_.k * lines_.inner + inner);
+        line_order<Element>(from + outer * lines_.extent * lines_.inner + inner, lines_, largest_,
+                            values_[own], orders_[own],
+                            to + outer * lines_.k * lines_.inner + inner);
       }
     });
     return base::ok();
@@ -85,14 +103,14 @@ class TopKStep : public Step {
   std::vector<std::vector<std::int64_t>> orders_;  // by worker
 };
 
-template <typename T>
+template <typename Element>
 void add_step(PlanBuilder& builder, const Group& group, const Lines& lines) {
   const ir::Node& node = builder.node(group.root());
   const Operand x = builder.in_row_major(node.inputs[0]);
   const Operand output = builder.output(group.root(), row_major(node.type.shape()));
   const Operand touched[] = {x, output};
-  builder.add(std::make_unique<TopKStep<T>>(x, output, lines, node.attrs.integer("largest") != 0,
-                                            builder.threads()),
+  builder.add(std::make_unique<TopKStep<Element>>(
+                  x, output, lines, node.attrs.integer("largest") != 0, builder.threads()),
               touched, "topk", "own:partial sort");
 }
 
@@ -109,12 +127,21 @@ base::Status make_topk_kernel(PlanBuilder& builder, const Group& group) {
   for (std::size_t i = 0; i < axis; ++i) lines.outer *= shape[i];
   for (std::size_t i = axis + 1; i < shape.size(); ++i) lines.inner *= shape[i];
   switch (type.dtype) {
-    case ir::DType::kF32: add_step<float>(builder, group, lines); return base::ok();
-    case ir::DType::kF64: add_step<double>(builder, group, lines); return base::ok();
-    case ir::DType::kI32: add_step<std::int32_t>(builder, group, lines); return base::ok();
-    case ir::DType::kI64: add_step<std::int64_t>(builder, group, lines); return base::ok();
-    default: return base::unsupported("elements of a type other than f32, f64, i32 and i64");
+    case ir::DType::kF32: add_step<Plain<float>>(builder, group, lines); break;
+    case ir::DType::kF64: add_step<Plain<double>>(builder, group, lines); break;
+    case ir::DType::kF16: add_step<Half>(builder, group, lines); break;
+    case ir::DType::kBF16: add_step<Bfloat16>(builder, group, lines); break;
+    case ir::DType::kI8: add_step<Plain<std::int8_t>>(builder, group, lines); break;
+    case ir::DType::kI16: add_step<Plain<std::int16_t>>(builder, group, lines); break;
+    case ir::DType::kI32: add_step<Plain<std::int32_t>>(builder, group, lines); break;
+    case ir::DType::kI64: add_step<Plain<std::int64_t>>(builder, group, lines); break;
+    case ir::DType::kBool:
+    case ir::DType::kU8: add_step<Plain<std::uint8_t>>(builder, group, lines); break;
+    case ir::DType::kU16: add_step<Plain<std::uint16_t>>(builder, group, lines); break;
+    case ir::DType::kU32: add_step<Plain<std::uint32_t>>(builder, group, lines); break;
+    case ir::DType::kU64: add_step<Plain<std::uint64_t>>(builder, group, lines); break;
   }
+  return base::ok();
 }
 
 }  // namespace egret::backends::cpu

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/plan/reader_layout.h"
 
 namespace egret::backends::cpu {
 namespace {
@@ -98,10 +99,20 @@ Operand reshaped(PlanBuilder& builder, const ir::Node& node) {
   return operand;
 }
 
+// A value in blocks has to be copied before it is transposed. The copy is the transposed value,
+// row-major, if nobody else reads it.
+Operand home_to_transpose(PlanBuilder& builder, ir::NodeId id) {
+  if (builder.home(id).layout.block > 1) {
+    if (const auto layout = layout_of_any_transpose(builder.graph(), id))
+      return builder.in_layout(id, *layout);
+  }
+  return strided_home(builder, id);
+}
+
 // A transpose permutes strides, a slice moves the offset and scales a stride, a broadcast sets
 // strides to 0: no element moves.
 Operand transposed(PlanBuilder& builder, const ir::Node& node) {
-  Operand operand = strided_home(builder, node.inputs[0]);
+  Operand operand = home_to_transpose(builder, node.inputs[0]);
   const ir::Shape strides = operand.layout.strides;
   const ir::Integers& perm = node.attrs.integers("perm");
   for (std::size_t i = 0; i < perm.size(); ++i)

@@ -31,6 +31,7 @@ struct EltwiseRow {
   float fixed_alpha, fixed_beta;
 };
 
+// Not exp, which oneDNN makes infinite for NaN.
 constexpr std::array kEltwise{
     EltwiseRow{"relu", algorithm::eltwise_relu, "", 0, 0},
     EltwiseRow{"leaky_relu", algorithm::eltwise_relu, "alpha", 0, 0},
@@ -41,7 +42,6 @@ constexpr std::array kEltwise{
     EltwiseRow{"hard_swish", algorithm::eltwise_hardswish, "", 0, 0},
     EltwiseRow{"abs", algorithm::eltwise_abs, "", 0, 0},
     EltwiseRow{"sqrt", algorithm::eltwise_sqrt, "", 0, 0},
-    EltwiseRow{"exp", algorithm::eltwise_exp, "", 0, 0},
     EltwiseRow{"neg", algorithm::eltwise_linear, "", -1, 0},
     EltwiseRow{"identity", algorithm::eltwise_linear, "", 1, 0},
 };
@@ -98,8 +98,9 @@ std::optional<double> exact_inverse(double x) {
   return 1 / x;
 }
 
-// An operator of the running value and another operand. A constant of one element becomes a linear
-// eltwise operation, which needs no memory; b - x becomes b + (-x).
+// An operator of the running value and another operand; not max and min, in which oneDNN drops a
+// NaN of the running value. A constant of one element becomes a linear eltwise operation, which
+// needs no memory; b - x becomes b + (-x).
 bool append_binary(const ir::Graph& graph, ir::NodeId value, const ir::Node& node,
                    Operations& out) {
   const std::string& op = node.op->name();
@@ -129,10 +130,6 @@ bool append_binary(const ir::Graph& graph, ir::NodeId value, const ir::Node& nod
     const auto inverse = scalar ? exact_inverse(*scalar) : std::nullopt;
     out.push_back(inverse ? eltwise(algorithm::eltwise_linear, *inverse, 0)
                           : binary(algorithm::binary_div, other));
-  } else if (op == "max") {
-    out.push_back(binary(algorithm::binary_max, other));
-  } else if (op == "min") {
-    out.push_back(binary(algorithm::binary_min, other));
   } else {
     return false;
   }
