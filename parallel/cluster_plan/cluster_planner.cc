@@ -432,6 +432,7 @@ base::Status check(const ClusterTask& task, const ClusterPlanOptions& options) {
       (task.fixed.expert_parallel.value_or(1) > 1 || task.fixed.expert_tensor.value_or(0) > 1))
     return base::usage_error("--ep and --expert-tp need --experts");
   EGRET_RETURN_IF_ERROR(model.check());
+  EGRET_RETURN_IF_ERROR(task.system.check(options.devices, model.precision));
   StepOptions step = task.step;
   step.zero = 0;
   step.offload = Offload::kNone;

@@ -52,7 +52,7 @@ class Visitor {
     PlanFrame frame;
     for (const std::int64_t tensor :
          choices(fixed_.tensor, divisors(most_tensor_ranks(model_), devices_))) {
-      if (most_tensor_ranks(model_) % tensor != 0) continue;
+      if (!takes_tensor_ranks(model_, tensor)) continue;
       frame.tensor = tensor;
       for (const std::int64_t context :
            choices(fixed_.context, divisors(most_context_ranks(model_), devices_ / tensor))) {
@@ -192,6 +192,12 @@ class Visitor {
 
 std::int64_t most_tensor_ranks(const TrainingSetup& model) {
   return model.wide_resnet > 0 ? model.channels : std::gcd(model.heads, model.ffn_size());
+}
+
+bool takes_tensor_ranks(const TrainingSetup& model, std::int64_t ranks) {
+  const std::int64_t groups = model.kv_heads > 0 ? model.kv_heads : model.heads;
+  return most_tensor_ranks(model) % ranks == 0 &&
+         (model.wide_resnet > 0 || groups % ranks == 0 || ranks % groups == 0);
 }
 
 std::int64_t most_context_ranks(const TrainingSetup& model) {

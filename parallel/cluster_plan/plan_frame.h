@@ -62,6 +62,8 @@ void apply(const PlanFrame& frame, TrainingSetup& setup, StepOptions& options);
 // Numbers whose divisors are degrees of tensor and context parallelism.
 std::int64_t most_tensor_ranks(const TrainingSetup& model);
 std::int64_t most_context_ranks(const TrainingSetup& model);
+// Whether so many tensor ranks divide the model, its heads of keys and values too.
+bool takes_tensor_ranks(const TrainingSetup& model, std::int64_t ranks);
 
 // What the user has fixed; the rest is searched.
 struct FixedChoices {

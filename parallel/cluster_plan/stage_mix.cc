@@ -66,7 +66,7 @@ std::vector<StageDegrees> StageMixes::degrees_of(const PlanFrame& group, const P
   const TrainingSetup& model = prices_.model();
   std::vector<StageDegrees> result;
   for (const std::int64_t tensor : divisors(devices)) {
-    if (tensor > node_ || most_tensor_ranks(model) % tensor != 0 || !allows(fixed_.tensor, tensor))
+    if (tensor > node_ || !takes_tensor_ranks(model, tensor) || !allows(fixed_.tensor, tensor))
       continue;
     for (const std::int64_t context : divisors(devices / tensor)) {
       const std::int64_t data = devices / tensor / context;

@@ -8,6 +8,7 @@
 
 #include "base/did_you_mean.h"
 #include "base/formats/toml.h"
+#include "base/formats/units.h"
 #include "base/system/file.h"
 
 namespace egret::parallel {
@@ -32,6 +33,10 @@ bool is_system(const std::vector<base::TomlEntry>& entries) {
 
 base::Result<Cluster> cluster_of(const System& system, const std::string& mesh) {
   const Accelerator& device = system.accelerator;
+  if (device.peak(Precision::kTf32) <= 0) {
+    return base::bad_input(device.name + " of " + system.name +
+                           " has no peak for f32 or tf32, in which plans of models compute");
+  }
   Cluster cluster;
   cluster.name = system.name;
   cluster.rates.flops_per_second = device.peak(Precision::kTf32) * device.matmul_efficiency;
@@ -42,6 +47,10 @@ base::Result<Cluster> cluster_of(const System& system, const std::string& mesh) 
   const std::int64_t domain = std::max<std::int64_t>(system.fabric.tiers.front().devices, 2);
   EGRET_ASSIGN_OR_RETURN(cluster.mesh,
                          Mesh::parse(mesh.empty() ? "gpus=" + std::to_string(domain) : mesh));
+  if (system.devices() > 0 && cluster.mesh.ranks() > system.devices()) {
+    return base::usage_error("the mesh has " + base::counted(cluster.mesh.ranks(), "device") +
+                             ", and " + system.name + " has " + std::to_string(system.devices()));
+  }
   for (int axis = 0; axis < cluster.mesh.axis_count(); ++axis)
     cluster.links.push_back(link_of(system.fabric, cluster.mesh.axis(axis).name));
   return cluster;

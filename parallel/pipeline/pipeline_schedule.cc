@@ -152,6 +152,13 @@ base::Result<PipelineSchedule> pipeline_schedule(PipelineKind kind, std::int64_t
         "--schedule dualpipe needs even numbers of ranks and micro-batches, and at least twice as "
         "many micro-batches as ranks");
   }
+  // Products of numbers from a file.
+  const double passes = 2 * static_cast<double>(ranks) * static_cast<double>(chunks) *
+                        static_cast<double>(micro_batches);
+  if (passes > static_cast<double>(kMostPasses)) {
+    return base::limit_hit("the pipeline has more than " + std::to_string(kMostPasses) +
+                           " passes; larger micro-batches make fewer");
+  }
   PipelineSchedule schedule{kind, ranks, ranks * chunks, micro_batches, {}};
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
     schedule.passes.push_back(kind == PipelineKind::kDualPipe

@@ -56,7 +56,8 @@ struct PipelineSchedule {
 //                                        each rank holds two stages (DeepSeek-V3, 2024); p and m
 //                                        are even, m >= 2p
 //
-// Errors: usage, where m or p does not suit the schedule.
+// Errors: usage, where m or p does not suit the schedule; limit, beyond kMostPasses.
+inline constexpr std::int64_t kMostPasses = 10'000'000;
 base::Result<PipelineSchedule> pipeline_schedule(PipelineKind kind, std::int64_t ranks,
                                                  std::int64_t chunks, std::int64_t micro_batches);
 

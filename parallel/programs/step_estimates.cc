@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // step_estimates SYSTEM: reads JSON objects from standard input, one a line, and writes the
-// estimate of each. An object holds the options of `TrainingSetup` ({"tp": 8, ...}), or a
-// collective: {"collective": "all_reduce", "bytes": 1e6, "size": 8, "stride": 1}. It prices many
-// setups in one run, for fits and for the validation in experiments/cluster-validation.
+// estimate of each. An object holds the options of `TrainingSetup` ({"tp": 8, ...}) and "zero" (0
+// to 3), or a collective: {"collective": "all_reduce", "bytes": 1e6, "size": 8, "stride": 1}. It
+// prices many setups in one run, for fits and for the validation in experiments/cluster-validation.
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -16,6 +16,19 @@ namespace {
 
 using namespace egret;
 using namespace egret::parallel;
+
+constexpr double kMostBytes = 1e18;
+constexpr std::int64_t kMostRanks = 1'000'000'000;
+
+struct ZeroOption {
+  std::int64_t zero = 0;
+
+  static const base::OptionTable<ZeroOption>& table() {
+    static const base::OptionTable<ZeroOption> rows{
+        "zero", {{"zero", &ZeroOption::zero, "As that of egret simulate", base::range(0, 3)}}};
+    return rows;
+  }
+};
 
 base::Result<base::Json> collective(const System& system, const base::Json& line) {
   RankGroup group;
@@ -35,6 +48,14 @@ base::Result<base::Json> collective(const System& system, const base::Json& line
     }
   }
   EGRET_ASSIGN_OR_RETURN(const CollectiveKind kind, collective_called(name));
+  if (!(bytes >= 0 && bytes <= kMostBytes))
+    return base::bad_input("bytes must be at least 0 and at most 1e18");
+  for (const std::int64_t count : {group.size, group.stride}) {
+    if (count < 1 || count > kMostRanks)
+      return base::bad_input("size and stride must be at least 1 and at most 1e9");
+  }
+  EGRET_RETURN_IF_ERROR(
+      system.check((group.size - 1) * group.stride + 1, Precision::kBf16).at("size"));
   const CollectiveTime time = system.fabric.collective(kind, bytes, group);
   base::Json result = base::Json::object();
   result.set("seconds", time.seconds());
@@ -47,10 +68,12 @@ base::Result<base::Json> estimate(const System& system, const base::Json& line) 
   TrainingSetup setup;
   base::OptionSet options;
   options.add(setup);
+  ZeroOption zero;
+  options.add(zero);
   for (const auto& [key, value] : line.members()) {
     EGRET_RETURN_IF_ERROR(options.set(key, {value.scalar_text()}, base::OptionOrigin::kFlag, key));
   }
-  EGRET_ASSIGN_OR_RETURN(const StepEstimate step, estimate_step(system, setup));
+  EGRET_ASSIGN_OR_RETURN(const StepEstimate step, estimate_step(system, setup, zero.zero));
   base::Json result = base::Json::object();
   result.set("seconds", step.seconds);
   result.set("steady_s", step.steady_s);

@@ -378,8 +378,10 @@ base::Result<StepProgram> make_step_program(const System& system, const Training
                                             const StepOptions& options) {
   EGRET_RETURN_IF_ERROR(setup.check());
   EGRET_RETURN_IF_ERROR(options.check(setup));
-  const double pieces = static_cast<double>(
-      options.zero_stage(setup) == 3 || setup.overlap_gradients ? setup.layers : setup.chunks());
+  EGRET_RETURN_IF_ERROR(system.check(setup.end_device(), setup.precision));
+  const bool by_layer = options.zero_stage(setup) >= 2 || setup.overlap_gradients ||
+                        options.offload == Offload::kActivations;
+  const double pieces = static_cast<double>(by_layer ? setup.layers : setup.chunks());
   const double tasks = pieces * static_cast<double>(setup.micro_batches()) *
                        static_cast<double>(options.each_replica ? setup.data : 1) * 8;
   if (tasks > static_cast<double>(kMostStepTasks)) {

@@ -99,7 +99,7 @@ Way joint_way(Algorithm algorithm, CollectiveKind kind, double bytes,
   Way way;
   way.bandwidth = std::numeric_limits<double>::infinity();
   way.wire_bytes = bytes * volume.bytes;
-  double slowest = 0;  // of all-to-all
+  double slowest = 0;  // of all-to-all, for one byte
   for (const Level& level : levels) {
     const Tier& tier = *level.tier;
     const auto joined = static_cast<double>(level.joined);
@@ -127,7 +127,7 @@ Way joint_way(Algorithm algorithm, CollectiveKind kind, double bytes,
       case Algorithm::kDirect: {
         // Bytes for members of other domains; each has a message of its own.
         way.hops_s += hop * (joined - 1) * below;
-        const double leaving = bytes * (joined - 1) * below / n;
+        const double leaving = (joined - 1) * below / n;
         slowest = std::max(slowest, leaving / all_to_all_bandwidth(tier, size, level.joined));
         break;
       }
@@ -135,7 +135,7 @@ Way joint_way(Algorithm algorithm, CollectiveKind kind, double bytes,
       case Algorithm::kStaged: break;
     }
   }
-  if (algorithm == Algorithm::kDirect) way.bandwidth = way.wire_bytes / slowest;
+  if (algorithm == Algorithm::kDirect) way.bandwidth = volume.bytes / slowest;
   if (algorithm == Algorithm::kTree || algorithm == Algorithm::kDoubleTree) {
     const bool reduces = kind == CollectiveKind::kAllReduce;
     // A broadcast's inner device sends to its two children, in one tree or of half in one of two.
@@ -149,8 +149,9 @@ Way joint_way(Algorithm algorithm, CollectiveKind kind, double bytes,
 Way staged_way(Algorithm algorithm, CollectiveKind kind, double bytes,
                const std::vector<Level>& levels, std::int64_t size) {
   Way way;
-  double seconds = 0;
-  double left = bytes;
+  // For one byte: an empty tensor has rates too.
+  double seconds = 0, sent = 0;
+  double left = 1;
   for (const Level& level : levels) {
     const Tier& tier = *level.tier;
     const auto joined = static_cast<double>(level.joined);
@@ -161,11 +162,12 @@ Way staged_way(Algorithm algorithm, CollectiveKind kind, double bytes,
     way.start += tier.start_s;
     way.hops_s += tier.hop_s * tier.topology.hops(level.joined) * volume.rounds * (joined - 1);
     way.ramp = std::max(way.ramp, tier.ramp);
-    way.wire_bytes += left * volume.bytes;
+    sent += left * volume.bytes;
     seconds += left * volume.bytes / bandwidth;
     if (algorithm == Algorithm::kHierarchical) left /= joined;
   }
-  way.bandwidth = way.wire_bytes / seconds;
+  way.wire_bytes = bytes * sent;
+  way.bandwidth = sent / seconds;
   return way;
 }
 

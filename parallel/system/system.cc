@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/did_you_mean.h"
+#include "base/formats/units.h"
 #include "base/system/file.h"
 
 namespace egret::parallel {
@@ -61,6 +62,38 @@ double System::usable_bytes(std::int64_t first_rank, std::int64_t count) const {
     least = std::min(least, usable_bytes_of(pools[i].accelerator));
   });
   return least;
+}
+
+std::int64_t System::devices() const {
+  std::int64_t linked = fabric.tiers.empty() ? 0 : fabric.tiers.back().devices;
+  if (linked == 0 && !fabric.tiers.empty() &&
+      fabric.tiers.back().topology.kind == TopologyKind::kTorus) {
+    linked = 1;
+    for (const std::int64_t side : fabric.tiers.back().topology.dims) linked *= side;
+  }
+  std::int64_t pooled = 0;
+  for (const AcceleratorPool& pool : pools) {
+    if (pool.devices == 0) return linked;
+    pooled += pool.devices;
+  }
+  return linked == 0 || pooled == 0 ? std::max(linked, pooled) : std::min(linked, pooled);
+}
+
+base::Status System::check(std::int64_t count, Precision precision) const {
+  if (devices() > 0 && count > devices()) {
+    return base::usage_error("the step needs " + base::counted(count, "device") + ", and " + name +
+                             " has " + std::to_string(devices()));
+  }
+  base::Status status;
+  const auto check_peak = [&](const Accelerator& device) {
+    if (device.peak(precision) > 0) return;
+    status = base::usage_error(device.name + " of " + name + " has no peak for --train-precision " +
+                               std::string(kPrecisionNames[static_cast<std::size_t>(precision)]) +
+                               " or a wider one");
+  };
+  check_peak(accelerator);
+  visit_pools(pools, 0, count, [&](std::size_t i) { check_peak(pools[i].accelerator); });
+  return status;
 }
 
 base::Result<System> system_called(const std::string& name) {

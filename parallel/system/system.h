@@ -63,6 +63,11 @@ struct System {
   System seen_by(std::int64_t first_rank, std::int64_t count) const;
   // Bytes that each of these ranks has for a step, at least; infinite where no file says.
   double usable_bytes(std::int64_t first_rank, std::int64_t count) const;
+  // Devices that the outermost tier and the pools hold; 0: any number.
+  std::int64_t devices() const;
+  // Whether ranks 0 to COUNT - 1 exist and have a peak for the precision, their own or a wider
+  // one's. Usage error otherwise.
+  base::Status check(std::int64_t count, Precision precision) const;
 };
 
 // ORIGIN (a file name) opens error messages, followed by the line. Bad input: unknown or missing

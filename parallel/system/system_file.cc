@@ -16,6 +16,7 @@ namespace {
 constexpr double kLeastRate = 1e6, kMostRate = 1e24;  // per second
 constexpr double kMostSeconds = 10;
 constexpr double kLeastMemory = 1e6, kMostMemory = 1e18;
+constexpr std::int64_t kMostCount = 1'000'000'000;  // products of two fit into 64 bits
 
 using Reader = std::function<base::Status(const base::Json&)>;
 using Readers = std::map<std::string, Reader, std::less<>>;
@@ -35,8 +36,10 @@ Reader seconds(double& target) { return real(target, 0, kMostSeconds, " seconds"
 Reader integer(std::int64_t& target, std::int64_t least) {
   return [&target, least](const base::Json& value) {
     EGRET_ASSIGN_OR_RETURN(target, value.as_integer());
-    return target >= least ? base::ok()
-                           : base::bad_input("must be at least " + std::to_string(least));
+    return target >= least && target <= kMostCount
+               ? base::ok()
+               : base::bad_input("must be at least " + std::to_string(least) + " and at most " +
+                                 std::to_string(kMostCount));
   };
 }
 
@@ -113,6 +116,8 @@ base::Status check_accelerator(const Accelerator& device, const std::set<std::st
   EGRET_RETURN_IF_ERROR(check_required(seen, {"name", "memory_bytes", "bytes_per_second"}));
   if (device.peak(Precision::kBf16) <= 0)
     return base::bad_input("peak is missing: one of f32, tf32, f16, bf16");
+  if (device.reserved_bytes >= device.memory_bytes)
+    return base::bad_input("reserved_bytes must be less than memory_bytes");
   return base::ok();
 }
 
@@ -148,7 +153,9 @@ base::Status read_dims(const base::Json& value, std::vector<std::int64_t>& dims)
   if (!value.is_array()) return base::bad_input("must be an array of sizes");
   for (const base::Json& each : value.items()) {
     EGRET_ASSIGN_OR_RETURN(const std::int64_t size, each.as_integer());
-    if (size < 1) return base::bad_input("sizes must be at least 1");
+    if (size < 1 || size > kMostCount) {
+      return base::bad_input("sizes must be at least 1 and at most " + std::to_string(kMostCount));
+    }
     dims.push_back(size);
   }
   return base::ok();
@@ -159,7 +166,13 @@ base::Status check_topology(const Tier& tier) {
   if (net.kind == TopologyKind::kTorus && net.dims.empty())
     return base::bad_input("topology.dims is missing: the sides of the torus");
   std::int64_t devices = 1;
-  for (const std::int64_t dim : net.dims) devices *= dim;
+  for (const std::int64_t dim : net.dims) {
+    devices *= dim;
+    if (devices > kMostCount) {
+      return base::bad_input("the product of topology.dims must be at most " +
+                             std::to_string(kMostCount));
+    }
+  }
   if (net.kind == TopologyKind::kTorus && tier.devices != 0 && devices != tier.devices)
     return base::bad_input("devices must be the product of topology.dims");
   return base::ok();

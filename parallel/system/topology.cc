@@ -26,18 +26,22 @@ Box box_of(const std::vector<std::int64_t>& dims, std::int64_t joined) {
 }
 
 // Mean distance to the others in the densest graph of this degree: degree (degree - 1)^(k - 1)
-// devices are k links away (the Moore bound).
+// devices are k links away (the Moore bound). O(log joined).
 double moore_distance(std::int64_t degree, std::int64_t joined) {
-  double left = static_cast<double>(joined) - 1;
-  double total = 0;
-  double level = static_cast<double>(degree);
+  const double others = std::max(1.0, static_cast<double>(joined) - 1);
+  const double links = std::max(1.0, static_cast<double>(degree));
+  if (degree <= 2) {  // a ring: as many devices at each distance
+    const double whole = std::floor(others / links);
+    return (links * whole * (whole + 1) / 2 + (others - links * whole) * (whole + 1)) / others;
+  }
+  double left = others, total = 0, level = links;
   for (double distance = 1; left > 0; ++distance) {
     const double here = std::min(level, left);
     total += here * distance;
     left -= here;
-    level = std::max(1.0, level * (static_cast<double>(degree) - 1));
+    level *= links - 1;
   }
-  return total / std::max(1.0, static_cast<double>(joined) - 1);
+  return total / others;
 }
 
 }  // namespace

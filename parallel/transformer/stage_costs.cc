@@ -2,6 +2,7 @@
 #include "parallel/transformer/stage_costs.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "parallel/transformer/training_memory.h"
 #include "parallel/transformer/transformer_kernels.h"
@@ -169,12 +170,18 @@ std::vector<StageCosts> stage_costs(const System& system, const TrainingSetup& s
   std::vector<StageCosts> result;
   const std::vector<ChunkLayers> chunks = setup.chunks_by_recomputation();
   std::int64_t layer = 0;  // of the model
+  const bool all_equal = !setup.has_unlike_stages() && system.pools.size() < 2;
+  std::optional<ModelBlocks> common;  // of all ranks
+  if (all_equal) common = model_blocks(system, setup);
   for (std::size_t s = 0; s < chunks.size(); ++s) {
     const bool first = s == 0, last = s + 1 == chunks.size();
     const std::int64_t rank = static_cast<std::int64_t>(s) % setup.pipeline;
     const StageDegrees& own = ranks[static_cast<std::size_t>(rank)];
-    const ModelBlocks blocks =
-        model_blocks(system.seen_by(own.first_device, own.devices()), setup.of_stage(own));
+    std::optional<ModelBlocks> of_rank;
+    if (!common) {
+      of_rank = model_blocks(system.seen_by(own.first_device, own.devices()), setup.of_stage(own));
+    }
+    const ModelBlocks& blocks = common ? *common : *of_rank;
     StageCosts costs;
     if (first) append(costs.pieces.emplace_back(), blocks.embedding, 1);
     const std::array<std::int64_t, 3> counts = {chunks[s].kept, chunks[s].selective,

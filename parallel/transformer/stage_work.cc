@@ -26,7 +26,7 @@ std::vector<ChunkWork> chunk_work(const System& system, const TrainingSetup& set
 }
 
 EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double parameters,
-                      double expert_parameters) {
+                      double expert_parameters, std::int64_t zero) {
   EndOfStep end;
   end.optimizer_s = system.accelerator.host_seconds_per_step;
   if (setup.frozen) return end;
@@ -39,10 +39,15 @@ EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double p
                                      {expert_parameters, expert_data_group(setup, group.size)}}) {
     if (count <= 0) continue;
     if (setup.distributed_optimizer) {
-      end.exchange_s +=
-          fabric.collective(CollectiveKind::kReduceScatter, element * count, ranks).seconds() +
-          fabric.collective(CollectiveKind::kAllGather, setup.weight_bytes() * count, ranks)
-              .seconds();
+      if (zero < 2) {
+        end.exchange_s +=
+            fabric.collective(CollectiveKind::kReduceScatter, element * count, ranks).seconds();
+      }
+      if (zero < 3) {
+        end.exchange_s +=
+            fabric.collective(CollectiveKind::kAllGather, setup.weight_bytes() * count, ranks)
+                .seconds();
+      }
     } else {
       end.exchange_s +=
           fabric.collective(CollectiveKind::kAllReduce, element * count, ranks).seconds();

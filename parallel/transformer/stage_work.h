@@ -35,8 +35,8 @@ struct EndOfStep {
   double optimizer_s = 0;  // with the host's work once a step
 };
 // Of a pipeline rank with so many parameters, some of them of experts. Nothing is hidden behind the
-// backward pass here.
+// backward pass here. From ZERO 2 on, the passes exchange gradients; with 3, they gather weights.
 EndOfStep end_of_step(const System& system, const TrainingSetup& setup, double parameters,
-                      double expert_parameters = 0);
+                      double expert_parameters = 0, std::int64_t zero = 0);
 
 }  // namespace egret::parallel

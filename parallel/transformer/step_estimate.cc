@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "parallel/pipeline/schedule_time.h"
+#include "parallel/transformer/divided_passes.h"
 #include "parallel/transformer/stage_transfer.h"
 #include "parallel/transformer/training_memory.h"
 
@@ -19,6 +20,8 @@ struct Stage {
   double expert_parameters = 0;
   double kept_bytes = 0;  // of all chunks, one micro-batch
   double workspace_bytes = 0;
+  std::optional<double> divided_s;  // of all micro-batches under ZeRO-2 and 3
+  double gathered_bytes = 0;
   double pass_s() const { return std::max(pass.device_s, pass.host_s); }
 
   void add(const ChunkWork& chunk) {
@@ -66,13 +69,42 @@ double in_flight(const TrainingSetup& setup, std::int64_t stage) {
   return static_cast<double>(std::min(micro * v, warm)) / static_cast<double>(v);
 }
 
-StageBytes bytes_of(const System& system, const TrainingSetup& setup, const Stage& stage,
-                    double kept_bytes) {
+StageBytes bytes_of(const System& system, const TrainingSetup& setup, std::int64_t zero,
+                    const Stage& stage, double kept_bytes) {
   const StateBytes state = state_bytes(setup, stage.parameters, stage.expert_parameters);
   // Both copies of DualPipe's stages divide the optimizer's state too.
   const double directions = is_dual(setup) && setup.distributed_optimizer ? 2 : 1;
-  return {state.weights, state.gradients,       state.optimizer / directions,
-          kept_bytes,    stage.workspace_bytes, system.accelerator.reserved_bytes};
+  const double divided = divided_parameters(setup, stage.parameters, stage.expert_parameters,
+                                            setup.data * setup.context) /
+                         stage.parameters;
+  return {state.weights * (zero >= 3 ? divided : 1) + stage.gathered_bytes,
+          state.gradients * (zero >= 2 ? divided : 1),
+          state.optimizer / directions,
+          kept_bytes,
+          stage.workspace_bytes,
+          system.accelerator.reserved_bytes};
+}
+
+// Passes with the exchanges of ZeRO-2 and 3.
+void divide(const System& system, const TrainingSetup& setup, std::int64_t zero,
+            std::vector<Stage>& stages) {
+  const std::vector<StageCosts> costs = stage_costs(system, setup, /*by_layer=*/true);
+  for (std::size_t rank = 0; rank < stages.size(); ++rank) {
+    std::vector<StageCosts> own;
+    for (std::size_t stage = rank; stage < costs.size(); stage += stages.size())
+      own.push_back(costs[stage]);
+    stages[rank].divided_s = divided_passes_s(system, setup, zero, own, setup.micro_batches());
+    if (zero == 3) stages[rank].gathered_bytes = gathered_bytes(setup, own);
+  }
+}
+
+base::Status check_zero(const TrainingSetup& setup, std::int64_t zero) {
+  if (zero > 0 && setup.frozen) return base::usage_error("--zero cannot be combined with --frozen");
+  if (zero > 1 && fills_bubbles(setup)) {
+    return base::usage_error(
+        "the closed form of --zero 2 and --zero 3 is for --schedule 1f1b and gpipe");
+  }
+  return base::ok();
 }
 
 }  // namespace
@@ -81,27 +113,47 @@ const StageBytes& StepEstimate::fullest() const {
   return *std::ranges::max_element(stages, {}, &StageBytes::total);
 }
 
-base::Result<StepEstimate> estimate_step(const System& system, const TrainingSetup& setup) {
-  EGRET_RETURN_IF_ERROR(setup.check());
+base::Result<StepEstimate> estimate_step(const System& system, const TrainingSetup& given,
+                                         std::int64_t zero) {
+  EGRET_RETURN_IF_ERROR(given.check());
+  EGRET_RETURN_IF_ERROR(system.check(given.end_device(), given.precision));
+  EGRET_RETURN_IF_ERROR(check_zero(given, zero));
+  TrainingSetup setup = given;
+  setup.distributed_optimizer = given.distributed_optimizer || zero > 0;
   if (setup.has_unlike_stages() || setup.wide_resnet > 0)
     return base::usage_error("the closed form is for transformers with stages of equal degrees");
   const std::vector<ChunkWork> work = chunk_work(system, setup);
-  const std::vector<Stage> stages = stages_of(work, setup);
+  std::vector<Stage> stages = stages_of(work, setup);
+  if (zero > 1 && has_copies(setup)) divide(system, setup, zero, stages);
   const auto micro = static_cast<double>(setup.micro_batches());
   const auto chunks = static_cast<double>(setup.virtual_stages);
   StepEstimate step;
   double all = 0;
   const Stage* slowest = &stages.front();
+  const auto pass_s = [&](const Stage& stage) {
+    return stage.divided_s ? *stage.divided_s / micro : stage.pass_s();
+  };
+  // Sends that do not run beside computation hold up both of their ranks, forward and backward.
+  std::vector<double> sends(stages.size() + 1, 0);  // to each rank from the one before
+  for (std::size_t rank = 1; rank < stages.size(); ++rank) {
+    const auto to = static_cast<std::int64_t>(rank);
+    sends[rank] = stage_transfer(system, setup, to - 1, to, 1).seconds();
+    step.transfers_s += 2 * sends[rank];
+  }
+  const auto sends_s = [&](const Stage& stage) {
+    const auto rank = static_cast<std::size_t>(&stage - stages.data());
+    return setup.overlap_transfers ? 0 : 2 * chunks * std::max(sends[rank], sends[rank + 1]);
+  };
   for (const Stage& stage : stages) {
-    all += stage.pass_s();
-    if (stage.pass_s() > slowest->pass_s()) slowest = &stage;
+    all += pass_s(stage);
+    if (pass_s(stage) + sends_s(stage) > pass_s(*slowest) + sends_s(*slowest)) slowest = &stage;
   }
   // Half of DualPipe's micro-batches go through each of a rank's chunks.
   const KernelTime steady = slowest->pass.times(setup.micro_batches() / (is_dual(setup) ? 2 : 1));
-  step.steady_s = std::max(steady.device_s, steady.tail_s);
+  step.steady_s = slowest->divided_s.value_or(std::max(steady.device_s, steady.tail_s));
   step.kernel_s = steady.by_kind_s;
   step.host_s = steady.host_s;
-  step.bubble_s = (all - slowest->pass_s()) / chunks;
+  step.bubble_s = (all - pass_s(*slowest)) / chunks;
   std::optional<PipelineSchedule> schedule;
   if (fills_bubbles(setup)) {
     EGRET_ASSIGN_OR_RETURN(
@@ -112,16 +164,12 @@ base::Result<StepEstimate> estimate_step(const System& system, const TrainingSet
     step.bubble_s = std::max(0.0, *std::ranges::max_element(ends) - step.steady_s);
   }
 
-  if (setup.pipeline > 1) {
-    const double send = stage_transfer(system, setup, 0, 1, 1).seconds();
-    // Forward and backward; hidden in the steady part where sends run beside computation.
-    step.transfers_s = 2 * send * (static_cast<double>(setup.pipeline) - 1);
-    if (!setup.overlap_transfers) step.transfers_s += 2 * send * (micro - 1) * chunks;
-  }
+  step.transfers_s += sends_s(*slowest) * (micro - 1);
   for (const Stage& stage : stages) {
-    const EndOfStep end = end_of_step(system, setup, stage.parameters, stage.expert_parameters);
+    const EndOfStep end =
+        end_of_step(system, setup, stage.parameters, stage.expert_parameters, zero);
     double exposed = end.exchange_s;
-    if (setup.overlap_gradients) {
+    if (setup.overlap_gradients && zero < 2) {
       // Only the last micro-batch's backward pass makes final gradients.
       const double hidden = std::min(end.exchange_s, stage.backward_s);
       exposed -= hidden - hidden * system.accelerator.overlap_slowdown;
@@ -139,7 +187,7 @@ base::Result<StepEstimate> estimate_step(const System& system, const TrainingSet
         schedule ? schedule_kept_bytes(*schedule, rank, chunk_bytes,
                                        setup.frozen ? PassKind::kInputs : PassKind::kWeights)
                  : stages[i].kept_bytes * in_flight(setup, rank);
-    step.stages.push_back(bytes_of(system, setup, stages[i], kept));
+    step.stages.push_back(bytes_of(system, setup, zero, stages[i], kept));
   }
   step.model_flops = setup.model_flops();
   step.mfu = step.model_flops / step.seconds / static_cast<double>(setup.devices()) /

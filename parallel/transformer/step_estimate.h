@@ -9,7 +9,8 @@
 // Megatron-LM", 2021, section 2.2, for unequal stages). GPipe takes as long. ZB-H1 and DualPipe
 // take the longest path through their passes (schedule_time.h). The sends between stages, the
 // exchange of gradients and the optimizer follow. Passes queue behind their host, so m of them take
-// the time of their kernels' list and not m times that of one.
+// the time of their kernels' list and not m times that of one. Under ZeRO-2 and 3, passes include
+// the exchanges of each micro-batch (divided_passes.h).
 #pragma once
 
 #include <array>
@@ -48,8 +49,12 @@ struct StepEstimate {
   const StageBytes& fullest() const;
 };
 
-// Errors: usage errors of TrainingSetup::check() and of pipeline_schedule().
-// O(chunks x log(layers x micro-batches)); for ZB-H1 and DualPipe, O(chunks x micro-batches).
-base::Result<StepEstimate> estimate_step(const System& system, const TrainingSetup& setup);
+// ZERO: what data-parallel ranks divide, as StepOptions::zero. Errors: usage errors of
+// TrainingSetup::check(), System::check() and of pipeline_schedule(), and ZeRO with frozen weights,
+// or above 1 with ZB-H1 and DualPipe.
+// O(chunks x log(layers x micro-batches)); for ZB-H1 and DualPipe, O(chunks x micro-batches); for
+// ZeRO-2 and 3, O(layers).
+base::Result<StepEstimate> estimate_step(const System& system, const TrainingSetup& setup,
+                                         std::int64_t zero = 0);
 
 }  // namespace egret::parallel

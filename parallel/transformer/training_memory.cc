@@ -31,7 +31,7 @@ double activation_bytes(const TrainingSetup& setup, Recompute recompute, LayerKi
   const double outside = 8 + masks;
   const double ffn = static_cast<double>(setup.ffn_size()) / static_cast<double>(setup.hidden);
   const bool dense = kind == LayerKind::kDense;
-  const double inside = 2 * setup.qkv_factor() + 2 * setup.attended_factor() +
+  const double inside = 2 * setup.held_qkv_factor() + 2 * setup.attended_factor() +
                         (dense ? (setup.gated ? 3 : 2) * 2 * ffn : 0);
   double scores = 0;
   if (recompute == Recompute::kNone && !setup.flash_attention) {
@@ -58,10 +58,9 @@ double embedding_activation_bytes(const TrainingSetup& setup) {
 }
 
 double head_activation_bytes(const TrainingSetup& setup) {
-  const auto t = static_cast<double>(setup.tensor);
-  const double split = setup.sequence_parallel ? t : 1;
-  const double factor = static_cast<double>(setup.vocabulary) / static_cast<double>(setup.hidden);
-  return hidden_elements(setup) * (4 / split + static_cast<double>(setup.logit_bytes) * factor / t);
+  const double split = setup.sequence_parallel ? static_cast<double>(setup.tensor) : 1;
+  const double factor = setup.vocabulary_part() / static_cast<double>(setup.hidden);
+  return hidden_elements(setup) * (4 / split + static_cast<double>(setup.logit_bytes) * factor);
 }
 
 double divided_parameters(const TrainingSetup& setup, double parameters, double expert_parameters,

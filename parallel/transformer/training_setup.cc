@@ -36,7 +36,9 @@ base::Status check_chunk_lists(const TrainingSetup& setup) {
                                    {"--selective-layers", &setup.selective_layers}}) {
     if (text->empty()) continue;
     const auto numbers = numbers_of(*text);
-    if (!numbers || numbers->size() != chunks) {
+    // Larger ones would exceed 64 bits in sums.
+    if (!numbers || numbers->size() != chunks ||
+        std::ranges::any_of(*numbers, [](std::int64_t each) { return each > 1'000'000'000; })) {
       return base::usage_error(std::string(flag) + " needs a number for each of the " +
                                std::to_string(chunks) + " chunks (--pp x --vpp), as in 3,4,3");
     }
@@ -238,6 +240,7 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
 
 base::Status TrainingSetup::check() const {
   constexpr double kMostDevices = 1e9;  // their product fits into 64 bits with any other size
+  constexpr std::int64_t kMostChunks = 100'000;  // priced one by one
   if (static_cast<double>(tensor) * static_cast<double>(pipeline) * static_cast<double>(data) *
           static_cast<double>(context) >
       kMostDevices)
@@ -253,9 +256,12 @@ base::Status TrainingSetup::check() const {
       {!attends || divides(tensor, heads), "--heads must be a multiple of --tp"},
       {!attends || divides(tensor, ffn_size()), "--ffn must be a multiple of --tp"},
       {!attends || divides(groups, heads), "--heads must be a multiple of --kv-heads"},
+      {!attends || divides(tensor, groups) || divides(groups, tensor),
+       "--kv-heads must be a multiple of --tp, or --tp one of --kv-heads"},
       {divides(context * (sequence_parallel ? tensor : 1), sequence),
        "--sequence-length must be a multiple of --cp, and of --cp x --tp with --sequence-parallel"},
       {layers >= chunks(), "--model-layers must be at least --pp x --vpp"},
+      {chunks() <= kMostChunks, "--pp x --vpp must be at most 100000"},
       {divides(data * micro_batch, global_batch),
        "--global-batch must be a multiple of --dp x --micro-batch"},
       {experts > 0 || expert_parallel == 1, "--ep needs --experts"},
@@ -286,6 +292,14 @@ std::int64_t TrainingSetup::devices() const {
   std::int64_t all = 0;
   for (const StageDegrees& stage : stages()) all += stage.devices();
   return all;
+}
+
+std::int64_t TrainingSetup::end_device() const {
+  if (!has_unlike_stages()) return devices();
+  std::int64_t end = 0;
+  for (const StageDegrees& stage : stages())
+    end = std::max(end, stage.first_device + stage.devices());
+  return end;
 }
 
 std::vector<StageDegrees> TrainingSetup::stages() const {
@@ -388,9 +402,15 @@ double TrainingSetup::qkv_factor() const {
   return attended_factor() * (1 + 2 * part);
 }
 
+double TrainingSetup::held_qkv_factor() const {
+  if (kv_heads == 0) return qkv_factor();
+  const double part = static_cast<double>(std::max(kv_heads, tensor)) / static_cast<double>(heads);
+  return attended_factor() * (1 + 2 * part);
+}
+
 double TrainingSetup::layer_parameters(LayerKind kind) const {
   const auto h = static_cast<double>(hidden);
-  const double attention = h * h * (qkv_factor() + attended_factor());
+  const double attention = h * h * (held_qkv_factor() + attended_factor());
   const double dense = (gated ? 3 : 2) * h * static_cast<double>(ffn_size());
   return (attention + (kind == LayerKind::kDense ? dense : 0)) / static_cast<double>(tensor) +
          common_parameters(kind) + expert_parameters(kind);
@@ -408,19 +428,23 @@ double TrainingSetup::expert_parameters(LayerKind kind) const {
          static_cast<double>(expert_tensor_degree());
 }
 
+double TrainingSetup::vocabulary_part() const {
+  return static_cast<double>((vocabulary + tensor - 1) / tensor);
+}
+
 double TrainingSetup::embedding_parameters() const {
-  return static_cast<double>(vocabulary) * static_cast<double>(hidden) /
-         static_cast<double>(tensor);
+  return vocabulary_part() * static_cast<double>(hidden);
 }
 
 double TrainingSetup::weight_bytes() const { return wide_resnet > 0 ? bytes_of(precision) : 2; }
 
 double TrainingSetup::model_parameters() const {
   if (wide_resnet > 0) return wide_resnet_parameters(*this);
-  const auto t = static_cast<double>(tensor);
+  const auto t = static_cast<double>(tensor), h = static_cast<double>(hidden);
+  const double copied = h * h * (held_qkv_factor() - qkv_factor());
   const auto of_layer = [&](LayerKind kind) {
     const double common = common_parameters(kind);
-    return t * (layer_parameters(kind) - expert_parameters(kind) - common) + common;
+    return t * (layer_parameters(kind) - expert_parameters(kind) - common) + common - copied;
   };
   return static_cast<double>(layers - expert_layers()) * of_layer(LayerKind::kDense) +
          static_cast<double>(expert_layers()) * of_layer(LayerKind::kExperts) +

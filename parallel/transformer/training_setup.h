@@ -119,6 +119,7 @@ struct TrainingSetup {
   base::Status check() const;
 
   std::int64_t devices() const;
+  std::int64_t end_device() const;  // all devices of the setup are below
   bool has_unlike_stages() const {
     return !stage_tensor.empty() || !stage_context.empty() || !stage_data.empty() ||
            !stage_first.empty();
@@ -155,6 +156,8 @@ struct TrainingSetup {
   // Of queries, keys and values together, and of the attended values, relative to hidden: 3 and 1
   // unless there are fewer kv_heads, or heads of another size.
   double qkv_factor() const;
+  // The first of them times the tensor ranks' parts: more where ranks beyond kv_heads hold copies.
+  double held_qkv_factor() const;
   double attended_factor() const { return attention_size() / static_cast<double>(hidden); }
 
   // Parameters that one device holds of a layer, of its experts therein, and of the embedding (or
@@ -163,6 +166,7 @@ struct TrainingSetup {
   double expert_parameters(LayerKind kind = LayerKind::kExperts) const;
   // Of these, those that each tensor rank has: normalizations, the router.
   double common_parameters(LayerKind kind) const;
+  double vocabulary_part() const;  // entries of a tensor rank; the last ranks pad theirs
   double embedding_parameters() const;
   double model_parameters() const;  // of the whole model
   double all_expert_parameters() const;

@@ -36,12 +36,12 @@ struct Sizes {
         tokens(batch * queries),
         heads(static_cast<double>(setup.heads) / tensor),
         head_size(setup.head_size()),
-        qkv(setup.qkv_factor() * hidden / tensor),
+        qkv(setup.held_qkv_factor() * hidden / tensor),
         attended(setup.attention_size() / tensor),
         hidden_bytes(tokens * hidden * kElement),
         split_bytes(setup.sequence_parallel ? hidden_bytes / tensor : hidden_bytes),
         score_bytes(batch * heads * queries * sequence * kElement),
-        vocabulary(static_cast<double>(setup.vocabulary) / tensor) {}
+        vocabulary(setup.vocabulary_part()) {}
 
   double batch, tensor, hidden, ffn, sequence;
   double queries;  // of one sequence: positions that this device computes

@@ -151,6 +151,19 @@ TEST(Collectives, SomeAlgorithmsDoNotExist) {
   EXPECT_EQ(fabric.collective(Kind::kAllReduce, 1e9, {1, 1}).seconds(), 0);
 }
 
+TEST(Collectives, EmptyTensorsTakeTheirLatency) {
+  const Fabric fabric = nodes();
+  for (const Kind kind : kKinds) {
+    for (const Algorithm algorithm : kAlgorithms) {
+      const auto time = fabric.collective(kind, 0, {16, 1}, algorithm);
+      if (!time) continue;
+      EXPECT_GT(time->seconds(), 0);
+      EXPECT_LT(time->seconds(), 1e-3);
+      EXPECT_GT(time->bytes_per_second, 0);
+    }
+  }
+}
+
 TEST(Collectives, NamesAreKnown) {
   for (std::size_t i = 0; i < kCollectiveNames.size(); ++i)
     EXPECT_EQ(static_cast<std::size_t>(collective_called(kCollectiveNames[i]).value()), i);
@@ -202,6 +215,8 @@ TEST(Topologies, DirectConnectionsHaveTheirDegree) {
   EXPECT_NEAR(direct.hops(10), 15.0 / 9, 1e-12);
   direct.degree = 2;
   EXPECT_NEAR(direct.hops(5), 1.5, 1e-12);  // a ring of five
+  EXPECT_NEAR(direct.hops(6), (1 + 1 + 2 + 2 + 3) / 5.0, 1e-12);
+  EXPECT_NEAR(direct.hops(1'000'000'001), (5e8 + 1) / 2, 1);
 }
 
 TEST(Topologies, PodsOfTheLargeClusterShareFewLinks) {

@@ -70,5 +70,14 @@ TEST(NamedCluster, IsWrittenAndReadAgain) {
   EXPECT_EQ(again.memory_bytes, 1e9);
 }
 
+TEST(ClusterOfSystem, RefusesWhatIsNotThere) {
+  System system = system_called("p3-16xlarge-8").value();
+  EXPECT_TRUE(cluster_of(system, "net=8,nvlink=8").ok());
+  EXPECT_THAT(cluster_of(system, "net=9,nvlink=8").status().message(),
+              testing::HasSubstr("the mesh has 72 devices, and p3-16xlarge-8 has 64"));
+  system.accelerator.peak_flops_per_second[0] = 0;  // 16 bits alone are left
+  EXPECT_THAT(cluster_of(system, "").status().message(), testing::HasSubstr("no peak for f32"));
+}
+
 }  // namespace
 }  // namespace egret::parallel

@@ -161,6 +161,7 @@ TEST(PipelineSchedule, RefusesUnsuitableNumbers) {
   EXPECT_THAT(message(PipelineKind::k1F1B, 4, 2, 6), HasSubstr("multiple of the ranks"));
   EXPECT_THAT(message(PipelineKind::kDualPipe, 3, 1, 8), HasSubstr("even"));
   EXPECT_THAT(message(PipelineKind::kDualPipe, 4, 1, 6), HasSubstr("twice as many"));
+  EXPECT_THAT(message(PipelineKind::kZbH1, 4, 1, 1'000'000'000), HasSubstr("passes"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "base/formats/json.h"
 #include "parallel/simulator/chrome_trace.h"
+#include "parallel/transformer/step_estimate.h"
 #include "parallel/transformer/training_memory.h"
 
 namespace egret::parallel {
@@ -83,6 +84,40 @@ TEST(StepSimulation, StagesAreAsFastAsTheirSlowestDevices) {
   const TrainingSetup setup = gpt(2, 2, 1);  // the second stage is slow
   EXPECT_LT(simulate(fast, setup).seconds, simulate(mixed, setup).seconds);
   EXPECT_LT(simulate(mixed, setup).seconds, simulate(slow_only, setup).seconds);
+}
+
+// The hosts work for 2 and for 5 ms after the norm of the gradients is known. Of the 5 ms, 2 are
+// those that both have in common.
+TEST(StepSimulation, HostsWorkAsLongAsTheirOwnDeviceSays) {
+  System system = a100();
+  system.accelerator.host_seconds_per_kernel = system.accelerator.host_seconds_per_collective = 0;
+  system.accelerator.host_seconds_per_step = 0;
+  const TrainingSetup setup = gpt(1, 2, 1);
+  const StepReport without = simulate(system, setup);
+  AcceleratorPool quick{system.accelerator, 1}, slow{system.accelerator, 0};
+  quick.accelerator.host_seconds_per_step = 2e-3;
+  slow.accelerator.host_seconds_per_step = 5e-3;
+  for (const bool slow_first : {false, true}) {
+    system.pools = {slow_first ? slow : quick, slow_first ? quick : slow};
+    system.pools[0].devices = 1;
+    system.pools[1].devices = 0;
+    system.accelerator = system.pools[0].accelerator;
+    const StepReport report = simulate(system, setup);
+    const auto host_s = [&](std::size_t rank) {
+      return report.devices[rank].part_s[static_cast<std::size_t>(StepPart::kHost)];
+    };
+    EXPECT_NEAR(host_s(slow_first ? 1 : 0), 2e-3, 1e-12);
+    EXPECT_NEAR(host_s(slow_first ? 0 : 1), 5e-3, 1e-12);
+    EXPECT_NEAR(use_of(report.devices[slow_first ? 0 : 1].seconds, TimeUse::kHost), 5e-3, 1e-12);
+    // The slow host's device updates its weights last, as soon as its host is ready.
+    const auto optimizer_s = [&](std::size_t rank) {
+      return without.devices[rank].part_s[static_cast<std::size_t>(StepPart::kOptimizer)];
+    };
+    const double last =
+        std::max(2e-3 + optimizer_s(slow_first ? 1 : 0), 5e-3 + optimizer_s(slow_first ? 0 : 1));
+    EXPECT_NEAR(report.seconds, without.seconds - std::max(optimizer_s(0), optimizer_s(1)) + last,
+                1e-12);
+  }
 }
 
 TEST(StepSimulation, AccountsForEachMomentOfEachDevice) {
@@ -199,6 +234,45 @@ TEST(StepSimulation, DividesStateAsZeroSays) {
   // With a shard, and one or two gathered layers.
   EXPECT_GE(of(peak(3), MemoryKind::kWeights), 2 * parameters / 8);
   EXPECT_LE(of(peak(3), MemoryKind::kWeights), 2 * parameters / 8 + 2 * 2 * parameters / 5);
+}
+
+// The closed form of ZeRO, beside the simulation.
+TEST(StepSimulation, AgreesWithTheClosedFormOfZero) {
+  TrainingSetup experts = gpt(2, 1, 8);
+  experts.sequence_parallel = true;
+  experts.experts = 16;
+  experts.expert_parallel = 4;
+  experts.expert_tensor = 1;
+  for (TrainingSetup setup : {gpt(1, 1, 8), gpt(2, 1, 16), gpt(1, 2, 4), gpt(1, 4, 8), experts}) {
+    for (const bool overlap : {false, true}) {
+      setup.overlap_gradients = overlap;
+      for (const std::int64_t zero : {1, 2, 3}) {
+        const StepReport report = simulate(a100(), setup, {.zero = zero, .fragmentation = 0});
+        const auto estimate = estimate_step(a100(), setup, zero);
+        ASSERT_TRUE(estimate.ok()) << estimate.status().message();
+        const std::string what = "pp " + std::to_string(setup.pipeline) + ", dp " +
+                                 std::to_string(setup.data) + ", zero " + std::to_string(zero) +
+                                 (overlap ? ", overlapped" : "");
+        EXPECT_NEAR(estimate->seconds / report.seconds, 1, zero == 3 ? 0.06 : 0.04) << what;
+        const auto of = [&](MemoryKind kind) {
+          return report.devices[0].peak_bytes[static_cast<std::size_t>(kind)];
+        };
+        const StageBytes& bytes = estimate->stages[0];
+        EXPECT_NEAR(bytes.gradients / of(MemoryKind::kGradients), 1, 1e-12) << what;
+        EXPECT_NEAR(bytes.optimizer / of(MemoryKind::kOptimizer), 1, 1e-12) << what;
+        EXPECT_NEAR(bytes.weights / of(MemoryKind::kWeights), 1, zero == 3 ? 0.15 : 1e-12) << what;
+      }
+    }
+  }
+}
+
+TEST(StepEstimate, RefusesZeroWhereItHasNoForm) {
+  TrainingSetup setup = gpt(1, 4, 2);
+  setup.schedule = PipelineKind::kZbH1;
+  EXPECT_TRUE(estimate_step(a100(), setup, 1).ok());
+  EXPECT_THAT(estimate_step(a100(), setup, 2).status().message(), HasSubstr("1f1b and gpipe"));
+  setup.frozen = true;
+  EXPECT_THAT(estimate_step(a100(), setup, 1).status().message(), HasSubstr("--frozen"));
 }
 
 TEST(StepSimulation, PrefetchHidesTheGatheringOfWeights) {
@@ -323,6 +397,20 @@ TEST(StepSimulation, RandomStepsHaveADistribution) {
   EXPECT_GT(slow.mean, 1.3 * sure.seconds);
 }
 
+// The most of 1,024 independent normals is 3.2472 deviations above the mean (by integration of
+// x d(Phi(x)^1024)). Both passes of the only micro-batch wait for the slowest of as many ranks.
+TEST(StepSimulation, TheSlowestOfManyRanksIsAsSlowAsTheirDistributionSays) {
+  TrainingSetup setup = gpt(1, 1, 1);
+  setup.global_batch = 1;
+  setup.context = 1024;
+  const StepOptions options{.recorded_launches = true, .jitter = 0.1, .trials = 2000};
+  const StepReport report = simulate(a100(), setup, options);
+  const auto& parts = report.devices[0].part_s;
+  const double passes = parts[static_cast<std::size_t>(StepPart::kForward)] +
+                        parts[static_cast<std::size_t>(StepPart::kBackward)];
+  EXPECT_NEAR((report.distribution.mean - report.seconds) / (0.1 * passes), 3.2472, 0.03);
+}
+
 TEST(StepSimulation, RefusesWhatCannotBe) {
   TrainingSetup setup = gpt(1, 4, 1);
   const auto message = [&](const StepOptions& options = {}) {
@@ -335,6 +423,20 @@ TEST(StepSimulation, RefusesWhatCannotBe) {
   setup.global_batch = 6;
   setup.schedule = PipelineKind::kDualPipe;
   EXPECT_THAT(message(), HasSubstr("twice as many"));
+  const auto on = [](const System& system, const TrainingSetup& step) {
+    return simulate_step(system, step).status().message();
+  };
+  EXPECT_THAT(on(system_called("p3-16xlarge-8").value(), gpt(8, 4, 4)),
+              HasSubstr("needs 128 devices, and p3-16xlarge-8 has 64"));
+  setup = gpt(1, 2, 1);
+  setup.stage_first = "0,64";  // the last is the 65th
+  EXPECT_THAT(on(system_called("p3-16xlarge-8").value(), setup), HasSubstr("needs 65 devices"));
+  System bf16 = a100();
+  bf16.accelerator.peak_flops_per_second = {0, 0, 0, 3e14, 0, 0};
+  setup = gpt(1, 2, 1);
+  EXPECT_THAT(on(bf16, setup), HasSubstr("no peak for --train-precision f16"));
+  setup.precision = Precision::kBf16;
+  EXPECT_EQ(on(bf16, setup), "");
 }
 
 }  // namespace

@@ -89,6 +89,52 @@ TEST(SystemFile, TopologiesAreChecked) {
   EXPECT_THAT(error_of(text + "shares = [[1, 0.5]]\n"), HasSubstr("pairs"));
 }
 
+// Larger ones would leave 64 bits in products.
+TEST(SystemFile, CountsHaveBounds) {
+  const std::string text(kSmall);
+  EXPECT_THAT(error_of(kSmall, "devices = 4", "devices = 9223372036854775807"),
+              HasSubstr("at most 1000000000"));
+  EXPECT_THAT(error_of(text + "topology = {kind = \"torus\", dims = [3037000500, 3037000500]}\n"),
+              HasSubstr("at most 1000000000"));
+  EXPECT_THAT(error_of(text + "topology = {kind = \"torus\", dims = [65536, 65536, 65536]}\n"),
+              HasSubstr("product"));
+  EXPECT_THAT(error_of(text + "topology = {kind = \"rail\", leaf = 4611686018427387904}\n"),
+              HasSubstr("at most 1000000000"));
+  EXPECT_THAT(error_of(kSmall, "memory_bytes = 1e9", "memory_bytes = 1e9\nreserved_bytes = 1e9"),
+              HasSubstr("less than memory_bytes"));
+}
+
+TEST(SystemFile, KnowsHowManyDevicesThereAre) {
+  const auto devices = [](const std::string& text) {
+    return parse_system(text, "m.toml").value().devices();
+  };
+  const std::string small(kSmall);
+  EXPECT_EQ(devices(small), 4);
+  EXPECT_EQ(devices(small + "[[tier]]\nname = \"net\"\nbytes_per_second = 1e9\ndevices = 0\n"), 0);
+  std::string torus = small + "topology = {kind = \"torus\", dims = [3, 4, 5]}\n";
+  torus.replace(torus.find("devices = 4"), 11, "devices = 0");
+  EXPECT_EQ(devices(torus), 60);
+  std::string pools = small;
+  pools.replace(pools.find("[accelerator]"), 13, "[[accelerator]]\ndevices = 3");
+  EXPECT_EQ(devices(pools), 3);
+  EXPECT_EQ(preset("tpu-v4").devices(), 4096);
+  EXPECT_EQ(preset("dgx-a100").devices(), 0);
+}
+
+TEST(SystemFile, RefusesStepsThatItCannotRun) {
+  const System small = parse_system(kSmall, "m.toml").value();
+  const auto error = [](const System& system, std::int64_t count, Precision precision) {
+    return std::string(system.check(count, precision).message());
+  };
+  EXPECT_EQ(error(small, 4, Precision::kF16), "");  // computed as f32
+  EXPECT_THAT(error(small, 5, Precision::kF16), HasSubstr("needs 5 devices, and small has 4"));
+  std::string text(kSmall);
+  text.replace(text.find("f32"), 3, "bf16");
+  const System narrow = parse_system(text, "m.toml").value();
+  EXPECT_EQ(error(narrow, 4, Precision::kFp8), "");
+  EXPECT_THAT(error(narrow, 4, Precision::kF32), HasSubstr("no peak for --train-precision f32"));
+}
+
 TEST(SystemFile, DevicesMayDiffer) {
   constexpr const char* kMixed = R"(name = "mixed"
 [[accelerator]]

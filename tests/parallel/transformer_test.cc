@@ -77,6 +77,17 @@ TEST(TrainingSetup, RejectsSizesThatDoNotDivide) {
   EXPECT_THAT(error([](TrainingSetup& s) { s.pipeline = 128; }), HasSubstr("--model-layers"));
   EXPECT_THAT(error([](TrainingSetup& s) { s.virtual_stages = 2, s.pipeline = 1; }),
               HasSubstr("--vpp"));
+  EXPECT_EQ(error([](TrainingSetup& s) { s.kv_heads = 24; }), "");
+  EXPECT_EQ(error([](TrainingSetup& s) { s.kv_heads = 4; }), "");
+  EXPECT_THAT(error([](TrainingSetup& s) { s.kv_heads = 12; }), HasSubstr("--kv-heads"));
+  EXPECT_THAT(error([](TrainingSetup& s) { s.layers = s.pipeline = 200'000; }),
+              HasSubstr("100000"));
+  // Sums of such numbers leave 64 bits, and would come back to the number of layers.
+  EXPECT_THAT(error([](TrainingSetup& s) {
+                s.pipeline = 3;
+                s.stage_layers = "9223372036854775807,9223372036854775807,98";
+              }),
+              HasSubstr("--stage-layers"));
   EXPECT_FALSE(estimate_step(free_links(),
                              [] {
                                TrainingSetup setup;
@@ -84,6 +95,34 @@ TEST(TrainingSetup, RejectsSizesThatDoNotDivide) {
                                return setup;
                              }())
                    .ok());
+}
+
+// Ranks beyond the number of key heads hold copies of them: no rank has less than one.
+TEST(TrainingSetup, TensorRanksBeyondTheKeyHeadsHoldCopies) {
+  TrainingSetup setup = gpt_175b();
+  setup.kv_heads = 4;
+  const double h = 12288;
+  const auto attention = [&] {
+    return setup.layer_parameters() - setup.common_parameters(LayerKind::kDense) -
+           8 * h * h / setup.tensor;
+  };
+  EXPECT_NEAR(attention(), h * (12 + 2 * 1) * 128 + h * h / 8, 1);  // one of keys, one of values
+  setup.tensor = 4;
+  EXPECT_NEAR(attention(), h * (24 + 2 * 1) * 128 + h * h / 4, 1);
+  setup.tensor = 2;
+  EXPECT_NEAR(attention(), h * (48 + 2 * 2) * 128 + h * h / 2, 1);
+  // The model is the same however it is divided.
+  const double whole = setup.model_parameters(), flops = setup.model_flops();
+  setup.tensor = 8;
+  EXPECT_NEAR(setup.model_parameters(), whole, 1e-12 * whole);
+  EXPECT_EQ(setup.model_flops(), flops);
+}
+
+TEST(TrainingSetup, LastRanksPadTheVocabulary) {
+  TrainingSetup setup = gpt_175b();
+  setup.vocabulary = 50257;
+  EXPECT_EQ(setup.vocabulary_part(), 6283);
+  EXPECT_EQ(setup.embedding_parameters(), 6283.0 * 12288);
 }
 
 TEST(TrainingSetup, LayersOfChunksDifferByOne) {

@@ -328,6 +328,13 @@ TEST_F(RanksProgram, NeedsRanksToMeasureLinks) {
   EXPECT_EQ(run.code, 2) << run.err;
   EXPECT_THAT(run.err, HasSubstr("at least two ranks"));
   EXPECT_EQ(run_program("costs profile").code, 2);
+  const ProgramRun of_model =
+      run_program("costs profile " + path("model.onnx") + " --largest 1MiB");
+  EXPECT_EQ(of_model.code, 2);
+  EXPECT_THAT(of_model.err, HasSubstr("--largest needs --collectives"));
+  const ProgramRun of_links = run_program("costs profile --collectives --limit-nodes 5");
+  EXPECT_EQ(of_links.code, 2);
+  EXPECT_THAT(of_links.err, HasSubstr("--limit-nodes needs MODEL"));
 }
 
 }  // namespace

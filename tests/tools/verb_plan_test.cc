@@ -291,6 +291,9 @@ TEST_F(PlanVerb, TrainsInOneProcessWithoutRanks) {
   const ProgramRun run = run_program("train-step " + path("plan.json") + " --steps 3 --check");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("error against one process: losses "));
+  const ProgramRun other = run_program("train-step " + path("plan.json") + " --lr 0.1");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("--lr cannot be combined with a plan"));
 }
 
 TEST_F(PlanVerb, TrainsOnlyPlansOfTrainingSteps) {
@@ -327,6 +330,8 @@ TEST_F(PlanVerb, RefusesTransformersThatMakeNoSense) {
   for (const auto& [words, message] :
        {std::pair("", "MODEL is missing"),
         {"--devices 8 --mesh x=4", "--mesh needs MODEL"},
+        {"--devices 8 --device-memory 16GiB", "--device-memory needs MODEL"},
+        {"--devices 8 --lr 0.1", "--lr needs MODEL"},
         {"--devices 8 --heads 3", "--hidden must be a multiple"},
         {"--devices 8 --stage-layers 24", "the plan chooses --stage-layers"},
         {"--devices 8 --tp 5", "no plan exists"},
@@ -338,6 +343,9 @@ TEST_F(PlanVerb, RefusesTransformersThatMakeNoSense) {
   const ProgramRun model = plan("--devices 4");
   EXPECT_EQ(model.code, 2);
   EXPECT_THAT(model.err, HasSubstr("cannot be combined with MODEL"));
+  const ProgramRun of_transformer = plan("--tp 2");
+  EXPECT_EQ(of_transformer.code, 2);
+  EXPECT_THAT(of_transformer.err, HasSubstr("--tp is for a transformer"));
 }
 
 TEST_F(PlanVerb, ReportsLimitsThatWereSet) {

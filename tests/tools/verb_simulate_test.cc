@@ -160,6 +160,20 @@ TEST_F(SimulateVerb, SimulatesAPlan) {
               1e-12);
   EXPECT_GT(real(json, "communication_seconds"), 0);
   EXPECT_TRUE(base::Json::parse(base::read_file(path("trace.json"), 1 << 24).value()).ok());
+  // Flags that have no effect on a plan. A file of options may serve several runs.
+  const auto error = [&](const std::string& words) {
+    const ProgramRun run = run_program("simulate " + path("plan.json") + words);
+    EXPECT_EQ(run.code, 2) << words << run.err;
+    return run.err;
+  };
+  EXPECT_THAT(error(" --system dgx-h100"), HasSubstr("--plan-machine names the machine"));
+  EXPECT_THAT(error(" --tp 4"), HasSubstr("--tp is for a transformer"));
+  EXPECT_THAT(error(" --jitter 0.1"), HasSubstr("--jitter is for a transformer"));
+  EXPECT_THAT(error(" --from-graphs"), HasSubstr("--from-graphs is for a transformer"));
+  write("gpt.toml", "[simulate]\ntp = 4\n");
+  EXPECT_EQ(
+      real(json_of("simulate " + path("plan.json") + " --config " + path("gpt.toml")), "seconds"),
+      real(json, "seconds"));
 }
 
 }  // namespace

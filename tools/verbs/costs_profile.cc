@@ -6,6 +6,7 @@
 #include "driver/select/operator_costs.h"
 #include "tools/arguments/collective_profile.h"
 #include "tools/arguments/model_file.h"
+#include "tools/arguments/useless_flags.h"
 #include "tools/console/rates_report.h"
 #include "tools/frame/verb.h"
 
@@ -54,6 +55,7 @@ std::string to_text(const driver::ProfileReport& r) {
 class Profile final : public Command {
  public:
   void declare(Arguments& arguments) override {
+    given_ = &arguments.set();
     arguments.optional("MODEL", path_, "An ONNX file, or - for standard input");
     arguments.options(model_);
     arguments.options(options_);
@@ -63,6 +65,7 @@ class Profile final : public Command {
   base::Result<ExitCode> run(Console& console) override {
     if (path_.empty() != collectives_.collectives)
       return base::usage_error("name a model, or give --collectives");
+    EGRET_RETURN_IF_ERROR(check_flags());
     if (collectives_.collectives) {
       // Ranks share the machine, so each uses one thread.
       const driver::Execution execution = {
@@ -84,6 +87,18 @@ class Profile final : public Command {
   }
 
  private:
+  base::Status check_flags() {
+    base::OptionSet of_others;
+    if (!collectives_.collectives) {
+      of_others.add(collectives_);
+      return refuse_flags(*given_, of_others, "needs --collectives");
+    }
+    of_others.add(model_);
+    of_others.add(options_);
+    return refuse_flags(*given_, of_others, "needs MODEL", {"cost-db", "backend", "precision"});
+  }
+
+  const base::OptionSet* given_ = nullptr;
   std::string path_;
   ModelOptions model_;
   driver::ProfileOptions options_;

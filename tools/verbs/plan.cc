@@ -22,6 +22,7 @@
 #include "tools/arguments/output_file.h"
 #include "tools/arguments/plan_arguments.h"
 #include "tools/arguments/report_option.h"
+#include "tools/arguments/useless_flags.h"
 #include "tools/frame/build_info.h"
 #include "tools/frame/verb.h"
 
@@ -93,6 +94,7 @@ std::string to_text(const parallel::ParallelPlan& plan) {
 class PlanVerb final : public Command {
  public:
   void declare(Arguments& arguments) override {
+    given_ = &arguments.set();
     arguments.optional("MODEL", path_,
                        "An ONNX file, or - for standard input; without one, a transformer is "
                        "planned for --devices");
@@ -110,6 +112,7 @@ class PlanVerb final : public Command {
     if (path_.empty()) return plan_transformer(console);
     if (cluster_.devices > 0)
       return base::usage_error("--devices plans a transformer, and cannot be combined with MODEL");
+    EGRET_RETURN_IF_ERROR(check_flags_of_model());
     EGRET_RETURN_IF_ERROR(
         check_not_input(arguments_.output,
                         {{"the model", path_}, {"the file of the machine", arguments_.machine}}));
@@ -169,6 +172,25 @@ class PlanVerb final : public Command {
   }
 
  private:
+  base::Status check_flags_of_model() {
+    base::OptionSet of_transformers;
+    of_transformers.add(cluster_);
+    of_transformers.add(setup_);
+    of_transformers.add(step_);
+    return refuse_flags(*given_, of_transformers,
+                        "is for a transformer (--devices), and cannot be combined with MODEL");
+  }
+
+  base::Status check_flags_of_transformer() {
+    base::OptionSet of_models;
+    of_models.add(arguments_);
+    of_models.add(report_);
+    of_models.add(options_);
+    of_models.add(training_);
+    of_models.add(model_);
+    return refuse_flags(*given_, of_models, "needs MODEL", {"output", "machine", "explain"});
+  }
+
   base::Status check_certificate() const {
     if (arguments_.certificate.empty()) return base::ok();
     if (arguments_.certificate == "-") return base::usage_error("--certificate needs a file");
@@ -208,10 +230,7 @@ class PlanVerb final : public Command {
       return base::usage_error(
           "MODEL is missing, or --devices to plan a transformer (`egret plan --help`)");
     }
-    for (const char* option : {"mesh", "train", "report", "certificate", "rank-models"}) {
-      if (console.is_given(option))
-        return base::usage_error("--" + std::string(option) + " needs MODEL");
-    }
+    EGRET_RETURN_IF_ERROR(check_flags_of_transformer());
     EGRET_RETURN_IF_ERROR(
         check_not_input(arguments_.output, {{"the file of the machine", arguments_.machine}}));
     EGRET_ASSIGN_OR_RETURN(const parallel::System system,
@@ -240,6 +259,7 @@ class PlanVerb final : public Command {
     return limited ? ExitCode::kLimit : ExitCode::kOk;
   }
 
+  const base::OptionSet* given_ = nullptr;
   std::string path_;
   PlanArguments arguments_;
   ReportOptions report_;

@@ -11,6 +11,7 @@
 #include "tools/arguments/measured_machine.h"
 #include "tools/arguments/output_file.h"
 #include "tools/arguments/plan_arguments.h"
+#include "tools/arguments/useless_flags.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -95,6 +96,7 @@ std::string to_text(const parallel::StepReport& report, const parallel::StepSimu
 class SimulateVerb final : public Command {
  public:
   void declare(Arguments& arguments) override {
+    given_ = &arguments.set();
     arguments.optional("PLAN", plan_, "A plan of egret plan (*.json), instead of a transformer");
     arguments.options(arguments_);
     arguments.options(setup_);
@@ -177,7 +179,22 @@ class SimulateVerb final : public Command {
     }
   }
 
+  base::Status check_flags_of_plan() {
+    if (given_->find("system")->origin == base::OptionOrigin::kFlag) {
+      return base::usage_error(
+          "--system is for a transformer, and cannot be combined with PLAN; --plan-machine names "
+          "the machine of a plan");
+    }
+    base::OptionSet of_transformers;
+    of_transformers.add(arguments_);
+    of_transformers.add(setup_);
+    of_transformers.add(options_);
+    return refuse_flags(*given_, of_transformers,
+                        "is for a transformer, and cannot be combined with PLAN", {"trace"});
+  }
+
   base::Result<ExitCode> run_plan(Console& console) {
+    EGRET_RETURN_IF_ERROR(check_flags_of_plan());
     EGRET_ASSIGN_OR_RETURN(const std::string text, read_input(plan_, kMostPlanBytes));
     const auto json = base::Json::parse(text);
     if (!json.ok()) return json.status().at(plan_);
@@ -217,6 +234,7 @@ class SimulateVerb final : public Command {
     return ExitCode::kOk;
   }
 
+  const base::OptionSet* given_ = nullptr;
   std::string plan_;
   SimulateArguments arguments_;
   parallel::TrainingSetup setup_;

@@ -21,6 +21,7 @@
 #include "tools/arguments/output_file.h"
 #include "tools/arguments/pipeline_arguments.h"
 #include "tools/arguments/plan_arguments.h"
+#include "tools/arguments/useless_flags.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -126,6 +127,7 @@ double relative_error(std::span<const ir::Tensor> a, std::span<const ir::Tensor>
 class TrainStep final : public Command {
  public:
   void declare(Arguments& arguments) override {
+    given_ = &arguments.set();
     arguments.positional("MODEL", path_, "An ONNX file, - for standard input, or a plan (*.json)");
     arguments.options(options_);
     arguments.options(training_);
@@ -145,7 +147,10 @@ class TrainStep final : public Command {
       return base::usage_error("--predict needs --pipeline-stages, or a plan under mpirun");
     if (is_plan_file(path_) && pipeline_.are_given())
       return base::usage_error("--pipeline-stages takes a model, not a plan");
-    if (is_plan_file(path_)) return run_plan(console);
+    if (is_plan_file(path_)) {
+      EGRET_RETURN_IF_ERROR(check_flags_of_plan());
+      return run_plan(console);
+    }
     EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
     if (pipeline_.are_given()) {
@@ -184,6 +189,16 @@ class TrainStep final : public Command {
   }
 
  private:
+  // The plan has the step already.
+  base::Status check_flags_of_plan() {
+    base::OptionSet of_models;
+    of_models.add(training_);
+    of_models.add(model_);
+    of_models.add(recompute_);
+    return refuse_flags(*given_, of_models,
+                        "cannot be combined with a plan, which has the step already");
+  }
+
   base::Result<OneProcess> one_process(const ir::TrainingGraph& step, Console& console) {
     EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs,
                            driver::first_inputs(step, inputs_, backend_.seed));
@@ -422,6 +437,7 @@ class TrainStep final : public Command {
               "): messages move only while ranks wait\n";
   }
 
+  const base::OptionSet* given_ = nullptr;
   std::string path_;
   TrainStepOptions options_;
   ir::TrainingArguments training_;
