@@ -11,9 +11,9 @@
 namespace egret::parallel {
 namespace {
 
-constexpr int kMostPasses = 6;
-constexpr std::size_t kMostMoves = 48, kLeastMoves = 8;  // of a pass
-constexpr double kMostTasks = 2e6;                       // simulated in a pass, about
+constexpr int kMostRounds = 6;
+constexpr std::size_t kMostMoves = 48, kLeastMoves = 8;  // of a round
+constexpr double kMostTasks = 2e6;                       // simulated in a round, about
 constexpr double kLeastGain = 1e-6;                      // of the step
 
 std::vector<std::pair<std::size_t, std::size_t>> moves_of(std::size_t stages, std::size_t most) {
@@ -48,7 +48,7 @@ PlannedStep with_moved_layers(const PlanTrials& trials, const PlannedStep& step)
   const auto affordable = static_cast<std::size_t>(kMostTasks / trials.tasks(frame));
   const auto moves = moves_of(static_cast<std::size_t>(frame.pipeline),
                               std::clamp(affordable, kLeastMoves, kMostMoves));
-  for (int pass = 0; pass < kMostPasses && !trials.stopped(); ++pass) {
+  for (int round = 0; round < kMostRounds && !trials.stopped(); ++round) {
     std::vector<std::optional<PlannedStep>> steps(moves.size());
     base::shared_pool().parallel_for(moves.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end && !trials.stopped(); ++i) {
