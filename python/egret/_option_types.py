@@ -198,8 +198,8 @@ class PlanOptions(TypedDict, total=False):
     # Extraction algorithm; auto runs exact algorithms until the time limit and keeps the best
     # answer
     extractor: Literal["auto", "local-search", "beam", "dag-greedy", "tree-greedy", "treewidth", "maxsat", "ilp", "ilp-cbc"]
-    # Kind of plan: data, tensor or expert parallelism, data and tensor parallelism along different
-    # axes, ZeRO, or any (the fastest plan)
+    # Kind of plan: data, tensor or expert parallelism, data and tensor parallelism along
+    # different axes, ZeRO, or any (the fastest plan)
     strategy: Literal["any", "single", "data", "tensor", "data-tensor", "expert", "zero-1", "zero-3", "hybrid-zero"]
     # Search that makes the plan: Egret's, or for comparison another planner's at the same costs
     # (exhaustive; OptCNN's chain; FlexFlow's mcmc; Unity's best-first), for at most one minute,
