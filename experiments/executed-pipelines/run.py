@@ -32,8 +32,8 @@ def solve_planned(table, folder, config, key, machine):
     form = config["model"][key["model"]]
     plan = folder / "plan.json"
     egret.run("plan", folder / f"{key['model']}.onnx", "--train", "--loss", "mse", "--optimizer", form["optimizer"],
-              "--machine", machine, *config["plan"][key["plan"]]["planned"], "-o", plan)
-    said = virtual_hosts.script("run", key["hosts"], egret.PROGRAM, "train-step", plan, "--lr", "0.001", "--steps",
+              "--lr", "0.001", "--machine", machine, *config["plan"][key["plan"]]["planned"], "-o", plan)
+    said = virtual_hosts.script("run", key["hosts"], egret.PROGRAM, "train-step", plan, "--steps",
                                 config["steps"], "--predict", "--check", "--json", "--progress=never", timeout=300)
     run = virtual_hosts.document(said)
     table.add(**key, predicted_s=run["predicted_s"], measured_s=run["median_s"], loss_error=run["loss_error"],

@@ -196,7 +196,7 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
        {"recompute", &S::recompute, "Recomputation of activations",
         base::one_of({"none", "selective", "full"})},
        {"stage-layers", &S::stage_layers,
-        "Layers of each chunk of the pipeline, as 3,4,3 (default: as equal as possible)"},
+        "Layers of each chunk of the pipeline, as 3,4,3 (default: balanced)"},
        {"full-layers", &S::full_layers,
         "Layers of each chunk that are recomputed in full, as 2,1,0; the rest is not"},
        {"selective-layers", &S::selective_layers,

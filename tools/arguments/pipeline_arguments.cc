@@ -42,7 +42,7 @@ const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
        {"stages-per-rank", &P::stages_per_rank,
         "Stages of each rank of the pipeline; above 1 the schedule is interleaved", size},
        {"stage-layers", &P::stage_layers,
-        "Equal layers of the model in each stage, as 3,4,3 (default: stages of about equal time)"},
+        "Layers of each chunk of the pipeline, as 3,4,3 (default: balanced)"},
        {"micro-batches", &P::micro_batches,
         "Equal parts of a replica's samples, which follow each other through the pipeline", size},
        {"replicas", &P::replicas, "Pipelines that share the batch and sum their gradients", size},
