@@ -27,22 +27,27 @@ def preloaded(folder):
 
 class Job:
     """`egret optimize` of a model with a certificate, in a folder of its own with a database of costs of its own.
-    Without measurements its files are the same each time."""
+    Without measurements its files are the same each time, as no limit of time is reached."""
 
     def __init__(self, model, folder, measures):
         self.folder = folder
         self.output, self.certificate = folder / "out.onnx", folder / "out.json"
         self.database = folder / "costs.db"
         self.command = [egret.PROGRAM, "optimize", model, "-o", self.output, "--certificate", self.certificate,
-                        "--threads", "2", "--progress", "never", *([] if measures else ["--quick"])]
+                        "--threads", "2", "--progress", "never", *([] if measures else ["--quick", "--limit-time", "60s"])]
         self.measures = measures
         self.environment = {**os.environ, "EGRET_COST_DB": str(self.database)}
         self.seconds = self.new = None
 
     def run(self, **how):
+        """The exit code, or None where it does not end in time, and what it said."""
         environment = {**self.environment, **how.pop("environment", {})}
-        done = subprocess.run([*map(str, self.command), *how.pop("flags", [])], env=environment, capture_output=True,
-                              text=True, errors="replace", timeout=600, check=False, **how)
+        limit_s = 600 if self.seconds is None else 30 + 10 * self.seconds
+        try:
+            done = subprocess.run([*map(str, self.command), *how.pop("flags", [])], env=environment,
+                                  capture_output=True, text=True, errors="replace", timeout=limit_s, check=False, **how)
+        except subprocess.TimeoutExpired:
+            return None, f"it did not end within {limit_s:.0f} s"
         return done.returncode, done.stderr.strip()
 
     def reference(self):
@@ -110,16 +115,31 @@ def clean_end(job, code, error, allowed):
     return job.broken()
 
 
+def within(limit):
+    """Of a process: so many bytes of address space."""
+    return lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
 def clean_run(job, limit):
-    """The exit code with this many bytes of address space."""
-    return job.run(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))[0]
+    """Whether it ends well with this many bytes of address space."""
+    return job.run(preexec_fn=within(limit))[0] == OK
 
 
-def without_memory(job, draws, most_bytes):
-    """Limits its address space to a random part of what it needs."""
+def starts(limit):
+    """Whether the program comes as far as its own code. Below, the loader ends it, or OpenBLAS, which a solver brings
+    along, asks for memory again and again without an end."""
+    try:
+        return subprocess.run([egret.PROGRAM, "--version"], capture_output=True, timeout=5, check=False,
+                              preexec_fn=within(limit)).returncode == OK
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def without_memory(job, draws, least_bytes, most_bytes):
+    """Limits its address space to a random part of what it needs, and at least to what any run needs."""
     job.reset()
-    limit = draws.randrange(most_bytes // 20, most_bytes)
-    code, error = job.run(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    limit = draws.randrange(least_bytes, most_bytes)
+    code, error = job.run(preexec_fn=within(limit))
     # The loader of shared libraries ends a program that it cannot load with 127.
     return clean_end(job, code, error, {OK, LIMIT, 127}), f"code {code}"
 

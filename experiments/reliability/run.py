@@ -3,6 +3,7 @@
 malformed files, equal bytes with any number of threads. Each runs for a given time, and goes on with other cases when it
 is run again."""
 import collections
+import functools
 import pathlib
 import random
 import sys
@@ -36,16 +37,24 @@ def batch_of(cases, seconds):
             "outcomes": "; ".join(f"{name} {number}" for name, number in sorted(outcomes.items())), "first_wrong": first}
 
 
-def job_of(model, folder, measures=False):
-    folder.mkdir()
-    job = faults.Job(model, folder, measures)
-    job.reference()
-    return job
+class Place:
+    """A folder with the model. Gates share its jobs, whose runs without a fault take longest."""
+
+    def __init__(self, name, folder):
+        self.folder, self.model = folder, models.locate(name, folder)
+
+    @functools.cache
+    def job(self, measures=False):
+        folder = self.folder / ("measured" if measures else "quick")
+        folder.mkdir()
+        job = faults.Job(self.model, folder, measures)
+        job.reference()
+        return job
 
 
-def kills(model, folder, draws):
+def kills(place, draws):
     """Every tenth kill is followed by a run to the end, which must write what a run without kills does."""
-    jobs = [job_of(model, folder / "quick"), job_of(model, folder / "measured", measures=True)]
+    jobs = [place.job(), place.job(measures=True)]
     while True:
         for job in jobs:
             for _ in range(10):
@@ -53,40 +62,41 @@ def kills(model, folder, draws):
             yield job.recovers(), "run to the end"
 
 
-def without_memory(model, folder, draws):
-    job = job_of(model, folder / "job")
-    needed = address_space(job)
+def without_memory(place, draws):
+    job = place.job()
+    least = least_that(faults.starts, 1 << 26)
+    most = least_that(lambda limit: faults.clean_run(job, limit), least)
     while True:
-        yield faults.without_memory(job, draws, needed)
+        yield faults.without_memory(job, draws, least, most)
 
 
-def address_space(job):
-    """Bytes of address space that a run without a limit has at most, to within a tenth."""
-    low, high = 1 << 28, 1 << 28
-    while faults.clean_run(job, high) != faults.OK:
+def least_that(suffices, low):
+    """Bytes of address space, to within a tenth. SUFFICES: whether so many do."""
+    high = low
+    while not suffices(high):
         low, high = high, 2 * high
     while high > 1.1 * low:
         middle = (low + high) // 2
-        low, high = (low, middle) if faults.clean_run(job, middle) == faults.OK else (middle, high)
+        low, high = (low, middle) if suffices(middle) else (middle, high)
     return high
 
 
-def without_disk(model, folder, draws):
-    job, library = job_of(model, folder / "job", measures=True), faults.preloaded(folder)
+def without_disk(place, draws):
+    job, library = place.job(measures=True), faults.preloaded(place.folder)
     while True:
         for kind in ("write", "open"):
             yield faults.without_disk(job, draws, library, kind, 40)
 
 
-def spoilt_databases(model, folder, draws):
-    job = job_of(model, folder / "job", measures=True)
+def spoilt_databases(place, draws):
+    job = place.job(measures=True)
     while True:
         yield faults.spoilt_database(job, draws)
 
 
-def hostile_files(model, folder, draws):
-    whole = pathlib.Path(model).read_bytes()
-    path = folder / "hostile.onnx"
+def hostile_files(place, draws):
+    whole = pathlib.Path(place.model).read_bytes()
+    path = place.folder / "hostile.onnx"
     while True:
         kind, content = hostile.altered(whole, draws)
         path.write_bytes(content)
@@ -98,9 +108,9 @@ def hostile_files(model, folder, draws):
         yield problem, happened
 
 
-def threads(model, folder, draws):
+def threads(place, draws):
     """The files of a run with any number of threads are those of a run with two."""
-    job = job_of(model, folder / "job")
+    job = place.job()
     while True:
         count = draws.choice([1, 2, 8])
         job.reset()
@@ -122,15 +132,13 @@ def main():
     mode, forms = arguments.mode, settings.config_of(HERE)
     config = {**forms, **forms[mode]}
     table = results.Table("reliability", results.on_this_processor(mode), COLUMNS, ["gate", "batch"], {}, grows=True)
-    for gate in arguments.gates or GATES:
-        batches = [int(row["batch"]) for row in table.rows if row["gate"] == gate]
-        batch = arguments.batch if arguments.batch is not None else max(batches, default=0) + 1
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            model = models.locate(config["model"], folder)
-            cases = GATES[gate](model, folder, random.Random(f"{gate} {batch}"))
-            row = batch_of(cases, arguments.seconds or config["seconds"])
-        table.add(gate=gate, batch=batch, egret=egret.version(), **row)
+    with tempfile.TemporaryDirectory() as name:
+        place = Place(config["model"], pathlib.Path(name))
+        for gate in arguments.gates or config.get("gates", GATES):
+            batches = [int(row["batch"]) for row in table.rows if row["gate"] == gate]
+            batch = arguments.batch if arguments.batch is not None else max(batches, default=0) + 1
+            row = batch_of(GATES[gate](place, random.Random(f"{gate} {batch}")), arguments.seconds or config["seconds"])
+            table.add(gate=gate, batch=batch, egret=egret.version(), **row)
     table.finish()
     table.print()
     return results.judge(HERE / "expected.json", mode, {"wrong": sum(int(row["wrong"]) for row in table.rows)})

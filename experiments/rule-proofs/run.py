@@ -127,7 +127,7 @@ def row_of(line, config, folder):
 
 
 def names_of(selection):
-    return [rule["name"] for rule in egret.call("rules", selection)["rules"] if rule["status"] != "dynamic"]
+    return [rule["name"] for rule in egret.call("rules", "list", selection)["rules"] if rule["status"] != "dynamic"]
 
 
 def rows_of(rules, config, folder):
