@@ -38,8 +38,8 @@ struct PipelineCosts {
   double cores = 0;                 // of a host, which its ranks share; 0: each has its own
   std::int64_t ranks_per_host = 0;  // one host after the other; 0: all are on one
   bool overlap = true;
-  double overlap_slowdown =
-      0;  // of passes while their rank sends, if ranks have cores of their own
+  // Of passes while their rank sends. Ranks that share cores leave it out.
+  double overlap_slowdown = 0;
 };
 
 struct PipelinePrediction {

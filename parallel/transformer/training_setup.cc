@@ -2,32 +2,16 @@
 #include "parallel/transformer/training_setup.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
 
+#include "parallel/transformer/number_list.h"
 #include "parallel/transformer/wide_resnet.h"
 
 namespace egret::parallel {
 namespace {
-
-// Numbers separated by commas; none where the text is something else.
-std::optional<std::vector<std::int64_t>> numbers_of(std::string_view text) {
-  std::vector<std::int64_t> numbers;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(','));
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc() || end != word.data() + word.size() || number < 0) return std::nullopt;
-    numbers.push_back(number);
-    if (word.size() == text.size()) return numbers;
-    text.remove_prefix(word.size() + 1);
-    if (text.empty()) return std::nullopt;
-  }
-  return numbers;
-}
 
 base::Status check_chunk_lists(const TrainingSetup& setup) {
   const auto chunks = static_cast<std::size_t>(setup.chunks());

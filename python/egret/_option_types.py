@@ -339,7 +339,7 @@ class ClusterPlanOptions(TypedDict, total=False):
     schedule: Literal["1f1b", "gpipe", "zb-h1", "dualpipe"]
     # Recomputation of activations
     recompute: Literal["none", "selective", "full"]
-    # Layers of each chunk of the pipeline, as 3,4,3 (default: as equal as possible)
+    # Layers of each chunk of the pipeline, as 3,4,3 (default: balanced)
     stage_layers: str
     # Layers of each chunk that are recomputed in full, as 2,1,0; the rest is not
     full_layers: str
@@ -489,7 +489,7 @@ class SimulateOptions(TypedDict, total=False):
     schedule: Literal["1f1b", "gpipe", "zb-h1", "dualpipe"]
     # Recomputation of activations
     recompute: Literal["none", "selective", "full"]
-    # Layers of each chunk of the pipeline, as 3,4,3 (default: as equal as possible)
+    # Layers of each chunk of the pipeline, as 3,4,3 (default: balanced)
     stage_layers: str
     # Layers of each chunk that are recomputed in full, as 2,1,0; the rest is not
     full_layers: str

@@ -1,34 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/arguments/pipeline_arguments.h"
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/formats/units.h"
 #include "parallel/machine/named_cluster.h"
+#include "parallel/transformer/number_list.h"
 
 namespace egret::tools {
 namespace {
 
 constexpr std::array<std::string_view, 4> kSchedules = {"1f1b", "gpipe", "zb-h1", "dualpipe"};
-
-// Numbers between commas.
-base::Result<std::vector<std::int64_t>> stage_layers_of(std::string_view text) {
-  std::vector<std::int64_t> layers;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    const auto number = base::parse_integer(text.substr(0, end));
-    if (!number.ok() || end + 1 == text.size())
-      return base::usage_error("--stage-layers needs numbers between commas, as in 3,4,3");
-    layers.push_back(*number);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return layers;
-}
 
 }  // namespace
 
@@ -82,14 +67,15 @@ base::Result<std::unique_ptr<runtime::PipelineRun>> start_pipeline(
     const PipelineArguments& arguments, const runtime::Ranks& ranks,
     const BackendOptions& backend) {
   EGRET_ASSIGN_OR_RETURN(const parallel::Cluster local, parallel::cluster_called("local"));
-  EGRET_ASSIGN_OR_RETURN(const std::vector<std::int64_t> stage_layers,
-                         stage_layers_of(arguments.stage_layers));
+  const auto stage_layers = parallel::numbers_of(arguments.stage_layers);
+  if (!stage_layers)
+    return base::usage_error("--stage-layers needs numbers between commas, as in 3,4,3");
   const parallel::PipelineShape shape{.kind = arguments.schedule,
                                       .stages = arguments.pipeline_stages,
                                       .stages_per_rank = arguments.stages_per_rank,
                                       .micro_batches = arguments.micro_batches,
                                       .replicas = arguments.replicas,
-                                      .stage_layers = stage_layers};
+                                      .stage_layers = *stage_layers};
   EGRET_ASSIGN_OR_RETURN(parallel::PipelineLayout layout,
                          parallel::pipeline_layout(model, training.options(), shape, local.rates));
   return runtime::PipelineRun::start(std::move(layout), training.options(), ranks,
