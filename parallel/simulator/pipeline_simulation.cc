@@ -84,7 +84,7 @@ class PipelineTasks {
     if (bytes > 0) sent.links = {links_[at(from)]};
     sent.after = std::move(after);
     SimulatedTask arrives{.device = device, .stream = first_delay_ + delays_++};
-    arrives.work = {.seconds = latency_of(costs_.latencies, bytes)};
+    arrives.work = {.seconds = time_of(costs_.messages, bytes).latency_s};
     const TaskId first = graph_.add(std::move(sent));
     arrives.after = {first};
     return {first, graph_.add(std::move(arrives))};
@@ -120,6 +120,7 @@ class PipelineTasks {
         arrivals_[out] = travels(to) && costs_.overlap
                              ? message(rank, stream, rank, bytes_of(out), {task}).arrived
                              : task;
+        if (travels(to)) compute(rank, time_of(costs_.messages, bytes_of(out)).sender_s, {});
       }
       const bool ends = pass.kind == PassKind::kBackward || pass.kind == PassKind::kWeights;
       passes_[at(rank)].push_back({pass.stage, ends, task});
@@ -200,14 +201,18 @@ class PipelineTasks {
 
 }  // namespace
 
-double latency_of(std::span<const MessageLatency> latencies, double bytes) {
-  const auto next = std::ranges::upper_bound(latencies, bytes, {}, &MessageLatency::bytes);
-  if (latencies.empty()) return 0;
-  if (next == latencies.begin()) return next->seconds;
-  const auto last = std::prev(next);
-  if (next == latencies.end()) return last->seconds;
-  return std::lerp(last->seconds, next->seconds,
-                   (bytes - last->bytes) / (next->bytes - last->bytes));
+MessageTime time_of(std::span<const MessageTime> times, double bytes) {
+  const auto next = std::ranges::upper_bound(times, bytes, {}, &MessageTime::bytes);
+  if (times.empty()) return {.bytes = bytes};
+  MessageTime result = next == times.end() ? *std::prev(next) : *next;
+  if (next != times.begin() && next != times.end()) {
+    const MessageTime& last = *std::prev(next);
+    const double part = (bytes - last.bytes) / (next->bytes - last.bytes);
+    result.latency_s = std::lerp(last.latency_s, next->latency_s, part);
+    result.sender_s = std::lerp(last.sender_s, next->sender_s, part);
+  }
+  result.bytes = bytes;
+  return result;
 }
 
 base::Result<PipelinePrediction> simulate_pipeline(const PipelineLayout& layout,

@@ -15,14 +15,14 @@
 
 namespace egret::parallel {
 
-// What a message takes beyond its bytes at the link's rate.
-struct MessageLatency {
+struct MessageTime {
   double bytes = 0;
-  double seconds = 0;
+  double latency_s = 0;  // from the call that sends it until it is here, beyond bytes / rate
+  double sender_s = 0;   // of that call: the sender's processor hands it to the network
 };
 
-// Linear between sizes, constant outside; 0 for none. `latencies`: by size, ascending.
-double latency_of(std::span<const MessageLatency> latencies, double bytes);
+// Linear between sizes, constant outside; 0 for none. `times`: by size, ascending.
+MessageTime time_of(std::span<const MessageTime> times, double bytes);
 
 // Of a byte of gradients, by a rank's processor.
 struct SumSeconds {
@@ -32,7 +32,7 @@ struct SumSeconds {
 struct PipelineCosts {
   std::vector<std::array<double, 4>> stages;  // seconds, by stage and PassKind
   std::vector<double> update_s;               // by pipeline rank
-  std::vector<MessageLatency> latencies;      // by size, ascending
+  std::vector<MessageTime> messages;          // by size, ascending
   double bytes_per_second = 1e9;              // that a rank sends
   SumSeconds sums;
   double cores = 0;                 // of a host, which its ranks share; 0: each has its own
@@ -44,7 +44,7 @@ struct PipelineCosts {
 
 struct PipelinePrediction {
   double seconds = 0;
-  double busiest_s = 0;  // sum of the passes and the update of the rank with the most
+  double busiest_s = 0;  // of the rank with the most: passes, calls that send, the update
   std::size_t tasks = 0;
 
   // The part of the step in which the busiest rank waits.

@@ -23,22 +23,30 @@ double lower_quartile(std::vector<double> seconds) {
 
 enum class Direction : unsigned char { kForthAndBack, kBothAtOnce };
 
-// One way. Both ranks begin together: each has got the message before. The first exchange makes
-// connections, and aligns them.
-base::Result<double> seconds_of(Messages& messages, std::int64_t rank, std::int64_t tag,
-                                std::size_t size, Direction direction, int repetitions) {
-  std::vector<double> seconds;
+struct Seconds {
+  double one_way = 0, sending = 0;
+};
+
+// Both ranks begin together: each has got the message before. The first exchange makes connections,
+// and aligns them.
+base::Result<Seconds> seconds_of(Messages& messages, std::int64_t rank, std::int64_t tag,
+                                 std::size_t size, Direction direction, int repetitions) {
+  std::vector<double> one_way, sending;
   const bool both = direction == Direction::kBothAtOnce;
   const auto receive = [&] { return messages.receive(1 - rank, tag).status(); };
   for (int i = 0; i <= repetitions; ++i) {
     MessageBytes bytes(size);
     const base::Stopwatch watch;
     if (!both && rank == 1) EGRET_RETURN_IF_ERROR(receive());
+    const base::Stopwatch sender;
     EGRET_RETURN_IF_ERROR(messages.send(1 - rank, tag, std::move(bytes)));
+    const double sent_s = sender.seconds();
     if (both || rank == 0) EGRET_RETURN_IF_ERROR(receive());
-    if (i > 0 || repetitions == 0) seconds.push_back(watch.seconds() / (both ? 1 : 2));
+    if (i == 0 && repetitions > 0) continue;
+    one_way.push_back(watch.seconds() / (both ? 1 : 2));
+    sending.push_back(sent_s);
   }
-  return lower_quartile(std::move(seconds));
+  return Seconds{lower_quartile(std::move(one_way)), lower_quartile(std::move(sending))};
 }
 
 }  // namespace
@@ -51,14 +59,16 @@ base::Result<LinkTime> time_link(Messages& messages, std::int64_t rank, std::int
     return seconds_of(messages, rank, tag, size, direction, repetitions);
   };
   const std::size_t few = kSizes[kSizes.size() - 2], many = kSizes.back();
-  EGRET_ASSIGN_OR_RETURN(const double few_s, timed(few, Direction::kBothAtOnce));
-  EGRET_ASSIGN_OR_RETURN(const double many_s, timed(many, Direction::kBothAtOnce));
-  const double per_byte = std::max(1e-12, (many_s - few_s) / static_cast<double>(many - few));
+  EGRET_ASSIGN_OR_RETURN(const Seconds short_s, timed(few, Direction::kBothAtOnce));
+  EGRET_ASSIGN_OR_RETURN(const Seconds long_s, timed(many, Direction::kBothAtOnce));
+  const double per_byte =
+      std::max(1e-12, (long_s.one_way - short_s.one_way) / static_cast<double>(many - few));
   result.bytes_per_second = 1 / per_byte;
   for (const std::size_t size : kSizes) {
-    EGRET_ASSIGN_OR_RETURN(const double one_s, timed(size, Direction::kForthAndBack));
+    EGRET_ASSIGN_OR_RETURN(const Seconds taken, timed(size, Direction::kForthAndBack));
     const auto bytes = static_cast<double>(size);
-    result.latencies.push_back({bytes, std::max(0.0, one_s - bytes * per_byte)});
+    result.messages.push_back(
+        {bytes, std::max(0.0, taken.one_way - bytes * per_byte), taken.sending});
   }
   return result;
 }

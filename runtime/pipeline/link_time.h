@@ -12,8 +12,8 @@
 namespace egret::runtime {
 
 struct LinkTime {
-  std::vector<parallel::MessageLatency> latencies;  // of messages alone on the link
-  double bytes_per_second = 1e9;                    // while both directions are full
+  std::vector<parallel::MessageTime> messages;  // alone on the link
+  double bytes_per_second = 1e9;                // while both directions are full
 };
 
 // Ranks 0 and 1 send messages of 1 KiB to 1 MiB forth and back, which gives the latencies: on a

@@ -334,8 +334,6 @@ Result<std::vector<Tensor>> PipelineRank::end() {
   return variables_;
 }
 
-// The runs of a pass are not one after another: in a step, other passes replace its values in the
-// caches too.
 double RankSeconds::total() const {
   double sum = update_s;
   for (const StageSeconds& stage : stages)
@@ -343,6 +341,18 @@ double RankSeconds::total() const {
   return sum;
 }
 
+void RankSeconds::average(const RankSeconds& other) {
+  update_s = (update_s + other.update_s) / 2;
+  for (std::size_t at = 0; at < stages.size(); ++at) {
+    for (std::size_t kind = 0; kind < stages[at].passes.size(); ++kind) {
+      double& seconds = stages[at].passes[kind];
+      seconds = (seconds + other.stages[at].passes[kind]) / 2;
+    }
+  }
+}
+
+// The runs of a pass are not one after another: in a step, other passes replace its values in the
+// caches too.
 Result<RankSeconds> PipelineRank::time_work(const TimingOptions& timing,
                                             const std::function<Status()>& between) {
   RankSeconds result;

@@ -29,6 +29,8 @@ struct RankSeconds {
   double update_s = 0;
 
   double total() const;
+  // The mean with the same work at another time.
+  void average(const RankSeconds& other);
 };
 
 struct TimingOptions {

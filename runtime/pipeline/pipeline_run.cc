@@ -118,16 +118,19 @@ Status PipelineRun::gather_costs(std::size_t at, const TimingOptions& timing,
     EGRET_ASSIGN_OR_RETURN(const LinkTime link,
                            time_link(messages, here, tag, 2 * timing.repetitions));
     if (here == 0) {
-      costs.latencies = link.latencies;
+      costs.messages = link.messages;
       costs.bytes_per_second = link.bytes_per_second;
     }
   }
-  EGRET_ASSIGN_OR_RETURN(const RankSeconds work, rank.time_work(timing, base::ok));
+  EGRET_ASSIGN_OR_RETURN(RankSeconds work, rank.time_work(timing, base::ok));
   if (overlap_ && local_ == nullptr && !timing.processor_time) {
     MessagesBeside beside(messages, here, layout_.ranks(), tag + 3);
     EGRET_ASSIGN_OR_RETURN(const RankSeconds slowed,
                            rank.time_work(timing, [&] { return beside.keep(); }));
     EGRET_RETURN_IF_ERROR(beside.end());
+    // Before and after, as the machine's speed drifts.
+    EGRET_ASSIGN_OR_RETURN(const RankSeconds again, rank.time_work(timing, base::ok));
+    work.average(again);
     if (here == 0) costs.overlap_slowdown = std::max(0.0, slowed.total() / work.total() - 1);
   }
   EGRET_RETURN_IF_ERROR(messages.send(0, tag + 1, bytes_of(work.update_s)));

@@ -218,7 +218,7 @@ TEST(PipelineSimulation, HasTheIdleTimesOfTheSchedules) {
 TEST(PipelineSimulation, PricesMessages) {
   const PipelineLayout layout = layout_of(layers(4, 8, 4), {.stages = 2, .micro_batches = 1});
   PipelineCosts costs = costs_of(layout, 1, 1, 1);
-  costs.latencies = {{0, 0.25}};
+  costs.messages = {{0, 0.25}};
   costs.bytes_per_second = 100;
   const double bytes = layout.step.stages[0].outgoing_bytes();
   EXPECT_EQ(bytes, layout.step.stages[1].gradient_bytes());
@@ -232,17 +232,19 @@ TEST(PipelineSimulation, PricesMessages) {
 }
 
 TEST(PipelineSimulation, PricesMessagesBySize) {
-  const std::vector<MessageLatency> latencies = {{100, 1}, {300, 2}, {400, 2}};
-  EXPECT_EQ(latency_of({}, 100), 0);
-  EXPECT_EQ(latency_of(latencies, 0), 1);
-  EXPECT_EQ(latency_of(latencies, 100), 1);
-  EXPECT_EQ(latency_of(latencies, 150), 1.25);
-  EXPECT_EQ(latency_of(latencies, 1000), 2);
+  const std::vector<MessageTime> times = {{100, 1, 10}, {300, 2, 30}, {400, 2, 30}};
+  EXPECT_EQ(time_of({}, 100).latency_s, 0);
+  EXPECT_EQ(time_of(times, 0).latency_s, 1);
+  EXPECT_EQ(time_of(times, 100).latency_s, 1);
+  EXPECT_EQ(time_of(times, 150).latency_s, 1.25);
+  EXPECT_EQ(time_of(times, 150).sender_s, 15);
+  EXPECT_EQ(time_of(times, 1000).latency_s, 2);
+  EXPECT_EQ(time_of(times, 1000).sender_s, 30);
   const PipelineLayout layout = layout_of(layers(4, 8, 4), {.stages = 2, .micro_batches = 1});
   PipelineCosts costs = costs_of(layout, 1, 1, 1);
   costs.bytes_per_second = 1e15;
   const double bytes = layout.step.stages[0].outgoing_bytes();
-  costs.latencies = {{0, 0.5}, {2 * bytes, 1.5}};
+  costs.messages = {{0, 0.5}, {2 * bytes, 1.5}};
   // The loss is told in an empty message.
   EXPECT_NEAR(simulate_pipeline(layout, costs)->seconds, 2 * 3 + 2 * 1 + 0.5, 1e-9);
 }
@@ -262,12 +264,28 @@ TEST(PipelineSimulation, SlowsPassesBesideMessages) {
   EXPECT_LT(beside, 1.5 * alone);
 }
 
+// A rank computes on when its processor has handed the message to the network.
+TEST(PipelineSimulation, SendingTakesTheSender) {
+  const PipelineShape shape{.kind = PipelineKind::kGpipe, .stages = 2, .micro_batches = 4};
+  const PipelineLayout layout = layout_of(layers(4, 8, 4), shape);
+  PipelineCosts costs = costs_of(layout, 1, 1, 1);
+  costs.bytes_per_second = 1e15;
+  costs.messages = {{0, 0, 0.25}};
+  for (const bool overlap : {true, false}) {
+    costs.overlap = overlap;
+    // The first rank's last forward pass ends after four passes and three calls; the other one's
+    // gradient of the last micro-batch, after four more backward passes and three calls.
+    const double expected = (4 + 3 * 0.25) + 1 + (4 * 2 + 3 * 0.25) + 2;
+    EXPECT_NEAR(simulate_pipeline(layout, costs)->seconds, expected, 1e-9);
+  }
+}
+
 // Messages follow each other without waiting for the latency of the one before.
 TEST(PipelineSimulation, LatenciesOverlap) {
   const PipelineShape shape{.kind = PipelineKind::kGpipe, .stages = 2, .micro_batches = 4};
   const PipelineLayout layout = layout_of(layers(4, 8, 4), shape);
   PipelineCosts costs = costs_of(layout, 1, 1, 1);
-  costs.latencies = {{0, 5}};
+  costs.messages = {{0, 5}};
   // Each rank waits for one pass of each direction and a latency; then rank 0 tells the loss.
   EXPECT_NEAR(simulate_pipeline(layout, costs)->seconds, 5 * (1 + 2) + 2 * 5 + 5, 1e-6);
 }

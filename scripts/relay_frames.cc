@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slow and late link, for kernels without netem: two TAP devices, and a process between them.
+// A slow and late link between a host and a switch: two TAP devices, and a process between them.
 //
-//     delay_frames SECONDS BITS_PER_SECOND NEAR FAR
+//     relay_frames SECONDS BITS_PER_SECOND HOST PORT
 //
 // makes both devices and returns; the process goes on until they are deleted. Each direction
-// carries so many bits a second. A frame sent by NEAR reaches FAR after so many seconds more, in
-// order; one sent by FAR reaches NEAR without them. Needs root. An end may also be an open file of
-// frames, as fd:NUMBER; then the process stays in front, and a closed end ends it.
+// carries so many bits a second. What the host sends reaches the switch after so many seconds more,
+// in order, as soon as its first bit could (the switch passes it on meanwhile); what the switch
+// sends reaches the host with its last bit. Needs root. An end may also be an open file of frames,
+// as fd:NUMBER; then the process stays in front, and a closed end ends it.
 //
 // The rate is kept here and not by tbf: a token bucket of two frames loses what it could have sent
 // while its timer waits for a core, and a message of 128 KiB took up to twice its time. Here each
@@ -40,7 +41,7 @@ constexpr std::size_t kLongestFrame = 1 << 16;
 constexpr std::string_view kFile = "fd:";
 
 [[noreturn]] void give_up(const std::string& what) {
-  std::fprintf(stderr, "delay_frames: %s: %s\n", what.c_str(), std::strerror(errno));
+  std::fprintf(stderr, "relay_frames: %s: %s\n", what.c_str(), std::strerror(errno));
   std::exit(1);
 }
 
@@ -76,18 +77,22 @@ std::size_t receive(int end, std::array<char, kLongestFrame>& frame) {
   return 0;
 }
 
+enum class Arrives : unsigned char { kWithItsFirstBit, kWithItsLastBit };
+
 // One direction.
 class Queue {
  public:
-  Queue(int to, double bits_per_second, Clock::duration delay)
-      : to_(to), seconds_per_byte_(8 / bits_per_second), delay_(delay) {}
+  Queue(int to, double bits_per_second, Clock::duration delay, Arrives arrives)
+      : to_(to), seconds_per_byte_(8 / bits_per_second), delay_(delay), arrives_(arrives) {}
 
   // Above the limit, the frame is lost.
   void put(const char* frame, std::size_t size, Clock::time_point now) {
     if (bytes_ + size > kMostBytes) return;
     const std::chrono::duration<double> takes(seconds_per_byte_ * static_cast<double>(size));
-    free_ = std::max(free_, now) + std::chrono::duration_cast<Clock::duration>(takes);
-    due_.push_back({free_ + delay_, {frame, frame + size}});
+    const Clock::time_point first = std::max(free_, now);
+    free_ = first + std::chrono::duration_cast<Clock::duration>(takes);
+    const Clock::time_point arrival = arrives_ == Arrives::kWithItsFirstBit ? first : free_;
+    due_.push_back({arrival + delay_, {frame, frame + size}});
     bytes_ += size;
   }
 
@@ -112,6 +117,7 @@ class Queue {
   const int to_;
   const double seconds_per_byte_;
   const Clock::duration delay_;
+  const Arrives arrives_;
   Clock::time_point free_;  // when the link has sent all frames
   std::deque<Due> due_;     // in order
   std::size_t bytes_ = 0;
@@ -123,25 +129,26 @@ timespec until(Clock::time_point when) {
   return {.tv_sec = seconds.count(), .tv_nsec = std::chrono::nanoseconds(left - seconds).count()};
 }
 
-[[noreturn]] void relay(int near, int far, double bits_per_second, Clock::duration delay) {
-  Queue to_far(far, bits_per_second, delay), to_near(near, bits_per_second, {});
+[[noreturn]] void relay(int host, int port, double bits_per_second, Clock::duration delay) {
+  Queue to_port(port, bits_per_second, delay, Arrives::kWithItsFirstBit);
+  Queue to_host(host, bits_per_second, {}, Arrives::kWithItsLastBit);
   std::array<char, kLongestFrame> frame;
-  std::array<pollfd, 2> ends = {pollfd{near, POLLIN, 0}, pollfd{far, POLLIN, 0}};
+  std::array<pollfd, 2> ends = {pollfd{host, POLLIN, 0}, pollfd{port, POLLIN, 0}};
   while (true) {
-    const Clock::time_point next = std::min(to_far.next(), to_near.next());
+    const Clock::time_point next = std::min(to_port.next(), to_host.next());
     const bool waits = next != Clock::time_point::max();
     const timespec wait = waits ? until(next) : timespec{};
     if (ppoll(ends.data(), ends.size(), waits ? &wait : nullptr, nullptr) < 0 && errno != EINTR)
       give_up("waiting");
     const Clock::time_point now = Clock::now();
     if (ends[0].revents != 0) {
-      while (const std::size_t size = receive(near, frame)) to_far.put(frame.data(), size, now);
+      while (const std::size_t size = receive(host, frame)) to_port.put(frame.data(), size, now);
     }
     if (ends[1].revents != 0) {
-      while (const std::size_t size = receive(far, frame)) to_near.put(frame.data(), size, now);
+      while (const std::size_t size = receive(port, frame)) to_host.put(frame.data(), size, now);
     }
-    to_far.send_due();
-    to_near.send_due();
+    to_port.send_due();
+    to_host.send_due();
   }
 }
 
@@ -163,17 +170,17 @@ int main(int count, char** words) {
   const double bits_per_second = count == 5 ? std::strtod(words[2], &rate_end) : 0;
   if (!(seconds >= 0) || seconds > 3600 || *seconds_end != '\0' || !(bits_per_second >= 1) ||
       *rate_end != '\0') {
-    std::fprintf(stderr, "usage: delay_frames SECONDS BITS_PER_SECOND NEAR FAR\n");
+    std::fprintf(stderr, "usage: relay_frames SECONDS BITS_PER_SECOND HOST PORT\n");
     return 2;
   }
   const std::chrono::duration<double> delay(seconds);
-  const int near = open_end(words[3]);
-  const int far = open_end(words[4]);
+  const int host = open_end(words[3]);
+  const int port = open_end(words[4]);
   if (!is_file(words[3])) {
     leave_the_caller();
     // Not to wait for a processor behind those who compute.
     const sched_param first{.sched_priority = 1};
     sched_setscheduler(0, SCHED_RR, &first);
   }
-  relay(near, far, bits_per_second, std::chrono::duration_cast<Clock::duration>(delay));
+  relay(host, port, bits_per_second, std::chrono::duration_cast<Clock::duration>(delay));
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/delay_frames.cc delays what one end sends, in order, nothing of what the other sends, and keeps a rate."""
+"""scripts/relay_frames.cc delays what a host sends, in order, nothing of what it is sent, and keeps a rate."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import tempfile
 import time
 import unittest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "delay_frames.cc"
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "relay_frames.cc"
 DELAY_S = 0.2
 BITS_PER_SECOND = 8e5
 
@@ -20,56 +20,65 @@ def frames():
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 
 
-class DelayFrames(unittest.TestCase):
+class RelayFrames(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        cls.program = pathlib.Path(folder.name) / "delay_frames"
+        cls.program = pathlib.Path(folder.name) / "relay_frames"
         subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror", SOURCE, "-o",
                         cls.program], check=True)
 
     def setUp(self):
-        self.near, near = frames()
-        self.far, far = frames()
-        self.relay = subprocess.Popen([self.program, str(DELAY_S), str(BITS_PER_SECOND), f"fd:{near.fileno()}", f"fd:{far.fileno()}"],
-                                      pass_fds=[near.fileno(), far.fileno()])
-        for end in (self.near, self.far, near, far):
+        self.host, host = frames()
+        self.port, port = frames()
+        self.relay = subprocess.Popen([self.program, str(DELAY_S), str(BITS_PER_SECOND), f"fd:{host.fileno()}", f"fd:{port.fileno()}"],
+                                      pass_fds=[host.fileno(), port.fileno()])
+        for end in (self.host, self.port, host, port):
             self.addCleanup(end.close)
         self.addCleanup(self.relay.wait)
         self.addCleanup(self.relay.kill)
 
-    def test_what_the_near_end_sends_is_late_and_in_order(self):
+    def test_what_the_host_end_sends_is_late_and_in_order(self):
         start = time.monotonic()
         for frame in (b"first", b"second", b"third"):
-            self.near.send(frame)
-        self.assertEqual([self.far.recv(100) for _ in range(3)], [b"first", b"second", b"third"])
+            self.host.send(frame)
+        self.assertEqual([self.port.recv(100) for _ in range(3)], [b"first", b"second", b"third"])
         self.assertGreaterEqual(time.monotonic() - start, DELAY_S)
 
-    def test_what_the_far_end_sends_is_not_held(self):
-        self.near.send(b"late")
-        self.far.send(b"at once")
-        self.assertEqual(self.near.recv(100), b"at once")
-        self.far.setblocking(False)
+    def test_what_the_port_end_sends_is_not_held(self):
+        self.host.send(b"late")
+        self.port.send(b"at once")
+        self.assertEqual(self.host.recv(100), b"at once")
+        self.port.setblocking(False)
         with self.assertRaises(BlockingIOError):
-            self.far.recv(100)
-        self.far.setblocking(True)
-        self.assertEqual(self.far.recv(100), b"late")
+            self.port.recv(100)
+        self.port.setblocking(True)
+        self.assertEqual(self.port.recv(100), b"late")
 
     def test_frames_take_their_bits(self):
         start = time.monotonic()
         for _ in range(10):
-            self.far.send(b"x" * 5000)
+            self.port.send(b"x" * 5000)
         for _ in range(10):
-            self.near.recv(5000)
+            self.host.recv(5000)
         self.assertGreaterEqual(time.monotonic() - start, 8 * 50_000 / BITS_PER_SECOND)
+
+    def test_a_frame_passes_the_switch_while_it_is_sent(self):
+        start = time.monotonic()
+        for _ in range(2):
+            self.host.send(b"x" * 50_000)  # half a second each
+        for first_bit_s in (0, 0.5):
+            self.port.recv(50_000)
+            self.assertGreaterEqual(time.monotonic() - start, DELAY_S + first_bit_s)
+            self.assertLess(time.monotonic() - start, DELAY_S + first_bit_s + 0.4)
 
     def test_an_end_that_takes_no_more_loses_frames(self):
         for number in range(3000):  # more than a socket holds; they arrive within a second
-            self.near.send(b"%4d" % number + b"x" * 20)
+            self.host.send(b"%4d" % number + b"x" * 20)
         time.sleep(1 + 3 * DELAY_S)
         self.assertIsNone(self.relay.poll())
-        self.assertEqual(self.far.recv(2000)[:4], b"   0")
+        self.assertEqual(self.port.recv(2000)[:4], b"   0")
 
     def test_wrong_words_are_an_error(self):
         for words in ([], ["soon", "8", "fd:0", "fd:1"], ["-1", "8", "fd:0", "fd:1"], ["1", "0", "fd:0", "fd:1"],
