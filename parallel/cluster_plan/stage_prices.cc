@@ -168,6 +168,22 @@ double StagePrices::transfer_s(const PlanFrame& frame, std::int64_t from, std::i
   return stage_transfer(system_, setup_of(frame), from, to, layers).seconds();
 }
 
+// There are few distances: one for each tier.
+std::vector<double> StagePrices::equal_transfers_s(const PlanFrame& frame,
+                                                   std::int64_t layers) const {
+  const TrainingSetup setup = setup_of(frame);
+  std::map<std::int64_t, double> seconds;
+  std::vector<double> result;
+  for (std::int64_t rank = 0; rank < frame.pipeline; ++rank) {
+    const std::int64_t distance =
+        stage_distance(system_.fabric, frame.stage(rank), frame.stage((rank + 1) % frame.pipeline));
+    const auto [found, is_new] = seconds.try_emplace(distance);
+    if (is_new) found->second = equal_transfer(system_, setup, distance, layers).seconds();
+    result.push_back(found->second);
+  }
+  return result;
+}
+
 // The receiver has as few devices, in the innermost tier that it may be in and that has room for
 // one beside the sender's, and need not gather.
 double StagePrices::least_transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t layers,

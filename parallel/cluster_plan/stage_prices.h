@@ -107,7 +107,11 @@ class StagePrices {
   // A message between ranks behind so many layers, seen by the sender.
   double transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t to,
                     std::int64_t layers) const;
-  // The same, at least, whatever the receiver's degrees are. NEAR: it may be in the sender's node.
+  // By rank, where all have the same degrees: between it and the next one, of the last rank to the
+  // first. Some neighbours lie in one node, others do not. O(ranks).
+  std::vector<double> equal_transfers_s(const PlanFrame& frame, std::int64_t layers) const;
+  // Of one message, at least, whatever the receiver's degrees are. NEAR: it may be in the sender's
+  // node.
   double least_transfer_s(const PlanFrame& frame, std::int64_t from, std::int64_t layers,
                           bool near) const;
   // Of a message to the rank behind so many layers, or back to it, the part that is its own.

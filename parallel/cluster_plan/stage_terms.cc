@@ -28,7 +28,7 @@ StageTerms::StageTerms(const StagePrices& prices, const PlanFrame& frame, Partit
   if (price == PartitionPrice::kOpen) {
     traffic_ = {traffic_of(static_cast<std::int64_t>(frame.stages.size()) - 1)};
   } else if (frame.stages.empty()) {
-    traffic_ = {traffic_of(0)};
+    traffic_ = equal_traffic();
   } else {
     for (std::int64_t rank = 0; rank < frame.pipeline; ++rank) traffic_.push_back(traffic_of(rank));
   }
@@ -59,16 +59,44 @@ StageTerms::Traffic StageTerms::traffic_of(std::int64_t index) const {
       traffic.forward_s.push_back(prices_.least_transfer_s(frame_, index, layers, near_.next));
       traffic.backward_s.push_back(prices_.least_transfer_s(frame_, index, layers, near_.before));
       traffic.gather_s.push_back(prices_.receiver_gather_s(frame_, index, layers));
-    } else if (frame_.stages.empty()) {
-      traffic.forward_s.push_back(prices_.transfer_s(frame_, 0, 1, layers));
     } else {
       traffic.forward_s.push_back(last ? 0 : prices_.transfer_s(frame_, index, index + 1, layers));
       traffic.backward_s.push_back(
           index == 0 ? 0 : prices_.transfer_s(frame_, index, index - 1, layers));
     }
   }
-  if (traffic.backward_s.empty()) traffic.backward_s = traffic.forward_s;
   return traffic;
+}
+
+// Ranks of equal degrees exchange the same. Their neighbours lie in their node or in another one.
+std::vector<StageTerms::Traffic> StageTerms::equal_traffic() const {
+  Traffic same;
+  if (frame_.zero >= 2) same.exchanges = prices_.exchanges(frame_, 0);
+  if (price_ == PartitionPrice::kAlpa || frame_.pipeline == 1) return {same};
+  const auto ranks = static_cast<std::size_t>(frame_.pipeline);
+  std::vector<Traffic> result(ranks, same);
+  for (std::int64_t cut = 0; cut < prices_.distinct_cuts(); ++cut) {
+    const std::vector<double> sends =
+        prices_.equal_transfers_s(frame_, std::max<std::int64_t>(cut, 1));
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      result[rank].forward_s.push_back(sends[rank]);
+      result[(rank + 1) % ranks].backward_s.push_back(sends[rank]);
+    }
+  }
+  return result;
+}
+
+// Of a message from the first rank to the last one, through all others.
+double StageTerms::neighbours_s() const {
+  double seconds = 0;
+  for (std::int64_t rank = 0; rank + 1 < frame_.pipeline; ++rank)
+    seconds += at(traffic(rank).forward_s, 0);
+  return seconds;
+}
+
+// The same, and from the last rank to the first one.
+double StageTerms::around_s() const {
+  return neighbours_s() + at(traffic(frame_.pipeline - 1).forward_s, 0);
 }
 
 // Where ranks or cuts differ.
@@ -100,11 +128,14 @@ std::int64_t StageTerms::phases() const {
 
 double StageTerms::constant_s() const {
   if (frame_.two_directions() || sends_are_in_sums()) return 0;
-  if (frame_.virtual_stages > 1 && blocking_) return (p_ - 1) * send_s();
-  return blocking_ ? 0 : 2 * (p_ * v_ - 1) * send_s();
+  // Forward through all chunks, backward through one of each rank. Where sends block, those forward
+  // are a part of the passes, and without virtual stages those backward are, too.
+  if (blocking_) return v_ > 1 ? neighbours_s() : 0;
+  return 2 * neighbours_s() + (v_ - 1) * around_s();
 }
 
 PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
+  if (frame_.two_directions()) return both_directions(rank, index);
   const auto r = static_cast<double>(index);
   const bool first = index == 0, last = index + 1 == frame_.pipeline;
   // Sends that a rank's passes of one micro-batch wait for.
@@ -120,16 +151,14 @@ PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
   PartitionTerms terms;
   // Of the bottleneck without arrivals, what the device computes, and what it waits at least.
   double computed = 0, waited = 0;
-  if (frame_.two_directions()) return both_directions(rank, first);
   if (price_ == PartitionPrice::kAlpa) {
     const double pass = (rank.forward + rank.backward).seconds();
     terms = {pass, (m_ - 1) * pass};
   } else if (frame_.virtual_stages > 1) {
-    const Interleaved passes = interleaved(rank, r, f, forward_sends, backward_sends, last);
+    const Interleaved passes = interleaved(rank, index, waits);
     terms = passes.terms;
-    terms.bottleneck += (m_ - 1) * waits;
     computed = passes.computed;
-    waited = passes.sent + (m_ - 1) * waits;
+    waited = passes.waited;
   } else if (frame_.schedule == PipelineKind::kZbH1) {
     const double inputs = rank.inputs.device_s + backward_sends;
     terms.sum = f + inputs;
@@ -189,17 +218,32 @@ PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
     terms.end =
         terms.sum + terms.bottleneck - backward_s + prices_.later_end_s(frame_, rank, index);
   }
+  // Beside passes, gradients of all micro-batches go to the rank before, one after the other. One
+  // of them is a part of what all ranks pay once, unless the first rank sends them to the last one.
+  if (!blocking_) {
+    const double messages = first ? m_ * (v_ - 1) : m_ * v_ - 1;
+    terms.bottleneck = std::max(terms.bottleneck, messages * backward_s);
+  }
   if (first) terms.sum += prices_.end_of_step_s(frame_, rank, price_ == PartitionPrice::kOpen);
   return terms;
 }
 
 // DualPipe: half of the micro-batches go through each of a rank's two stages. The step ends when
 // all of this rank's work is done, and its weights are updated.
-PartitionTerms StageTerms::both_directions(const RankPrice& rank, bool first) const {
-  // Its passes wait for all of its sends but the last.
-  const double sends = blocking_ ? send_s() * (m_ / 2 * (first ? 2 : 4) - 1) : 0;
-  return {0, m_ / 2 * (rank.forward.device_s + rank.backward.device_s) + sends +
-                 prices_.end_of_step_s(frame_, rank)};
+PartitionTerms StageTerms::both_directions(const RankPrice& rank, std::int64_t index) const {
+  // Each neighbour gets activations of one half, and gradients of the other. Passes wait for all of
+  // a rank's sends but the last, or each of both kinds takes its time beside passes. The rank with
+  // the same two stages has other neighbours.
+  double sends = 0;
+  for (const std::int64_t one : {index, frame_.pipeline - 1 - index}) {
+    const double next = one + 1 < frame_.pipeline ? at(traffic(one).forward_s, 0) : 0;
+    const double before = one > 0 ? at(traffic(one).backward_s, 0) : 0;
+    sends = std::max(sends, blocking_ ? m_ * (next + before) - std::max(next, before)
+                                      : m_ / 2 * (next + before));
+  }
+  const double passes = m_ / 2 * (rank.forward.device_s + rank.backward.device_s) +
+                        prices_.end_of_step_s(frame_, rank);
+  return {0, blocking_ ? passes + sends : std::max(passes, sends)};
 }
 
 // Of a chunk with so many layers: at most, forward; at least, backward.
@@ -228,10 +272,11 @@ double StageTerms::layers_with_experts(double layers, bool at_most) const {
 // passed all chunks forward, and the last chunks of the ranks after r backward. After the last
 // one of its first chunk, the first chunks of the ranks before r are left. A chunk of rank r has
 // at least what is left when the others have the most layers.
-StageTerms::Interleaved StageTerms::interleaved(const RankPrice& rank, double r, double f,
-                                                double forward_sends, double backward_sends,
-                                                bool last) const {
-  const BlockPrices& block = prices_.blocks(frame_, static_cast<std::int64_t>(r));
+StageTerms::Interleaved StageTerms::interleaved(const RankPrice& rank, std::int64_t index,
+                                                double waits) const {
+  const auto r = static_cast<double>(index);
+  const bool first = index == 0, last = index + 1 == frame_.pipeline;
+  const BlockPrices& block = prices_.blocks(frame_, index);
   const double layers = static_cast<double>(rank.layers.all());
   const double others = v_ - 1;
   const double smallest =
@@ -241,20 +286,53 @@ StageTerms::Interleaved StageTerms::interleaved(const RankPrice& rank, double r,
   const double once = least_backward_s(block, smallest);
   const double ahead = 2 * (p_ - 1 - r) + (v_ - 1) * p_ + 1;
   const double ends =
-      (r == 0 ? block.embedding.forward.device_s : 0) + (last ? block.head.forward.device_s : 0);
+      (first ? block.embedding.forward.device_s : 0) + (last ? block.head.forward.device_s : 0);
   const double chunk = most_forward_s(block, largest) + ends;
   // The ends belong to one chunk of the rank.
   const double skipped =
       std::min(ahead * chunk, ahead * (chunk - ends) + ends * std::ceil(ahead / v_));
-  const double skipped_sends = blocking_ ? ahead * send_s() : 0;
-  const double arrive = arrivals_s(rank, static_cast<std::int64_t>(r));
-  const double arriving = m_ * arrive - (ahead + 1) * arrive * largest / layers;
-  const double later =
-      std::max(m_ * (rank.forward.device_s + forward_sends) - skipped - skipped_sends, arriving);
+  const double computed = positive(m_ * rank.forward.device_s - skipped);
+  // Of the passes of the last rank before its first backward pass, all but one send.
+  const double forward_s = blocking_ ? at(traffic(index).forward_s, 0) : 0;
+  const double backward_s = blocking_ ? at(traffic(index).backward_s, 0) : 0;
+  const double messages = v_ - (last ? 1 : 0);
+  const double sent = positive(m_ * messages - ahead + (last ? 1 : 0)) * forward_s;
+  const double arrive = arrivals_s(rank, index);
+  const double arriving = positive(m_ * arrive - (ahead + 1) * arrive * largest / layers);
+  // The last message to the rank before is one of those that all ranks pay once.
+  const double returned = (m_ * (v_ - (first ? 1 : 0)) - (first ? 0 : 1)) * backward_s;
   const double backward = m_ * rank.backward.device_s - once;
-  return {{f + once, backward + m_ * backward_sends + positive(later)},
-          backward + positive(m_ * rank.forward.device_s - skipped),
-          m_ * backward_sends + positive(m_ * forward_sends - skipped_sends)};
+  const double waited = (m_ - 1) * waits;
+  const double chain = last_chain_s(rank, index, once, waits);
+  return {{rank.forward.device_s + messages * forward_s + once,
+           backward + returned + std::max(computed + sent, arriving) + waited + positive(chain)},
+          backward + computed,
+          returned + sent + waited};
+}
+
+// Where sends run beside passes, the last micro-batch may be what the step ends with. When rank r
+// begins its last chunk's backward pass, it has all forward passes behind it, and the backward
+// passes of other chunks of p - 1 micro-batches, which need not delay this one, are not counted.
+// The micro-batch then goes backward through all chunks but those of the ranks after r that it has
+// passed, with a message for each. The difference to a bound in which rank r computes to the end:
+// these messages, the chunks of the other ranks beyond one of each, and what is not counted.
+double StageTerms::last_chain_s(const RankPrice& rank, std::int64_t index, double once,
+                                double waits) const {
+  // The chunks of all ranks together are known where all devices are alike.
+  if (blocking_ || prices_.system().pools.size() > 1) return 0;
+  const BlockPrices& block = prices_.blocks(frame_, index);
+  // Of all ranks, the smallest chunks: those of ranks with the most layers in each are larger.
+  const std::int64_t chunks = frame_.pipeline * frame_.virtual_stages;
+  const auto full =
+      static_cast<double>((prices_.model().layers - least_ * chunks) / frame_.virtual_stages);
+  const double smallest = (p_ - full) * least_backward_s(block, static_cast<double>(least_)) +
+                          full * least_backward_s(block, static_cast<double>(most_));
+  const double own = rank.backward.device_s;
+  const double all = prices_.average_rank(frame_).backward.device_s;
+  const double last_chunk =
+      once + (index + 1 == frame_.pipeline ? block.head.backward.device_s : 0);
+  return (v_ - 1) * around_s() + (all - own) - (smallest - once) -
+         (p_ - 1) * (own + waits - last_chunk);
 }
 
 // Of the gradients and weights of one micro-batch, on the stream that takes longer.

@@ -49,7 +49,7 @@ class StageTerms {
   // Sends between a rank and its neighbours, and exchanges of its weights.
   struct Traffic {
     // Of a message to the next rank, and to the one before, by the number of layers before the cut;
-    // one where all are equal.
+    // one where all are equal. Where all ranks have the same degrees, the first follows the last.
     std::vector<double> forward_s, backward_s;
     // Under kOpen, what this rank adds to a message that it gets behind so many layers.
     std::vector<double> gather_s = {};
@@ -60,25 +60,28 @@ class StageTerms {
     if (seconds.empty()) return 0;
     return seconds[seconds.size() == 1 ? 0 : static_cast<std::size_t>(layers)];
   }
-  double send_s() const { return at(traffic_.front().forward_s, 0); }  // where all are equal
-  // Of interleaved stages; of the bottleneck without arrivals, the device computes and sends.
+  // Of interleaved stages; of the bottleneck without arrivals, the device computes, and waits at
+  // least.
   struct Interleaved {
     PartitionTerms terms;
-    double computed, sent;
+    double computed, waited;
   };
 
   const Traffic& traffic(std::int64_t index) const {
     return traffic_[traffic_.size() == 1 ? 0 : static_cast<std::size_t>(index)];
   }
   Traffic traffic_of(std::int64_t index) const;
+  std::vector<Traffic> equal_traffic() const;
+  double neighbours_s() const;
+  double around_s() const;
   bool has_equal_chunks() const;
   bool sends_are_in_sums() const;
-  PartitionTerms both_directions(const RankPrice& rank, bool first) const;
+  PartitionTerms both_directions(const RankPrice& rank, std::int64_t index) const;
   double most_forward_s(const BlockPrices& block, double layers) const;
   double least_backward_s(const BlockPrices& block, double layers) const;
   double layers_with_experts(double layers, bool at_most) const;
-  Interleaved interleaved(const RankPrice& rank, double r, double f, double forward_sends,
-                          double backward_sends, bool last) const;
+  Interleaved interleaved(const RankPrice& rank, std::int64_t index, double waits) const;
+  double last_chain_s(const RankPrice& rank, std::int64_t index, double once, double waits) const;
   double exchange_s(const RankPrice& rank, std::int64_t index) const;
   double arrivals_s(const RankPrice& rank, std::int64_t index) const;
   double blocking_exchanges_s(const RankPrice& rank, std::int64_t index) const;
@@ -91,7 +94,7 @@ class StageTerms {
   const double m_, p_, v_;
   const bool blocking_;
   const double slowdown_;
-  std::vector<Traffic> traffic_;       // by rank; one where all ranks have the same degrees
+  std::vector<Traffic> traffic_;       // by rank; one where the other ranks do not matter
   std::int64_t least_ = 1, most_ = 1;  // layers of a chunk
 };
 

@@ -43,14 +43,12 @@ double StagePrices::end_of_step_s(const PlanFrame& frame, const RankPrice& rank,
   }
   if (frame.pipeline > 1 && model_.is_tied() && !frame.two_directions()) {
     const StageDegrees ends[] = {frame.stage(0), frame.stage(open ? 0 : frame.pipeline - 1)};
-    double elements = blocks(frame, 0).embedding.parameters;
-    std::int64_t distance = ends[1].first_device;
-    if (!frame.stages.empty()) {
-      distance = stage_distance(fabric, ends[0], ends[1]);
-      elements *=
-          std::max(1.0, static_cast<double>(ends[0].tensor) / static_cast<double>(ends[1].tensor));
-    }
-    seconds += fabric.transfer(gradient * elements, distance).seconds();
+    // The end with fewer tensor ranks has more on a device.
+    const double elements =
+        blocks(frame, 0).embedding.parameters *
+        std::max(1.0, static_cast<double>(ends[0].tensor) / static_cast<double>(ends[1].tensor));
+    seconds +=
+        fabric.transfer(gradient * elements, stage_distance(fabric, ends[0], ends[1])).seconds();
   }
   const std::int64_t devices = open ? own.tensor * own.context * own.data : frame.devices();
   if (devices > 1)

@@ -213,9 +213,7 @@ TaskId StepBuilder::exchange_embedding(std::int64_t replica) {
     after.push_back(progress.exchanged.empty() ? progress.passes.back()
                                                : progress.exchanged.back());
   }
-  const std::int64_t distance = setup_.has_unlike_stages()
-                                    ? stage_distance(system_.fabric, stages.front(), stages.back())
-                                    : stages.back().first_device;
+  const std::int64_t distance = stage_distance(system_.fabric, stages.front(), stages.back());
   const CollectiveTime time = system_.fabric.transfer(bytes, distance);
   StepTask what = kOfStep(StepPart::kGradients);
   for (const auto& [from, to] : {std::pair(first, last), std::pair(last, first)}) {

@@ -2,7 +2,6 @@
 #include "parallel/transformer/stage_transfer.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "parallel/transformer/wide_resnet.h"
 
@@ -53,8 +52,10 @@ CollectiveTime equal_transfer(const System& system, const TrainingSetup& setup,
 CollectiveTime stage_transfer(const System& system, const TrainingSetup& setup, std::int64_t from,
                               std::int64_t to, std::int64_t layers) {
   if (!setup.has_unlike_stages()) {
-    const std::int64_t ranks = setup.devices() / setup.pipeline;
-    return equal_transfer(system, setup, std::abs(to - from) * ranks, layers);
+    StageDegrees sender{setup.tensor, setup.context, setup.data, 0}, receiver = sender;
+    sender.first_device = from * sender.devices();
+    receiver.first_device = to * receiver.devices();
+    return equal_transfer(system, setup, stage_distance(system.fabric, sender, receiver), layers);
   }
   const std::vector<StageDegrees> stages = setup.stages();
   const StageDegrees &sender = stages[static_cast<std::size_t>(from)],

@@ -133,12 +133,18 @@ base::Result<StepEstimate> estimate_step(const System& system, const TrainingSet
   const auto pass_s = [&](const Stage& stage) {
     return stage.divided_s ? *stage.divided_s / micro : stage.pass_s();
   };
-  // Sends that do not run beside computation hold up both of their ranks, forward and backward.
+  // Some neighbours are in one node and others are not. Sends that do not run beside computation
+  // hold up both of their ranks, forward and backward.
   std::vector<double> sends(stages.size() + 1, 0);  // to each rank from the one before
   for (std::size_t rank = 1; rank < stages.size(); ++rank) {
     const auto to = static_cast<std::int64_t>(rank);
     sends[rank] = stage_transfer(system, setup, to - 1, to, 1).seconds();
     step.transfers_s += 2 * sends[rank];
+  }
+  if (setup.virtual_stages > 1 && setup.pipeline > 1) {
+    // From the last rank to the first, for all chunks but one.
+    sends.front() = sends.back() =
+        stage_transfer(system, setup, setup.pipeline - 1, 0, 1).seconds() * (chunks - 1) / chunks;
   }
   const auto sends_s = [&](const Stage& stage) {
     const auto rank = static_cast<std::size_t>(&stage - stages.data());

@@ -86,6 +86,17 @@ TEST(StepSimulation, StagesAreAsFastAsTheirSlowestDevices) {
   EXPECT_LT(simulate(mixed, setup).seconds, simulate(slow_only, setup).seconds);
 }
 
+// Equal degrees, given for each rank or for all: some neighbours are in one node, others are not.
+TEST(StepSimulation, SendsBetweenNodesWhereStagesLieInTwo) {
+  TrainingSetup all = gpt(1, 16, 1), each = all;
+  each.stage_tensor = "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1";
+  EXPECT_DOUBLE_EQ(simulate(a100(), all).seconds, simulate(a100(), each).seconds);
+  System slow = a100();
+  slow.fabric.tiers[1].bytes_per_second = 1e8;
+  EXPECT_GT(simulate(slow, all).seconds, simulate(a100(), all).seconds + 0.01);
+  EXPECT_EQ(simulate(slow, gpt(1, 8, 1)).seconds, simulate(a100(), gpt(1, 8, 1)).seconds);
+}
+
 // The hosts work for 2 and for 5 ms after the norm of the gradients is known. Of the 5 ms, 2 are
 // those that both have in common.
 TEST(StepSimulation, HostsWorkAsLongAsTheirOwnDeviceSays) {

@@ -327,6 +327,22 @@ TEST(StepEstimate, TakesAMeasuredLayerWhereAllSizesAreTheSame) {
   EXPECT_NE(seconds(system, setup), modelled);
 }
 
+TEST(StepEstimate, SendsBetweenNodesTakeLonger) {
+  System system = free_links();
+  TrainingSetup setup = equal_stages(8, 1);
+  const double inside = estimate_step(system, setup)->transfers_s;
+  system.fabric.tiers[1].bytes_per_second = 1e9;
+  EXPECT_EQ(estimate_step(system, setup)->transfers_s, inside);
+  setup.pipeline = 16;  // one of 15 boundaries is between two nodes
+  const double bytes = 2.0 * 2048 * 8192;
+  const double send = system.fabric.transfer(bytes, 8).seconds();
+  // The first micro-batch, and those that follow behind the slowest send, forward and backward.
+  EXPECT_NEAR(estimate_step(system, setup)->transfers_s, 2 * send * 16, 1e-3 * send);
+  setup.tensor = 2;  // as many between nodes as stages of eight ranks have
+  setup.sequence_parallel = true;
+  EXPECT_NEAR(estimate_step(system, setup)->transfers_s, 2 * send / 2 * (3 + 15), 1e-3 * send);
+}
+
 TEST(ChunkWork, TheFirstAndTheLastChunkHoldTheEmbeddingAndTheOutputLayer) {
   TrainingSetup setup = gpt_175b();
   const auto chunks = chunk_work(system_called("dgx-a100").value(), setup);
