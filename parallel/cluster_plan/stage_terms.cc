@@ -213,7 +213,7 @@ PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
                  (last ? 0 : at(own.gather_s, rank.first_layer + rank.layers.all()));
   }
   // All of its passes, and what the step needs from there on. Its last gradients are sent beside.
-  const bool is_plain = frame_.zero < 2 && frame_.offload != Offload::kActivations;
+  const bool is_plain = frame_.zero < 2;
   if (price_ == PartitionPrice::kOpen && !first && is_plain) {
     terms.end =
         terms.sum + terms.bottleneck - backward_s + prices_.later_end_s(frame_, rank, index);
