@@ -2,7 +2,6 @@
 #include "parallel/cluster_plan/mix_solver.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 namespace egret::parallel {
@@ -12,6 +11,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kMostRounds = 16;        // of the dynamic program
 constexpr double kCloseEnough = 1e-3;  // of the bound to the best plan
 constexpr std::size_t kMostPlans = 6;
+constexpr std::int64_t kMostParts = 8;  // of a node, of which states tell how many are used
 constexpr std::size_t kNoState = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
@@ -36,7 +36,8 @@ void MixSolver::add_pool(std::int64_t units) {
 
 void MixSolver::set_node(std::int64_t units) {
   node_ = units;
-  links_ = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(units - 1))) + 1;
+  part_ = (units + kMostParts - 1) / kMostParts;
+  links_ = units > 1 ? link_of(units - 1) + 1 : 1;
 }
 
 void MixSolver::add_submesh(std::size_t pool, std::int64_t units,
@@ -46,9 +47,8 @@ void MixSolver::add_submesh(std::size_t pool, std::int64_t units,
 
 std::size_t MixSolver::link_after(std::size_t link, const Submesh& submesh) const {
   if (!submesh.inside) return 0;
-  const std::int64_t used = submesh.units + (link == 0 ? 0 : std::int64_t{1} << (link - 1));
-  return used < node_ ? static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(used)))
-                      : 0;
+  const std::int64_t used = submesh.units + (link == 0 ? 0 : least_used(link));
+  return used < node_ ? link_of(used) : 0;
 }
 
 void MixSolver::fill_rows() {

@@ -77,12 +77,19 @@ class MixSolver {
 
   // Stages one after the other that are in one node have its units together. So the last stage that
   // was added either has the one before it anywhere (link 0), or in its node, of which the stages
-  // in it use at least 2^(link - 1) units.
+  // in it use at least least_used(link) units.
   static NearStages near_of(std::size_t near) { return {(near & 2) != 0, (near & 1) != 0}; }
   static constexpr std::size_t kNear = 4;
   // Whether a submesh can follow in the node.
   bool has_room(std::size_t link, const Submesh& submesh) const {
-    return submesh.inside && (std::int64_t{1} << (link - 1)) + submesh.units <= node_;
+    return submesh.inside && least_used(link) + submesh.units <= node_;
+  }
+  // Of one unit and more that are used, in parts of a node: exact in nodes of few units.
+  std::int64_t least_used(std::size_t link) const {
+    return 1 + static_cast<std::int64_t>(link - 1) * part_;
+  }
+  std::size_t link_of(std::int64_t used) const {
+    return static_cast<std::size_t>(1 + (used - 1) / part_);
   }
   // With it, where the stage before it is to follow; 0 where there is no room for any.
   std::size_t link_after(std::size_t link, const Submesh& submesh) const;
@@ -134,6 +141,7 @@ class MixSolver {
   std::vector<std::size_t> strides_;
   std::size_t unit_states_ = 1;
   std::int64_t node_ = 1;  // units
+  std::int64_t part_ = 1;  // units of a node that states count together
   std::size_t links_ = 1;
   std::vector<Submesh> submeshes_;
   std::vector<Row> rows_;

@@ -183,25 +183,34 @@ std::vector<MixedGroup> StageMixes::groups() const {
   return result;
 }
 
-// Whole nodes first, then parts of nodes from the largest: where sizes divide each other, no device
-// is lost between them.
+// In the order of the stages, so that neighbours share nodes. Where this leaves too many devices
+// unused, whole nodes first, then parts of nodes from the largest: where sizes divide each other,
+// no device is lost between them.
 bool StageMixes::place(std::vector<StageDegrees>& stages) const {
   for (const Pool& pool : pools_) {
     std::vector<StageDegrees*> own;
     for (StageDegrees& stage : stages) {
       if (stage.first_device == pool.first) own.push_back(&stage);
     }
+    if (place_in_order(pool, own)) continue;
     std::ranges::stable_sort(
         own, [](const auto* a, const auto* b) { return a->devices() > b->devices(); });
-    std::int64_t next = pool.first;
-    for (StageDegrees* stage : own) {
-      const std::int64_t aligned = std::min(stage->devices(), node_);
-      next = (next + aligned - 1) / aligned * aligned;
-      if (next + stage->devices() > pool.first + pool.devices) return false;
-      stage->first_device = next;
-      next += stage->devices();
-    }
+    if (!place_in_order(pool, own)) return false;
   }
+  return true;
+}
+
+bool StageMixes::place_in_order(const Pool& pool, std::span<StageDegrees* const> stages) const {
+  std::int64_t next = pool.first;
+  std::vector<std::int64_t> places;
+  for (const StageDegrees* stage : stages) {
+    const std::int64_t aligned = std::min(stage->devices(), node_);
+    next = (next + aligned - 1) / aligned * aligned;
+    places.push_back(next);
+    next += stage->devices();
+  }
+  if (next > pool.first + pool.devices) return false;
+  for (std::size_t i = 0; i < stages.size(); ++i) stages[i]->first_device = places[i];
   return true;
 }
 

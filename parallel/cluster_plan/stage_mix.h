@@ -22,6 +22,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "parallel/cluster_plan/mix_solver.h"
@@ -83,6 +84,8 @@ class StageMixes {
                                     const std::vector<StageDegrees>& stages) const;
   // First devices, so that no submesh straddles nodes. False where there is no room.
   bool place(std::vector<StageDegrees>& stages) const;
+  // Sets the first devices of stages of a pool, from its first on; false where it has too few.
+  bool place_in_order(const Pool& pool, std::span<StageDegrees* const> stages) const;
 
   const StagePrices& prices_;
   const FixedChoices& fixed_;

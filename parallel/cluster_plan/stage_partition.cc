@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
 
 namespace egret::parallel {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr int kMostRounds = 48;    // of bottlenecks above the least one
-constexpr double kBalance = 1e-3;  // weight of even bottlenecks among equal answers
+constexpr int kMostRounds = 48;     // of bottlenecks above the least one
+constexpr double kBalance = 1e-3;   // weight of even bottlenecks among equal answers
+constexpr int kMostEndRounds = 10;  // of limits of ends
+constexpr double kEndsPrecision = 1e-3;
 
 std::int64_t micro_batches_of(const StagePrices& prices, const PlanFrame& frame) {
   return prices.model().global_batch / frame.data / frame.micro_batch;
@@ -28,11 +31,49 @@ using Phases = std::vector<Row>;
 
 class Partition {
  public:
+  // The numbers of layers by rank, and a value that none are below.
+  struct Answer {
+    double bound = 0;
+    std::vector<std::int64_t> layers;
+  };
+
   Partition(std::vector<Phases> rows, std::int64_t least, std::int64_t layers)
       : rows_(std::move(rows)), least_(least), layers_(layers) {}
 
-  // The numbers of layers by rank, and the value of the least sum of h + max of g.
-  std::optional<std::pair<double, std::vector<std::int64_t>>> solve() {
+  // The least max of the sum of h + max of g, and of each rank's end with the sum of h after it;
+  // none where it is LIMIT or more.
+  std::optional<Answer> solve(double limit) {
+    std::optional<Answer> best = solve_under(kNever);
+    if (!best) return std::nullopt;
+    double low = best->bound, high = std::max(low, most_end(best->layers));
+    if (high >= limit) high = limit;
+    for (int round = 0; round < kMostEndRounds && low * (1 + kEndsPrecision) < high; ++round) {
+      // The limit first: ends alone may leave nothing below it.
+      const double middle = round == 0 && high == limit ? limit : (low + high) / 2;
+      std::optional<Answer> next = solve_under(middle);
+      if (!next || next->bound >= middle) {
+        low = middle;
+        continue;
+      }
+      low = std::max(low, next->bound);
+      high = std::min(high, std::max(next->bound, most_end(next->layers)));
+      best = std::move(next);
+    }
+    if (low >= limit) return std::nullopt;
+    best->bound = low;
+    return best;
+  }
+
+  // Of a rank with so many layers before it.
+  const Row& row(std::size_t rank, std::int64_t before) const {
+    const Phases& phases = rows_[rank];
+    return phases[static_cast<std::size_t>(before) % phases.size()];
+  }
+
+ private:
+  // The least sum of h + max of g where no end with the sum of h after it reaches LIMIT.
+  std::optional<Answer> solve_under(double limit) {
+    end_limit_ = limit;
     std::vector<double> candidates;
     for (const Phases& phases : rows_) {
       const std::size_t before = candidates.size();
@@ -55,8 +96,9 @@ class Partition {
     }
     // A higher bottleneck can save recomputation elsewhere.
     const double unlimited = least_sum(candidates.back(), 0);
+    if (unlimited == kNever) return std::nullopt;
     double best = kNever, bound = kNever;
-    std::size_t chosen = high;
+    std::size_t chosen = candidates.size() - 1;
     int rounds = 0;
     for (std::size_t i = high; i < candidates.size(); ++i) {
       if (candidates[i] + unlimited >= best) break;
@@ -71,17 +113,27 @@ class Partition {
       }
       if (sum <= unlimited) break;
     }
-    least_sum(candidates[chosen], kBalance / std::max(candidates[chosen], 1e-30));
-    return std::pair(std::min(best, bound), layers_of_ranks());
+    if (best == kNever) best = candidates[chosen] + unlimited;  // too many rounds: of the last one
+    // Even bottlenecks are no reason to be above the limit.
+    if (least_sum(candidates[chosen], kBalance / std::max(candidates[chosen], 1e-30)) == kNever)
+      least_sum(candidates[chosen], 0);
+    return Answer{std::min(best, bound), layers_of_ranks()};
   }
 
-  // Of a rank with so many layers before it.
-  const Row& row(std::size_t rank, std::int64_t before) const {
-    const Phases& phases = rows_[rank];
-    return phases[static_cast<std::size_t>(before) % phases.size()];
+  // The most of the ends, each with the sum of h after it.
+  double most_end(const std::vector<std::int64_t>& layers) const {
+    double most = 0, after = 0;
+    std::int64_t before = layers_;
+    for (std::size_t rank = layers.size(); rank-- > 0;) {
+      before -= layers[rank];
+      const PartitionTerms& terms =
+          row(rank, before).terms[static_cast<std::size_t>(layers[rank] - least_)];
+      most = std::max(most, after + terms.end);
+      after += terms.sum;
+    }
+    return most;
   }
 
- private:
   // Rows ascend, so the most layers under the bottleneck suffice where there is one phase.
   bool reaches(double bottleneck) {
     if (rows_.front().size() > 1) return least_sum(bottleneck, 0) < kNever;
@@ -97,7 +149,8 @@ class Partition {
     return sum >= layers_;
   }
 
-  // The least sum of h + EVEN g^2 under the bottleneck; infinite where there is none.
+  // The least sum of h + EVEN g^2 under the bottleneck and the limit of ends; infinite where there
+  // is none.
   double least_sum(double bottleneck, double even) {
     const auto width = static_cast<std::size_t>(layers_) + 1;
     const std::size_t ranks = rows_.size();
@@ -118,6 +171,7 @@ class Partition {
           const std::size_t skew = (width - 1 + phases - phase) % phases;
           const std::size_t begin = layers + (skew + phases - layers % phases) % phases;
           for (std::size_t left = begin; left < width; left += phases) {
+            if (after[left - layers] + terms.end >= end_limit_) continue;
             if (after[left - layers] + cost < now[left]) {
               now[left] = after[left - layers] + cost;
               choice_[rank * width + left] = static_cast<std::int32_t>(layers);
@@ -144,6 +198,7 @@ class Partition {
 
   std::vector<Phases> rows_;
   const std::int64_t least_, layers_;
+  double end_limit_ = kNever;
   std::vector<std::int32_t> choice_;
 };
 
@@ -153,6 +208,7 @@ std::optional<StagePartition> equal_partition(const StagePrices& prices, const P
                                               const MemoryMargins& margins) {
   StagePartition result;
   PartitionTerms all;
+  std::vector<PartitionTerms> each;
   std::int64_t before = 0;
   for (const std::int64_t layers : prices.setup_of(frame).layers_of_chunks()) {
     const auto rank = static_cast<std::int64_t>(result.chunks.size());
@@ -163,10 +219,16 @@ std::optional<StagePartition> equal_partition(const StagePrices& prices, const P
     const PartitionTerms own = terms.of(*price, rank);
     all.sum += own.sum;
     all.bottleneck = std::max(all.bottleneck, own.bottleneck);
+    each.push_back(own);
     result.chunks.push_back(price->layers);
     before += layers;
   }
   result.bound_s = all.sum + all.bottleneck + terms.constant_s();
+  double after = 0;
+  for (const PartitionTerms& own : each | std::views::reverse) {
+    result.bound_s = std::max(result.bound_s, after + own.end);
+    after += own.sum;
+  }
   return result;
 }
 
@@ -201,8 +263,9 @@ std::optional<StagePartition> partition_stages(const StagePrices& prices, const 
         const std::optional<RankPrice> one =
             prices.rank(frame, rank, n, budget, static_cast<std::int64_t>(phase));
         if (!one) break;
-        const PartitionTerms next = terms.of(*one, rank);
+        PartitionTerms next = terms.of(*one, rank);
         if (next.bottleneck + next.sum + constant_s >= limit_s) break;
+        next.end -= constant_s;  // as the sums are without it
         row.prices.push_back(*one);
         row.terms.push_back(next);
         // Bottlenecks ascend; rounding and host-bound passes shall not break this.
@@ -214,24 +277,24 @@ std::optional<StagePartition> partition_stages(const StagePrices& prices, const 
     }
   }
   Partition partition(std::move(rows), least, layers);
-  const auto solved = partition.solve();
+  const auto solved = partition.solve(limit_s - constant_s);
   if (!solved) return std::nullopt;
   StagePartition result;
-  result.bound_s = solved->first + constant_s;
+  result.bound_s = solved->bound + constant_s;
   if (price == PartitionPrice::kBound && frame.stages.empty())
     result.bound_s = std::max(result.bound_s, group_bound_s(prices, frame));
   result.chunks.resize(static_cast<std::size_t>(frame.pipeline * frame.virtual_stages));
   std::int64_t before = 0;
-  for (std::size_t r = 0; r < solved->second.size(); ++r) {
+  for (std::size_t r = 0; r < solved->layers.size(); ++r) {
     const auto rank = static_cast<std::int64_t>(r);
-    const auto index = static_cast<std::size_t>(solved->second[r] - least);
+    const auto index = static_cast<std::size_t>(solved->layers[r] - least);
     const std::vector<ChunkLayers> chunks =
         chunks_of(frame, rank, partition.row(r, before).prices[index].layers);
     for (std::size_t k = 0; k < chunks.size(); ++k) {
       const std::int64_t chunk = frame.chunk_of(rank, static_cast<std::int64_t>(k));
       result.chunks[static_cast<std::size_t>(chunk)] = chunks[k];
     }
-    before += solved->second[r];
+    before += solved->layers[r];
   }
   return result;
 }

@@ -10,6 +10,8 @@
 // which is exact for equal stages. Other schedules have other terms (stage_terms.cc). The end
 // of the step follows the first rank. So a step takes at least sum_r h_r(n_r) + max_r g_r(n_r) for
 // numbers n_r of layers that sum to the model's, and a dynamic program over stages finds the least.
+// A later rank, too, has all of its passes and its update behind the sums of the ranks after it
+// (PartitionTerms::end); the program leaves out divisions in which this takes longer than a limit.
 // Alpa's planner has the terms (m - 1) max_r (f_r + b_r) instead, and no transfers (Zheng et al.,
 // 2022, section 5).
 #pragma once

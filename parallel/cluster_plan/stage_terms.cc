@@ -151,6 +151,8 @@ PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
   PartitionTerms terms;
   // Of the bottleneck without arrivals, what the device computes, and what it waits at least.
   double computed = 0, waited = 0;
+  // From the rank's first backward pass on: that pass, and what follows it in all of its passes.
+  double returning = b, later_passes = 0;
   if (price_ == PartitionPrice::kAlpa) {
     const double pass = (rank.forward + rank.backward).seconds();
     terms = {pass, (m_ - 1) * pass};
@@ -168,6 +170,8 @@ PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
     terms.bottleneck = (m_ - 1) * inputs + weights * (rank.weights.device_s + waits) + later * f;
     waited = (m_ - 1) * backward_sends + weights * waits + later * forward_sends;
     computed = terms.bottleneck - waited;
+    returning = inputs;
+    later_passes = terms.bottleneck + (first ? 0 : m_ - weights) * (rank.weights.device_s + waits);
   } else {
     terms.sum = f + b;
     // The forward passes of GPipe all come before.
@@ -175,13 +179,15 @@ PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
         frame_.schedule == PipelineKind::kGpipe && !last ? 0 : positive(m_ - p_ + r);
     // The rank before the last keeps its first and its last micro-batch.
     const double staying = index + 2 == frame_.pipeline ? std::min(2.0, later) : 0;
-    const double arrival = arrivals_s(rank, index);
+    // It may travel while the gradients of the pass before are sent, too.
+    const double arrival = positive(arrivals_s(rank, index) - backward_sends);
     terms.bottleneck = (m_ - 1) * b + staying * f + (later - staying) * std::max(f, arrival);
     computed = (m_ - 1) * rank.backward.device_s + later * rank.forward.device_s;
     // An arrival beside a forward pass slows it down first.
     const double slowed = rank.forward.device_s / (1 - slowdown_) + forward_sends;
     waited = (m_ - 1) * (backward_sends + waits) + later * forward_sends +
              (later - staying) * positive(arrival - slowed);
+    later_passes = terms.bottleneck;
     // The last rank's layers leave before the first of them returns.
     if (last && frame_.schedule == PipelineKind::k1F1B)
       terms.bottleneck = std::max(terms.bottleneck, 2 * (m_ - 1) * copies_s(rank, index));
@@ -213,10 +219,12 @@ PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
                  (last ? 0 : at(own.gather_s, rank.first_layer + rank.layers.all()));
   }
   // All of its passes, and what the step needs from there on. Its last gradients are sent beside.
-  const bool is_plain = frame_.zero < 2;
-  if (price_ == PartitionPrice::kOpen && !first && is_plain) {
-    terms.end =
-        terms.sum + terms.bottleneck - backward_s + prices_.later_end_s(frame_, rank, index);
+  // Under ZeRO-2 and 3 the update follows the sums of all micro-batches' gradients.
+  if (price_ != PartitionPrice::kAlpa && !first && frame_.virtual_stages == 1) {
+    if (frame_.zero < 2) later_passes = std::max(later_passes, terms.bottleneck);
+    const double sums = m_ * gradients_s(rank, index) - returning;
+    terms.end = terms.sum + std::max(later_passes, sums) - backward_s +
+                prices_.later_end_s(frame_, rank, index);
   }
   // Beside passes, gradients of all micro-batches go to the rank before, one after the other. One
   // of them is a part of what all ranks pay once, unless the first rank sends them to the last one.
@@ -305,7 +313,7 @@ StageTerms::Interleaved StageTerms::interleaved(const RankPrice& rank, std::int6
   const double waited = (m_ - 1) * waits;
   const double chain = last_chain_s(rank, index, once, waits);
   return {{rank.forward.device_s + messages * forward_s + once,
-           backward + returned + std::max(computed + sent, arriving) + waited + positive(chain)},
+           backward + std::max(returned + computed + sent, arriving) + waited + positive(chain)},
           backward + computed,
           returned + sent + waited};
 }
@@ -335,6 +343,13 @@ double StageTerms::last_chain_s(const RankPrice& rank, std::int64_t index, doubl
          (p_ - 1) * (own + waits - last_chunk);
 }
 
+double StageTerms::gradients_s(const RankPrice& rank, std::int64_t index) const {
+  if (frame_.zero < 2 || prices_.model().frozen) return 0;
+  const ExchangePrices& each = traffic(index).exchanges;
+  return ExchangePrices::of(each.layer_gradients_s, rank.layers_by_kind) +
+         (index == 0 ? each.embedding_gradients_s : 0);
+}
+
 // Of the gradients and weights of one micro-batch, on the stream that takes longer.
 double StageTerms::exchange_s(const RankPrice& rank, std::int64_t index) const {
   const double ends = index == 0 ? 1 : 0;
@@ -342,10 +357,9 @@ double StageTerms::exchange_s(const RankPrice& rank, std::int64_t index) const {
     return ExchangePrices::of(layer, rank.layers_by_kind) + ends * embedding;
   };
   const ExchangePrices& each = traffic(index).exchanges;
-  const double gradients = all(each.layer_gradients_s, each.embedding_gradients_s);
   const double weights = 2 * all(each.layer_weights_s, each.embedding_weights_s);
   const double both = all(each.layer_wire_s, each.embedding_wire_s);
-  return std::max({gradients, weights, both});
+  return std::max({gradients_s(rank, index), weights, both});
 }
 
 // Between two backward passes there is a forward pass. Beside it arrive the activations of the

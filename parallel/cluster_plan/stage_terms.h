@@ -13,8 +13,8 @@ namespace egret::parallel {
 struct PartitionTerms {
   double sum = 0;         // h
   double bottleneck = 0;  // g
-  // Under kOpen, of a rank with others before it: the step takes at least this more than the sums
-  // of the ranks after it.
+  // Of a rank with others before it: the step takes at least this more than the sums of the ranks
+  // after it. 0 where chunks of other ranks come between its passes.
   double end = 0;
 };
 
@@ -82,6 +82,8 @@ class StageTerms {
   double layers_with_experts(double layers, bool at_most) const;
   Interleaved interleaved(const RankPrice& rank, std::int64_t index, double waits) const;
   double last_chain_s(const RankPrice& rank, std::int64_t index, double once, double waits) const;
+  // Of one micro-batch's gradients, summed over copies under ZeRO-2 and 3.
+  double gradients_s(const RankPrice& rank, std::int64_t index) const;
   double exchange_s(const RankPrice& rank, std::int64_t index) const;
   double arrivals_s(const RankPrice& rank, std::int64_t index) const;
   double blocking_exchanges_s(const RankPrice& rank, std::int64_t index) const;
