@@ -18,7 +18,7 @@ bridge=$prefix-br
 network=10.87.0
 # Of the relay's links. Network cards take and give messages in such pieces (segmentation offload). With
 # frames of 3,000 bytes at 400 Mbit/s, kernel and relay took the cores that the hosts compute with: passes
-# beside messages took eight times as long, and nothing of a real host is as slow.
+# beside messages took up to eight times as long.
 relay_frame_bytes=60000
 most_frame_bytes=9000  # of other links, as Ethernet carries; see frame_bytes_at
 eager_bytes=1048576  # of a message that is sent without asking first, which takes a link's delay twice

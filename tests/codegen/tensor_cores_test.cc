@@ -113,6 +113,19 @@ TEST(TensorCores, ComputeAPrologueIntoRegistersBeforeTheProducts) {
   EXPECT_LT(put, kernel.text.find("fn_tanh"));  // the epilogue
 }
 
+// A tile of 32 rows and terms reaches beyond a factor of 16 x 3.
+TEST(TensorCores, ReadNothingBeforeTheGuardOfATile) {
+  KernelBatch batch(Target::kCuda, {}, with_cores());
+  GraphBuilder b;
+  const Value x = b.input("x", TensorType(DType::kF16, {16, 3}));
+  const Value y = b.add("matmul", {x, b.input("w", TensorType(DType::kF16, {3, 16}))});
+  const KernelSource& kernel = only_kernel(batch, finished(std::move(b), y));
+  EXPECT_EQ(kernel.fragments, Fragments::kF16);
+  const std::size_t read = kernel.text.find("in0[");
+  ASSERT_NE(read, std::string::npos);
+  EXPECT_LT(kernel.text.find("if (own < 16 && k < 3"), read);
+}
+
 TEST(TensorCores, CopyAPaddedConvolutionWithChannelsLast) {
   KernelBatch batch(Target::kCuda, {}, with_cores());
   const KernelSource& kernel = only_kernel(batch, convolution(DType::kBF16, 16));

@@ -39,14 +39,14 @@ class RelayFrames(unittest.TestCase):
         self.addCleanup(self.relay.wait)
         self.addCleanup(self.relay.kill)
 
-    def test_what_the_host_end_sends_is_late_and_in_order(self):
+    def test_what_the_host_sends_is_late_and_in_order(self):
         start = time.monotonic()
         for frame in (b"first", b"second", b"third"):
             self.host.send(frame)
         self.assertEqual([self.port.recv(100) for _ in range(3)], [b"first", b"second", b"third"])
         self.assertGreaterEqual(time.monotonic() - start, DELAY_S)
 
-    def test_what_the_port_end_sends_is_not_held(self):
+    def test_what_the_switch_sends_is_not_held(self):
         self.host.send(b"late")
         self.port.send(b"at once")
         self.assertEqual(self.host.recv(100), b"at once")

@@ -227,9 +227,16 @@ std::string TensorCoreWriter::load(Part& part, int size) {
       "const int k = next * " + text_of(deep()) + " + " + (part.along_depth ? column : row) + ";",
       held + "[i] = 0;"};
   loops[1].lines.insert(loops[1].lines.begin(), std::begin(lines), std::end(lines));
-  loops.push_back({.header = "if (own < " + text_of(part.count) + " && k < " +
-                             text_of(form_.depth) + inside(part) + ") {",
-                   .guarded = true});
+  Loop guard{.header = "if (own < " + text_of(part.count) + " && k < " + text_of(form_.depth) +
+                       inside(part) + ") {",
+             .guarded = true};
+  // Tiles reach beyond the factor. Only behind the guard are the variables in their ranges, so it
+  // binds them, and no read that depends on them is written before it.
+  for (Loop* loop : {&loops[1], &loops[2]})
+    guard.symbols.insert(guard.symbols.end(), loop->symbols.begin(), loop->symbols.end());
+  loops[1].symbols.clear();
+  loops[2].symbols.clear();
+  loops.push_back(std::move(guard));
   return part.writer->within_loops(loops, [&](const std::string& value) {
     return held + "[i] = " + as_term(fragments_, value) + ";";
   });
