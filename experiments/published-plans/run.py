@@ -81,7 +81,7 @@ def main():
                            "row_seconds": config["row_seconds"]})
     cases = [(case, *machine.split(" ")) for case in config["case"] if not models or case["model"] in models
              for machine in config["machine"][case["paper"]]]
-    cases = settings.WithinTime(sorted(cases, key=lambda case: devices_of(case[2])))
+    cases = settings.WithinTime(sorted(cases, key=lambda case: devices_of(case[2]) > 4))  # the largest last
     with tempfile.TemporaryDirectory() as folder:
         for case, machine, mesh in cases:
             solve(table, pathlib.Path(folder), config, case, machine, mesh)

@@ -89,7 +89,8 @@ class Within {
   }
 
   base::Result<Solution> solution(const CoreAnswer& answer, double bound, const Solution* known) {
-    const bool has_choice = !answer.chosen.empty();
+    // Where the reductions have decided everything, the core has no class to choose for.
+    const bool has_choice = !answer.chosen.empty() || (answer.proven && core_.classes.empty());
     if (!has_choice && known == nullptr) {
       if (bound == Milp::kInfinite) return infeasible();
       return base::limit_hit(

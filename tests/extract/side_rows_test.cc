@@ -53,7 +53,7 @@ TEST(SideRows, AnswersAreTheLeastThatKeepToThem) {
     const std::vector<SideRow> short_rows(rows.begin() + 1, rows.end());
     const double least = least_within(problem, short_rows);
     const auto by_tables = extract_within(problem, short_rows, {});
-    ASSERT_TRUE(by_tables.ok());
+    ASSERT_TRUE(by_tables.ok()) << by_tables.status().message();
     EXPECT_NEAR(by_tables->dag_cost, least, 1e-6);
     EXPECT_NEAR(by_tables->bound, least, 1e-6);
     // From an answer that is known, the same.

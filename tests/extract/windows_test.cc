@@ -25,9 +25,12 @@ TEST(Windows, OfWholeSmallProblemsAreTheLeastThatKeepToTheRows) {
     const RandomView view = random_view(random, 7, {.backwards = 0.3});
     const Problem problem{view.graph, view.costs};
     const auto nodes = static_cast<std::int64_t>(view.graph.node_count());
+    const ClassIndex root = view.graph.roots.front();
     std::vector<SideRow> rows(1);
     rows[0].add(static_cast<NodeIndex>(random.between(0, nodes - 1)), 1);
-    rows[0].add(static_cast<NodeIndex>(random.between(0, nodes - 1)), -1);
+    rows[0].add(static_cast<NodeIndex>(random.between(view.graph.class_begin[root],
+                                                      view.graph.class_begin[root + 1] - 1)),
+                -1);
     std::optional<Solution> dearest;
     for_all_choices(problem, [&](const ChoiceWalk&, const std::vector<NodeIndex>& choice) {
       Solution one = solution_of(problem, choice);
@@ -46,8 +49,9 @@ TEST(Windows, OfWholeSmallProblemsAreTheLeastThatKeepToTheRows) {
 }
 
 // A deep program whose values are wanted in one of two forms. A form is computed from the same form
-// of the value below, or converted from the other form, which pays over several values only. Its
-// last value is kept in one form: that row couples the two ends of the chain.
+// of the value below, or converted from the other form, which pays over several values only. The
+// last value may be in the second form only if the first one is converted: that row couples the two
+// ends of the chain.
 TEST(Windows, FindTheLeastOfADeepProgram) {
   SKIP_WITHOUT_MILP_SOLVER();
   constexpr ClassIndex kDepth = 200;
@@ -78,10 +82,9 @@ TEST(Windows, FindTheLeastOfADeepProgram) {
   }
   graph.roots = {0};
   const Problem problem{graph, costs};
-  // Conversion at the first value only beside the second form of the last one.
   std::vector<SideRow> rows(1);
-  rows[0].add(graph.class_begin[0] + 1, 1);
-  rows[0].add(graph.class_begin[2 * kDepth - 1], -1);
+  rows[0].add(graph.class_begin[2 * kDepth - 1], 1);
+  rows[0].add(graph.class_begin[0] + 1, -1);
   std::vector<NodeIndex> first;  // all in the first form
   for (ClassIndex c = 0; c < graph.class_count(); ++c) first.push_back(graph.class_begin[c]);
   const Solution start = solution_of(problem, first);
@@ -96,8 +99,8 @@ TEST(Windows, FindTheLeastOfADeepProgram) {
     best[1 - last] = best[last] + kConversion;
     for (std::size_t i = kDepth - 1; i-- > 0;) {
       const std::array<double, 2> by_own{best[0] + own[i][0], best[1] + own[i][1]};
-      const bool may_convert = i > 0 || last == 1;
-      best[0] = std::min(by_own[0], may_convert ? by_own[1] + kConversion : forbidden);
+      const bool must_convert = i == 0 && last == 1;
+      best[0] = std::min(must_convert ? forbidden : by_own[0], by_own[1] + kConversion);
       best[1] = std::min(by_own[1], by_own[0] + kConversion);
     }
     least = std::min(least, best[0]);
