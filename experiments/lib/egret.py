@@ -8,6 +8,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHARED = pathlib.Path(os.environ.get("EGRET_SHARED", ROOT.parent / "shared"))
 PROGRAM = ROOT / "build" / "release" / "bin" / "egret"
+TERMINATED = 143  # the exit code after SIGTERM
 
 
 class EgretError(RuntimeError):
@@ -17,18 +18,33 @@ class EgretError(RuntimeError):
         self.stderr = stderr
 
 
-def run(*arguments, timeout=3600, accept=(0, 5)):
-    """Runs `egret ARGUMENTS` and returns what it wrote to standard output; `accept` are the exit codes of success."""
+def run(*arguments, timeout=3600, accept=(0, 5), stop_after=None):
+    """Runs `egret ARGUMENTS` and returns what it wrote to standard output; `accept` are the exit codes of success.
+
+    After stop_after seconds it is asked to stop (SIGTERM), and what it has by then is its answer.
+    """
     command = [PROGRAM, *map(str, arguments), "--progress=never"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
-    if done.returncode not in accept:
-        raise EgretError(command, done.returncode, done.stderr)
-    return done.stdout
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            try:
+                out, errors = process.communicate(timeout=stop_after or timeout)
+            except subprocess.TimeoutExpired:
+                if stop_after is None:
+                    raise
+                process.terminate()
+                accept = (*accept, TERMINATED)
+                out, errors = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    if process.returncode not in accept or (process.returncode == TERMINATED and not out):
+        raise EgretError(command, process.returncode, errors)
+    return out
 
 
-def call(*arguments, timeout=3600, accept=(0, 5)):
-    """The document of `egret ARGUMENTS --json`."""
-    return json.loads(run(*arguments, "--json", timeout=timeout, accept=accept))
+def call(*arguments, **limits):
+    """The document of `egret ARGUMENTS --json`; `limits` are those of run()."""
+    return json.loads(run(*arguments, "--json", **limits))
 
 
 def version():

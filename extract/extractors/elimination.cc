@@ -12,6 +12,7 @@ namespace {
 
 using Variable = std::uint32_t;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr std::size_t kMostOfRow = 12;  // variables
 
 // A cost for each assignment of its variables: bit i of the index is the value of variables[i].
 struct Factor {
@@ -165,8 +166,13 @@ class Elimination {
 class Narrow {
  public:
   Narrow(const Core& core, const EliminationLimits& limits, const base::Deadline& deadline,
-         const std::function<bool()>& should_stop)
-      : core_(core), limits_(limits), deadline_(deadline), should_stop_(should_stop), flat_(core) {}
+         const std::function<bool()>& should_stop, std::span<const Milp::Row> sides)
+      : core_(core),
+        limits_(limits),
+        deadline_(deadline),
+        should_stop_(should_stop),
+        sides_(sides),
+        flat_(core) {}
 
   // Solves, follows the answer, forbids the cycles that it contains, and repeats. Without cycles
   // the answer is optimal: forbidding cycles only removes invalid answers. A forbidden cycle cannot
@@ -174,16 +180,22 @@ class Narrow {
   std::optional<CoreAnswer> run() {
     constexpr int kMostRounds = 100;
     if (core_.has_negative_costs()) return std::nullopt;
+    if (std::ranges::any_of(
+            sides_, [&](const Milp::Row& row) { return variables_of(row).size() > kMostOfRow; })) {
+      return std::nullopt;
+    }
     for (int round = 0; round < kMostRounds; ++round) {
       Elimination elimination(limits_);
       state_candidates(elimination);
+      for (const Milp::Row& row : sides_) state_row(elimination, row);
       for (const std::vector<ClassIndex>& loop : loops_) forbid(elimination, loop);
       const auto values = elimination.solve([&] { return stopped(); });
       if (!values) return std::nullopt;
       const std::vector<NodeIndex> chosen = chosen_of(*values);
       const std::size_t before = loops_.size();
       std::optional<CoreAnswer> answer = follow(chosen);
-      if (!answer || loops_.size() == before) return answer;
+      if (!answer) return std::nullopt;
+      if (loops_.size() == before) return keeps_to_sides(*answer) ? answer : std::nullopt;
     }
     return std::nullopt;
   }
@@ -269,6 +281,50 @@ class Narrow {
     }
   }
 
+  // The variables that tell which candidates of a row are chosen, ascending.
+  std::vector<Variable> variables_of(const Milp::Row& row) const {
+    std::vector<Variable> variables;
+    for (const int column : row.columns) {
+      const auto k = static_cast<CandidateIndex>(column);
+      variables.push_back(k);
+      if (!is_first(k)) variables.push_back(k - 1);
+    }
+    std::ranges::sort(variables);
+    const auto rest = std::ranges::unique(variables);
+    variables.erase(rest.begin(), rest.end());
+    return variables;
+  }
+  static bool is_within(const Milp::Row& row, double sum) {
+    constexpr double kTolerance = 1e-9;
+    return sum >= row.lower - kTolerance && sum <= row.upper + kTolerance;
+  }
+  void state_row(Elimination& elimination, const Milp::Row& row) const {
+    const std::vector<Variable> variables = variables_of(row);
+    const auto place = [&](Variable v) {
+      return static_cast<std::size_t>(std::ranges::lower_bound(variables, v) - variables.begin());
+    };
+    elimination.add(variables, [&](const std::vector<bool>& v) {
+      double sum = 0;
+      for (std::size_t i = 0; i < row.columns.size(); ++i) {
+        const auto k = static_cast<CandidateIndex>(row.columns[i]);
+        if (v[place(k)] && (is_first(k) || !v[place(k - 1)])) sum += row.values[i];
+      }
+      return is_within(row, sum) ? 0.0 : kInfinite;
+    });
+  }
+  // Candidates that nothing needs may have made a row hold; the answer is without them.
+  bool keeps_to_sides(const CoreAnswer& answer) const {
+    return std::ranges::all_of(sides_, [&](const Milp::Row& row) {
+      double sum = 0;
+      for (std::size_t i = 0; i < row.columns.size(); ++i) {
+        const auto k = static_cast<CandidateIndex>(row.columns[i]);
+        const ClassIndex c = flat_.owner[k];
+        if (answer.chosen[c] == k - flat_.begin[c]) sum += row.values[i];
+      }
+      return is_within(row, sum);
+    });
+  }
+
   std::vector<NodeIndex> chosen_of(const std::vector<bool>& values) const {
     std::vector<NodeIndex> chosen(flat_.class_count(), kNoNode);
     for (CandidateIndex k = 0; k < flat_.size(); ++k) {
@@ -334,6 +390,7 @@ class Narrow {
   const EliminationLimits& limits_;
   const base::Deadline& deadline_;
   const std::function<bool()>& should_stop_;
+  const std::span<const Milp::Row> sides_;
   FlatCore flat_;
   std::vector<std::vector<ClassIndex>> loops_;  // ascending
 };
@@ -342,8 +399,9 @@ class Narrow {
 
 std::optional<CoreAnswer> solve_by_elimination(const Core& core, const EliminationLimits& limits,
                                                const base::Deadline& deadline,
-                                               const std::function<bool()>& should_stop) {
-  return Narrow(core, limits, deadline, should_stop).run();
+                                               const std::function<bool()>& should_stop,
+                                               std::span<const Milp::Row> sides) {
+  return Narrow(core, limits, deadline, should_stop, sides).run();
 }
 
 }  // namespace egret::extract

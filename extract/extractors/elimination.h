@@ -15,9 +15,11 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "base/timer.h"
 #include "extract/core/core.h"
+#include "extract/milp/milp.h"
 
 namespace egret::extract {
 
@@ -27,8 +29,11 @@ struct EliminationLimits {
 };
 
 // The least answer of a core; empty if the core is too wide, has negative costs, or takes too long.
+// `sides` are rows over candidates as FlatCore numbers them; each is a factor of its own, so the
+// answer is empty too if one has many candidates, or if no answer that keeps to them was found.
 std::optional<CoreAnswer> solve_by_elimination(const Core& core, const EliminationLimits& limits,
                                                const base::Deadline& deadline,
-                                               const std::function<bool()>& should_stop);
+                                               const std::function<bool()>& should_stop,
+                                               std::span<const Milp::Row> sides = {});
 
 }  // namespace egret::extract

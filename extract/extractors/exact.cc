@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/timer.h"
-#include "extract/bounds/dual_ascent.h"
+#include "extract/bounds/dear_candidates.h"
 #include "extract/bounds/semidefinite_bound.h"
 #include "extract/core/choice_walk.h"
 #include "extract/core/components.h"
@@ -100,23 +100,9 @@ class Exact {
       search_charged(flat, dual);
       bound_ = std::max(bound_, core_.paid + dual.bound);
       if (is_closed() || stop()()) return;
-      if (drop_dear(flat, dual)) reduce(core_, problem_, {best_->dag_cost, stop()});
+      if (drop_dear(core_, flat, dual, best_->dag_cost))
+        reduce(core_, problem_, {best_->dag_cost, stop()});
     }
-  }
-  // No answer with such a candidate is better than the incumbent (reduced-cost fixing). The
-  // tolerance keeps candidates of answers as good as the incumbent, so the core never loses its
-  // last optimal answer to rounding.
-  bool drop_dear(const FlatCore& flat, const DualAscent& dual) {
-    const std::vector<double> least = least_costs(core_, flat, dual);
-    const double most = best_->dag_cost - core_.paid + kTolerance * std::abs(best_->dag_cost);
-    bool dropped = false;
-    CandidateIndex next = 0;
-    for (auto& candidates : core_.classes) {
-      const auto gone =
-          std::erase_if(candidates, [&](const Candidate&) { return least[next++] > most; });
-      dropped = dropped || gone > 0;
-    }
-    return dropped;
   }
   // If the bound is tight, every optimal answer uses only candidates without remaining cost. The
   // search is restricted to these.

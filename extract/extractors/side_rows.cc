@@ -6,6 +6,8 @@
 #include <map>
 
 #include "base/timer.h"
+#include "extract/bounds/dear_candidates.h"
+#include "extract/extractors/elimination.h"
 #include "extract/milp/core_ilp.h"
 #include "extract/reduce/reduce.h"
 
@@ -15,9 +17,14 @@ namespace {
 constexpr std::string_view kInfeasible = "no choice satisfies the constraints";
 
 constexpr double kTolerance = 1e-6;  // of a row's limit, as solvers have it
+constexpr double kClosed = 1e-9;     // of the cost, a gap that is none
 
-// Extraction under side rows: the reduced core as an integer program with the rows added. Nodes
-// with a weight in some row are marked for the reductions.
+// Tables of this size take seconds, where the integer program may take minutes.
+constexpr EliminationLimits kTables{.width = 18, .entries = std::size_t{1} << 25};
+
+// Extraction under side rows: the reduced core by tables where it is narrow and the rows are short,
+// otherwise as an integer program with the rows added. Nodes with a weight in some row are marked
+// for the reductions.
 class Within {
  public:
   Within(const Problem& problem, std::span<const SideRow> rows, const Options& options)
@@ -37,11 +44,15 @@ class Within {
     CoreAnswer answer;
     if (known != nullptr) answer.cost = known->dag_cost;
     reduce(core_, problem_, {answer.cost, [this] { return stopped(); }});
+    if (known != nullptr) ascend(known->dag_cost);
+    if (known != nullptr && is_closed(known->dag_cost)) return solution(answer, bound_, known);
+    const std::vector<Milp::Row> rows = milp_rows();
+    if (auto narrow = solve_by_elimination(core_, kTables, deadline_, options_.should_stop, rows))
+      return solution(*narrow, core_.paid + narrow->bound, known);
     answer.cost -= core_.paid;
     const double scale = core_.bring_to_scale(magnitude(known));
     answer.cost *= scale;
     const auto solver = solvers.front().make();
-    const std::vector<Milp::Row> rows = milp_rows();
     EGRET_ASSIGN_OR_RETURN(answer, solve_by_ilp(core_, *solver, answer, deadline_,
                                                 options_.should_stop, {.sides = rows}));
     return solution(answer, core_.paid + answer.bound / scale, known);
@@ -51,6 +62,21 @@ class Within {
   bool stopped() const {
     return deadline_.expired() || (options_.should_stop && options_.should_stop());
   }
+
+  // Drops what is too expensive beside the known answer. Bounds without the rows hold with them.
+  void ascend(double known) {
+    if (core_.has_negative_costs()) return;
+    for (const int refresh : {0, 1, 8, 64}) {
+      const FlatCore flat(core_);
+      const DualAscent dual = dual_ascent(
+          core_, flat, {.refresh = refresh, .should_stop = [this] { return stopped(); }});
+      bound_ = std::max(bound_, core_.paid + dual.bound);
+      if (is_closed(known) || stopped()) return;
+      if (drop_dear(core_, flat, dual, known))
+        reduce(core_, problem_, {known, [this] { return stopped(); }});
+    }
+  }
+  bool is_closed(double known) const { return bound_ >= known - kClosed * std::abs(known); }
 
   // The order of magnitude of an answer's cost.
   double magnitude(const Solution* known) const {
@@ -63,7 +89,8 @@ class Within {
   }
 
   base::Result<Solution> solution(const CoreAnswer& answer, double bound, const Solution* known) {
-    const bool has_choice = !answer.chosen.empty();
+    // Where the reductions have decided everything, the core has no class to choose for.
+    const bool has_choice = !answer.chosen.empty() || (answer.proven && core_.classes.empty());
     if (!has_choice && known == nullptr) {
       if (bound == Milp::kInfinite) return infeasible();
       return base::limit_hit(
@@ -76,9 +103,11 @@ class Within {
     if (!keeps_to(rows_, best, problem_.graph))
       return base::internal_error("extraction: the solver's answer does not keep to the rows");
     best.notes = answer.notes;
-    best.quality = answer.proven ? Quality::kOptimal : Quality::kFeasible;
-    best.bound =
-        answer.proven ? best.dag_cost : std::min(std::max(best.bound, bound), best.dag_cost);
+    best.bound = std::min(std::max({best.bound, bound, bound_}), best.dag_cost);
+    const bool proven =
+        answer.proven || best.bound >= best.dag_cost - kClosed * std::abs(best.dag_cost);
+    best.quality = proven ? Quality::kOptimal : Quality::kFeasible;
+    if (proven) best.bound = best.dag_cost;
     return best;
   }
 
@@ -111,6 +140,7 @@ class Within {
   const Options& options_;
   const base::Deadline deadline_ = base::Deadline::after(options_.time_limit_s);
   Core core_;
+  double bound_ = -std::numeric_limits<double>::infinity();  // of the problem's answers
 };
 
 }  // namespace

@@ -2,7 +2,8 @@
 // Extraction under side rows: linear constraints on the chosen nodes beyond their children.
 // Examples: a limit on total memory; a node that may be chosen only together with another.
 //
-// Reductions leave the nodes of the rows alone (Core::marked); the integer program contains the
+// Reductions leave the nodes of the rows alone (Core::marked). Rows of few nodes are tables where
+// the core is narrow (extract/extractors/elimination.h); otherwise the integer program contains the
 // rows.
 #pragma once
 

@@ -172,7 +172,7 @@ Json to_json(const ParallelPlan& plan, const PlanOrigin& origin) {
   json.set("program", std::move(program)).set("outputs", std::move(outputs));
   json.set("placed_values", static_cast<std::int64_t>(plan.placed_values))
       .set("placed_nodes", static_cast<std::int64_t>(plan.placed_nodes));
-  json.set("check", name_of(plan.check));
+  json.set("check", name_of(plan.check)).set("interrupted", plan.interrupted);
   return json.set("seconds", plan.seconds).set("checking", plan.checking);
 }
 

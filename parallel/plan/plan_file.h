@@ -25,6 +25,7 @@
 // written out besides ("values"). model_hash is that of the whole model, so that the plan is run
 // with no other one. `bytes` of a communication is what one rank sends, and `time_s` what that
 // takes, all counts together.
+// "interrupted" is true where the search ended early: the plan is the best so far.
 // A plan of a training step has "training", the options of the step, and "carried": nodes of inputs
 // and the outputs that are their next values, [{"node": 0, "output": 1}].
 #pragma once

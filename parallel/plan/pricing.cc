@@ -10,6 +10,8 @@
 #include <numeric>
 #include <optional>
 
+#include "extract/extractors/windows.h"
+
 namespace egret::parallel {
 namespace {
 
@@ -20,6 +22,10 @@ constexpr std::size_t kMostRows = 24;
 constexpr double kRuns = 1000;  // runs that share the cost of one exchange
 // Prices of memory in seconds, from negligible to prohibitive.
 constexpr std::array kPrices{0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2};
+// Of the time for a plan: for a start that keeps to the rows.
+constexpr double kStartShare = 0.4;
+constexpr double kWindowsShare = 0.5;  // of what the start leaves: for improving it
+constexpr double kTolerance = 1e-9;    // of the cost
 
 }  // namespace
 
@@ -315,9 +321,13 @@ std::vector<double> Pricing::priced(std::vector<double> costs,
 
 // Fixes each carried value's placement to the one that the relaxed problem reads, then solves the
 // rest. It is a heuristic for a start: the relaxed problem need not read a value in one placement
-// only.
-base::Result<extract::Solution> Pricing::with_fixed_keeps(const Search& search,
-                                                          std::vector<double> costs) const {
+// only. Its bound holds for the problem at these costs all the same. Each of the two problems gets
+// half of the time.
+base::Result<Pricing::Start> Pricing::with_fixed_keeps(const Search& search,
+                                                       std::vector<double> costs,
+                                                       const base::Deadline& deadline) const {
+  extract::Options options = search.options;
+  options.time_limit_s = deadline.remaining() / 2;
   std::vector<double> loose = costs;  // readers pay for keeping
   for (const std::vector<Keep>& ways : keeps_) {
     for (const Keep& one : ways) {
@@ -325,7 +335,7 @@ base::Result<extract::Solution> Pricing::with_fixed_keeps(const Search& search,
     }
   }
   EGRET_ASSIGN_OR_RETURN(const extract::Solution free,
-                         search.extractor->extract({view_, loose}, search.options));
+                         search.extractor->extract({view_, loose}, options));
   const auto is_chosen = [&](Index node) { return free.choice[view_.node_class[node]] == node; };
   for (const std::vector<Keep>& ways : keeps_) {
     auto kept = std::ranges::find_if(ways, [&](const Keep& one) {
@@ -339,15 +349,25 @@ base::Result<extract::Solution> Pricing::with_fixed_keeps(const Search& search,
       for (const Index leaf : one.leaves) costs[leaf] = kForbidden;
     }
   }
-  return search.extractor->extract({view_, costs}, search.options);
+  options.time_limit_s = deadline.remaining();
+  EGRET_ASSIGN_OR_RETURN(extract::Solution fixed,
+                         search.extractor->extract({view_, costs}, options));
+  return Start{std::move(fixed), free.bound};
 }
 
 // Finds a feasible start at rising prices of memory (Lagrange multipliers; Everett, Operations
 // Research 11, 1963). The integer program improves on it under the rows. A price moves the cost of
 // memory into the objective, so an extractor without rows can solve the problem. A higher price
 // trades more time for memory, so the first plan that satisfies the rows is taken.
+//
+// One time limit holds for all of these problems together, since they lead to one plan. The starts
+// get a share of it, and so do windows of the best start (extract/extractors/windows.h): the
+// integer program of a deep network seldom improves on a start by itself. What they leave goes to
+// the integer program, which also proves a bound. Where a start costs what the relaxed problem must
+// cost, it is the best, and no integer program is needed.
 base::Result<extract::Solution> Pricing::cheapest(const Search& search,
                                                   const extract::Solution* known) const {
+  const auto deadline = base::Deadline::after(search.options.time_limit_s);
   const std::vector<double> costs = costs_of(search);
   const extract::Problem problem{view_, costs};
   std::vector<extract::SideRow> memory;
@@ -363,27 +383,53 @@ base::Result<extract::Solution> Pricing::cheapest(const Search& search,
   // A start that violates the rows would be a wrong bound.
   if (known != nullptr && !extract::keeps_to(rows, *known, view_)) known = nullptr;
   std::optional<extract::Solution> first;
+  double bound = 0;
+  const auto starts = base::Deadline::after(kStartShare * deadline.remaining());
+  std::size_t left = memory.empty() ? 1 : kPrices.size();
   for (const double price : kPrices) {
-    auto found = with_fixed_keeps(search, priced(costs, memory, price));
+    const auto own = base::Deadline::after(starts.remaining() / static_cast<double>(left--));
+    auto found = with_fixed_keeps(search, priced(costs, memory, price), own);
     if (!found.ok()) break;
-    found = extract::solution_of(problem, std::move(found->choice));
-    if (extract::keeps_to(rows, *found, view_)) first = *std::move(found);
+    if (price == 0) bound = found->bound;
+    extract::Solution solution = extract::solution_of(problem, std::move(found->solution.choice));
+    if (extract::keeps_to(rows, solution, view_)) first = std::move(solution);
     if (first || memory.empty()) break;
   }
   if (first && (known == nullptr || first->dag_cost < known->dag_cost)) known = &*first;
-  EGRET_ASSIGN_OR_RETURN(extract::Solution best,
-                         extract::extract_within(problem, rows, search.options, known));
-  EGRET_RETURN_IF_ERROR(extract::check_solution(problem, best));
-  return best;
+  const auto is_closed = [&](const extract::Solution& one) {
+    return one.quality == extract::Quality::kOptimal || one.dag_cost <= bound * (1 + kTolerance);
+  };
+  extract::Options options = search.options;
+  std::optional<extract::Solution> better;
+  if (known != nullptr) {
+    better = *known;
+    better->bound = std::min(bound, better->dag_cost);
+    better->quality = extract::Quality::kFeasible;
+    options.time_limit_s = kWindowsShare * deadline.remaining();
+    if (!is_closed(*better))
+      better = extract::improve_in_windows(problem, rows, options, *std::move(better));
+  }
+  if (!better || !is_closed(*better)) {
+    options.time_limit_s = deadline.remaining();
+    EGRET_ASSIGN_OR_RETURN(
+        better, extract::extract_within(problem, rows, options, better ? &*better : nullptr));
+    better->bound = std::max(better->bound, std::min(bound, better->dag_cost));
+  } else {
+    better->bound = better->dag_cost;
+    better->quality = extract::Quality::kOptimal;
+  }
+  EGRET_RETURN_IF_ERROR(extract::check_solution(problem, *better));
+  return *std::move(better);
 }
 
 // The highest price makes memory dominate the time: close to the least memory, not proven least.
 base::Result<extract::Solution> Pricing::leanest(const Search& search) const {
   const std::vector<double> costs = costs_of(search);
   EGRET_ASSIGN_OR_RETURN(
-      const extract::Solution found,
-      with_fixed_keeps(search, priced(costs, rows_of_memory(search.memory), kPrices.back())));
-  return extract::solution_of({view_, costs}, found.choice);
+      Start found,
+      with_fixed_keeps(search, priced(costs, rows_of_memory(search.memory), kPrices.back()),
+                       base::Deadline::after(search.options.time_limit_s)));
+  return extract::solution_of({view_, costs}, std::move(found.solution.choice));
 }
 
 double Pricing::seconds_of(const extract::Solution& solution) const {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/timer.h"
 #include "cost/model.h"
 #include "extract/core/extractor.h"
 #include "extract/extractors/side_rows.h"
@@ -56,7 +57,7 @@ class Pricing {
 
   struct Search {
     const extract::ExtractorRow* extractor = nullptr;
-    extract::Options options{};
+    extract::Options options{};  // the time is that of all problems that lead to a plan
     const Strategy* strategy = nullptr;
     bool copied_inputs = false;    // in addition to the strategy
     double memory = 0;             // bytes of a device; 0: unlimited
@@ -107,8 +108,13 @@ class Pricing {
   void add_kept(double unit, std::span<extract::SideRow> by_level) const;
   std::vector<double> priced(std::vector<double> costs, std::span<const extract::SideRow> memory,
                              double price) const;
-  base::Result<extract::Solution> with_fixed_keeps(const Search& search,
-                                                   std::vector<double> costs) const;
+  // A start that keeps every carried value in one placement, and a bound at its costs of all such.
+  struct Start {
+    extract::Solution solution;
+    double bound;
+  };
+  base::Result<Start> with_fixed_keeps(const Search& search, std::vector<double> costs,
+                                       const base::Deadline& deadline) const;
 
   const PlacedEGraph& placed_;
   const Cluster& machine_;

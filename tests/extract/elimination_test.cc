@@ -37,6 +37,58 @@ TEST(Elimination, FindsTheLeastOfAllChoicesOfRandomGraphs) {
   EXPECT_GT(solved, 1500);
 }
 
+// Rows beside the costs, each of two candidates: one only beside the other, or not both.
+TEST(Elimination, KeepsToShortRows) {
+  base::Random random(53);
+  int solved = 0;
+  int bound = 0;  // problems in which the rows matter
+  for (int trial = 0; trial < 2000; ++trial) {
+    SCOPED_TRACE("trial " + std::to_string(trial));
+    const RandomView view = random_view(random, 6, {.nodes = 3, .arity = 2, .backwards = 0.3});
+    const auto core = Core::of({view.graph, view.costs});
+    if (!core.ok()) continue;
+    const CoreProblem problem(*core);
+    const auto nodes = static_cast<std::int64_t>(problem.graph.node_count());
+    std::vector<SideRow> rows(2);
+    std::vector<Milp::Row> sides;
+    for (SideRow& row : rows) {
+      const auto first = static_cast<NodeIndex>(random.between(0, nodes - 1));
+      const auto second = static_cast<NodeIndex>(random.between(0, nodes - 1));
+      const bool both = &row == &rows.front();
+      row.most = both ? 0 : 1;
+      row.add(first, 1);
+      if (second != first) row.add(second, both ? -1 : 1);
+      sides.push_back({-Milp::kInfinite, row.most, {}, {}});
+      for (std::size_t i = 0; i < row.nodes.size(); ++i)
+        sides.back().add(static_cast<int>(row.nodes[i]), row.weights[i]);
+    }
+    const double least = least_within(problem.problem(), rows);
+    const auto answer = solve_by_elimination(*core, {}, base::Deadline::after(60), {}, sides);
+    // None is given where there is none, or where what nothing needs made a row hold.
+    if (!answer) continue;
+    EXPECT_NEAR(answer->cost, least, 1e-9);
+    solved += 1;
+    if (least > least_dag_cost(problem.problem()) + 1e-9) bound += 1;
+    ASSERT_FALSE(HasFailure());
+  }
+  EXPECT_GT(solved, 1000);
+  EXPECT_GT(bound, 100);
+}
+
+// A row of many candidates is no table.
+TEST(Elimination, LeavesLongRowsAlone) {
+  Core core;
+  Milp::Row row{-Milp::kInfinite, 20, {}, {}};
+  for (int i = 0; i < 30; ++i) {
+    core.classes.push_back({{1, {}, {}}});
+    core.required.push_back(true);
+    row.add(i, 1);
+  }
+  EXPECT_FALSE(
+      solve_by_elimination(core, {}, base::Deadline::after(60), {}, {&row, 1}).has_value());
+  EXPECT_TRUE(solve_by_elimination(core, {}, base::Deadline::after(60), {}).has_value());
+}
+
 // A ladder: each class needs both of the next rung, or a leaf that is the dearer the higher it is.
 // Narrow however long it is.
 TEST(Elimination, IsQuickWhereAGraphIsLongAndNarrow) {

@@ -49,10 +49,19 @@ TEST(SideRows, AnswersAreTheLeastThatKeepToThem) {
     ASSERT_TRUE(check_solution(problem, *found).ok());
     EXPECT_NEAR(found->dag_cost, best, 1e-6);
     EXPECT_EQ(found->quality, Quality::kOptimal);
+    // Short rows alone go into tables, where a core is narrow.
+    const std::vector<SideRow> short_rows(rows.begin() + 1, rows.end());
+    const double least = least_within(problem, short_rows);
+    const auto by_tables = extract_within(problem, short_rows, {});
+    ASSERT_TRUE(by_tables.ok()) << by_tables.status().message();
+    EXPECT_NEAR(by_tables->dag_cost, least, 1e-6);
+    EXPECT_NEAR(by_tables->bound, least, 1e-6);
     // From an answer that is known, the same.
     const auto again = extract_within(problem, rows, {}, &*found);
     ASSERT_TRUE(again.ok());
     EXPECT_NEAR(again->dag_cost, best, 1e-6);
+    EXPECT_EQ(again->quality, Quality::kOptimal);
+    EXPECT_NEAR(again->bound, best, 1e-6);
     solved += 1;
     if (best > free->dag_cost + 1e-6) bound += 1;
   }
