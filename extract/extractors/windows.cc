@@ -47,10 +47,14 @@ class Windows {
         best_(std::move(known)) {}
 
   Solution run() {
+    const std::size_t all = problem_.graph.class_count();
     for (std::size_t size = kFirstSize; !stopped(); size *= 2) {
+      // Windows of more than half of the classes take as long as one of all, and there are many.
+      const bool is_last = 2 * size > all;
+      if (is_last) size = all;
       bool improved = true;
       while (improved && !stopped()) improved = sweep(size);
-      if (size >= problem_.graph.class_count()) break;
+      if (is_last) break;
     }
     return std::move(best_);
   }
@@ -70,7 +74,9 @@ class Windows {
       if (covered[seed] || best_.choice[seed] == kNoNode) continue;
       if (stopped()) break;
       const std::vector<ClassIndex> window = around(seed, size);
-      for (std::size_t i = 0; i < (window.size() + 1) / 2; ++i) covered[window[i]] = true;
+      const bool is_whole = window.size() == covered.size();
+      const std::size_t inner = is_whole ? window.size() : (window.size() + 1) / 2;
+      for (std::size_t i = 0; i < inner; ++i) covered[window[i]] = true;
       improved = solve(window) || improved;
     }
     return improved;
