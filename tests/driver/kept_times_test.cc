@@ -105,6 +105,8 @@ TEST(PartTimes, TellWhatKernelsTakeAndWhatAClockShows) {
   const auto undivided = time_parts(DisturbedBackend(), graph, options, 0);
   ASSERT_TRUE(undivided.ok());
   EXPECT_NEAR(undivided->whole, times->whole, 1e-9);
+  EXPECT_TRUE(undivided->parts.empty());
+  EXPECT_NEAR(undivided->rest, undivided->whole, 1e-9);  // parts of the backend's own
 }
 
 TEST_F(KeptPartTimes, BelongToAGraphItsDivisionAndAMachine) {
