@@ -160,6 +160,25 @@ TEST(LayoutChoice, ThePlanHasTheReordersThatWereChosen) {
   expect_plan_of_choice(laid_out(*squeezenet, 0, true), "squeezenet1.1");
 }
 
+// A concatenation reads blocked channels of one branch, and of the other, with twelve, channels
+// last, as it stores them. A plan can be asked for what is reported.
+TEST(LayoutChoice, ReportsFormsThatCanBeAskedFor) {
+  const ir::Graph graph = small_network();
+  backends::CompileOptions options{.threads = 1};
+  std::size_t concat = 0;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const ir::Node& node = graph.node(ir::NodeId(i));
+    if (node.kind != ir::NodeKind::kOperator) continue;
+    if (node.op->name() == "concat") concat = options.division.size();
+    options.division.push_back({ir::NodeId(i)});
+  }
+  const auto plan = backends::find_backend("cpu")->compile(graph, options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const backends::KernelLayouts layouts = (*plan)->report().layouts[concat];
+  EXPECT_EQ(layouts.writes, backends::LayoutForm::kChannelsLast);
+  EXPECT_EQ(layouts.reads, layouts.writes);
+}
+
 TEST(LayoutChoice, IsNeverSlowerThanTheBackends) {
   const Program program(small_network(), 3);
   const auto model = cost::make_model("roofline", {});

@@ -130,16 +130,18 @@ KernelLayouts observed_layouts(const PlanBuilder& builder, const Group& group) {
       return operand.buffer == place.buffer && operand.offset == place.offset;
     });
   };
+  const std::span<const Operand> values = builder.places(group.root());
+  if (has_layout_forms(builder.node(group.root()).type) && !values.empty())
+    layouts.writes = form_of(values.front());
+  bool is_first = true;
   for (const ir::NodeId id : chosen_inputs(builder, group)) {
     const std::span<const Operand> places = builder.places(id);
     if (places.empty()) continue;
     const auto read = std::ranges::find_if(places, is_touched);
-    layouts.reads = form_of(read != places.end() ? *read : places.front());
-    break;
+    const LayoutForm form = form_of(read != places.end() ? *read : places.front());
+    if (is_first || form == layouts.writes) layouts.reads = form;
+    is_first = false;
   }
-  const std::span<const Operand> values = builder.places(group.root());
-  if (has_layout_forms(builder.node(group.root()).type) && !values.empty())
-    layouts.writes = form_of(values.front());
   return layouts;
 }
 

@@ -40,7 +40,8 @@ class LaidOut {
 void lay_out_outputs(PlanBuilder& builder, std::span<const ir::NodeId> origin);
 
 // The layouts in which a group, which was built just now, read and stored values: those of the
-// first value of each kind that has forms.
+// first value of each kind that has forms. Of values read in several forms, the one that it also
+// stores counts if it is among them: a kernel can be asked for one form of all that it reads.
 KernelLayouts observed_layouts(const PlanBuilder& builder, const Group& group);
 
 }  // namespace egret::backends::cpu
