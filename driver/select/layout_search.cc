@@ -52,9 +52,17 @@ base::Result<KernelChoice> LayoutSearch::run_from(KernelStart start) {
   EGRET_ASSIGN_OR_RETURN(const auto compiled,
                          options_.backend->compile(start.choice.program.graph, plan));
   const std::vector<backends::KernelLayouts> observed = compiled->report().layouts;
+  // Some it gives only of its own accord: asked for them, it makes another kernel.
+  plan.layouts.kernels = observed;
+  EGRET_ASSIGN_OR_RETURN(const auto asked,
+                         options_.backend->compile(start.choice.program.graph, plan));
+  const std::vector<backends::KernelLayouts> given = asked->report().layouts;
   for (std::size_t k = 0; k < std::min(observed.size(), start.pieces.size()); ++k) {
-    start.pieces[k].reads = static_cast<std::uint32_t>(observed[k].reads);
-    start.pieces[k].writes = static_cast<std::uint32_t>(observed[k].writes);
+    Piece& piece = start.pieces[k];
+    const bool is_given = k < given.size() && given[k] == observed[k];
+    const backends::KernelLayouts own = is_given ? observed[k] : nearest(piece, observed[k]);
+    piece.reads = static_cast<std::uint32_t>(own.reads);
+    piece.writes = static_cast<std::uint32_t>(own.writes);
   }
   start_ = start.pieces;
   std::vector<KernelStart> starts;
@@ -63,6 +71,17 @@ base::Result<KernelChoice> LayoutSearch::run_from(KernelStart start) {
   choice.times_of_given = before.times_of_given;
   choice.rounds += before.rounds;
   return choice;
+}
+
+backends::KernelLayouts LayoutSearch::nearest(const Piece& piece,
+                                              const backends::KernelLayouts& layouts) const {
+  const auto graph = graph_of(egraph_.tensors, egraph_.view, piece);
+  if (!graph.ok()) return layouts;
+  const std::vector<backends::KernelLayouts> possible =
+      backends::layout_forms_of(*options_.backend)->layouts_of(*graph, options_.plan);
+  if (possible.empty()) return layouts;
+  const auto same = std::ranges::find(possible, layouts.writes, &backends::KernelLayouts::writes);
+  return same != possible.end() ? *same : possible.front();
 }
 
 std::vector<bool> LayoutSearch::formed_classes() const {

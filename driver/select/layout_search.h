@@ -38,6 +38,11 @@ class LayoutSearch : public KernelSearch {
   base::Status settle() override;
 
  private:
+  // Of the layouts that the backend can be asked for, those that store in the same form if there
+  // are any.
+  backends::KernelLayouts nearest(const extract::Piece& piece,
+                                  const backends::KernelLayouts& layouts) const;
+
   std::vector<bool> formed_;               // formed_classes()
   std::vector<extract::Piece> start_;      // the kernels of the start, in the backend's layouts
   std::vector<bool> has_layouts_;          // by piece: whether the backend has it in its layouts
