@@ -202,16 +202,13 @@ bool StageMixes::place(std::vector<StageDegrees>& stages) const {
 
 bool StageMixes::place_in_order(const Pool& pool, std::span<StageDegrees* const> stages) const {
   std::int64_t next = pool.first;
-  std::vector<std::int64_t> places;
-  for (const StageDegrees* stage : stages) {
+  for (StageDegrees* stage : stages) {
     const std::int64_t aligned = std::min(stage->devices(), node_);
     next = (next + aligned - 1) / aligned * aligned;
-    places.push_back(next);
+    stage->first_device = next;
     next += stage->devices();
   }
-  if (next > pool.first + pool.devices) return false;
-  for (std::size_t i = 0; i < stages.size(); ++i) stages[i]->first_device = places[i];
-  return true;
+  return next <= pool.first + pool.devices;
 }
 
 std::optional<MixSolver::Answer> StageMixes::answer_of(const PlanFrame& group,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <ranges>
+#include <span>
 
 namespace egret::parallel {
 namespace {
@@ -20,6 +21,16 @@ std::int64_t micro_batches_of(const StagePrices& prices, const PlanFrame& frame)
 }
 
 double positive(double value) { return std::max(0.0, value); }
+
+// The most of the ranks' ends, each with the sum of h of the ranks after it.
+double most_end(std::span<const PartitionTerms> ranks) {
+  double most = 0, after = 0;
+  for (const PartitionTerms& rank : ranks | std::views::reverse) {
+    most = std::max(most, after + rank.end);
+    after += rank.sum;
+  }
+  return most;
+}
 
 // What a rank costs with each number of layers, from the least; it ends where nothing fits.
 struct Row {
@@ -45,7 +56,7 @@ class Partition {
   std::optional<Answer> solve(double limit) {
     std::optional<Answer> best = solve_under(kNever);
     if (!best) return std::nullopt;
-    double low = best->bound, high = std::max(low, most_end(best->layers));
+    double low = best->bound, high = std::max(low, end_of(best->layers));
     if (high >= limit) high = limit;
     for (int round = 0; round < kMostEndRounds && low * (1 + kEndsPrecision) < high; ++round) {
       // The limit first: ends alone may leave nothing below it.
@@ -56,7 +67,7 @@ class Partition {
         continue;
       }
       low = std::max(low, next->bound);
-      high = std::min(high, std::max(next->bound, most_end(next->layers)));
+      high = std::min(high, std::max(next->bound, end_of(next->layers)));
       best = std::move(next);
     }
     if (low >= limit) return std::nullopt;
@@ -120,18 +131,14 @@ class Partition {
     return Answer{std::min(best, bound), layers_of_ranks()};
   }
 
-  // The most of the ends, each with the sum of h after it.
-  double most_end(const std::vector<std::int64_t>& layers) const {
-    double most = 0, after = 0;
-    std::int64_t before = layers_;
-    for (std::size_t rank = layers.size(); rank-- > 0;) {
-      before -= layers[rank];
-      const PartitionTerms& terms =
-          row(rank, before).terms[static_cast<std::size_t>(layers[rank] - least_)];
-      most = std::max(most, after + terms.end);
-      after += terms.sum;
+  double end_of(const std::vector<std::int64_t>& layers) const {
+    std::vector<PartitionTerms> terms;
+    std::int64_t before = 0;
+    for (std::size_t rank = 0; rank < layers.size(); ++rank) {
+      terms.push_back(row(rank, before).terms[static_cast<std::size_t>(layers[rank] - least_)]);
+      before += layers[rank];
     }
-    return most;
+    return most_end(terms);
   }
 
   // Rows ascend, so the most layers under the bottleneck suffice where there is one phase.
@@ -223,12 +230,7 @@ std::optional<StagePartition> equal_partition(const StagePrices& prices, const P
     result.chunks.push_back(price->layers);
     before += layers;
   }
-  result.bound_s = all.sum + all.bottleneck + terms.constant_s();
-  double after = 0;
-  for (const PartitionTerms& own : each | std::views::reverse) {
-    result.bound_s = std::max(result.bound_s, after + own.end);
-    after += own.sum;
-  }
+  result.bound_s = std::max(all.sum + all.bottleneck + terms.constant_s(), most_end(each));
   return result;
 }
 
