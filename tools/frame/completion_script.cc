@@ -112,7 +112,7 @@ std::string bash_script() {
 }
 
 // Quotes for a single-quoted word of zsh or fish.
-std::string quoted(const std::string& text) {
+std::string single_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -130,12 +130,12 @@ std::string fish_script() {
   for (const std::string& first : first_words()) {
     const Verb* verb = find_verb(first);
     text += "complete -c egret -n __fish_use_subcommand -f -a " + first;
-    if (verb != nullptr) text += " -d " + quoted(verb->summary);
+    if (verb != nullptr) text += " -d " + single_quoted(verb->summary);
     text += "\n";
     for (const std::string& second : second_words(first)) {
       text.append("complete -c egret -n '__fish_seen_subcommand_from ").append(first);
       text.append("' -f -a ").append(second).append(" -d ");
-      text.append(quoted(find_verb(first + " " + second)->summary)).append("\n");
+      text.append(single_quoted(find_verb(first + " " + second)->summary)).append("\n");
     }
   }
   for (const Verb& verb : verbs()) {
@@ -145,10 +145,10 @@ std::string fish_script() {
       condition += "; and __fish_seen_subcommand_from " + verb.name.substr(blank + 1);
     }
     for (const Flag& flag : flags_of(verb)) {
-      text += "complete -c egret -n " + quoted(condition) + " -l " + flag.name.substr(2) + " -d " +
-              quoted(flag.help);
+      text += "complete -c egret -n " + single_quoted(condition) + " -l " + flag.name.substr(2) +
+              " -d " + single_quoted(flag.help);
       if (flag.takes_value) text += " -r";
-      if (!flag.choices.empty()) text += " -f -a " + quoted(joined(flag.choices));
+      if (!flag.choices.empty()) text += " -f -a " + single_quoted(joined(flag.choices));
       text += "\n";
     }
   }
