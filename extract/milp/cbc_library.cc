@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/milp/cbc_library.h"
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdlib>
-#include <string>
+#include <thread>
 
 #include "base/lack_of_memory.h"
 #include "base/system/shared_library.h"
@@ -11,14 +11,15 @@
 namespace egret::extract {
 namespace {
 
-// What CBC, LAPACK and OpenBLAS take: 60 MiB for their code and data and 128 MiB for the buffer of
-// one thread (OpenBLAS 0.3.21), and some room.
-constexpr std::size_t kNeededBytes = std::size_t{224} << 20;
+// What CBC, LAPACK and OpenBLAS take, and some room: 55 MiB for code and data, and buffers of 128
+// MiB (OpenBLAS 0.3.21 with OpenMP): one with one thread, two with two.
+std::size_t needed_bytes() {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  return 80 * kMiB + 128 * kMiB * std::max(2U, std::thread::hardware_concurrency());
+}
 
 base::Result<CbcFunctions> load() {
-  if (!base::has_room(kNeededBytes)) return base::limit_hit("not enough memory to load CBC");
-  // CBC's linear algebra is sequential here: a buffer for each processor would be wasted.
-  ::setenv("OPENBLAS_NUM_THREADS", "1", 0);
+  if (!base::has_room(needed_bytes())) return base::limit_hit("not enough memory to load CBC");
   EGRET_ASSIGN_OR_RETURN(const base::FindSymbol find,
                          base::open_shared_library({EGRET_CBC_LIBRARY}));
   CbcFunctions functions;

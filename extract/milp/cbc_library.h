@@ -2,9 +2,9 @@
 // The functions of CBC's C interface that Egret calls, from a library that is opened at the first
 // use.
 //
-// CBC brings LAPACK and with it OpenBLAS, which reserves 128 MiB for each processor as soon as it
-// is loaded, and where the system refuses them asks again without an end. A program that linked CBC
-// would need them for each of its verbs.
+// CBC brings LAPACK and with it OpenBLAS, which reserves 128 MiB and more as soon as it is loaded,
+// and where the system refuses them asks again without an end. A program that linked CBC would need
+// them for each of its verbs.
 #pragma once
 
 #include <coin/Cbc_C_Interface.h>
@@ -25,9 +25,9 @@ struct CbcFunctions {
 #undef EGRET_CBC_FUNCTION
 };
 
-// Opens the library at the first call. To be called in a process that may be ended, and has one
-// thread (extract/milp/milp_process.h): it sets an environment variable. Errors: unavailable where
-// there is no library, or one without these functions; limit_hit where it does not fit into memory.
+// Opens the library at the first call, in a process that may be ended
+// (extract/milp/milp_process.h). Errors: unavailable where there is no library, or one without
+// these functions; limit_hit where it does not fit into memory.
 base::Result<const CbcFunctions*> cbc_functions();
 
 }  // namespace egret::extract

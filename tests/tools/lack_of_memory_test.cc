@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr int kLoaderFailed = 127;  // the system's loader found no room for the libraries
 
-class LackOfMemory : public FolderTest {
+class WithinMemory : public FolderTest {
  protected:
   void SetUp() override {
 #ifndef EGRET_LIMITS_ADDRESS_SPACE
@@ -42,7 +42,7 @@ class LackOfMemory : public FolderTest {
       ASSERT_LT(mib, kMost) << words;
       before();
       const std::string bytes = std::to_string(static_cast<std::int64_t>(mib) << 20);
-      const ProgramRun run = run_program(words, "timeout -s KILL 60 prlimit --as=" + bytes);
+      const ProgramRun run = run_program(words, "timeout -s KILL 120 prlimit --as=" + bytes);
       ended_well = run.code == 0 ? ended_well + 1 : 0;
       if (run.code == kLoaderFailed) continue;
       const testing::ScopedTrace trace(__FILE__, __LINE__,
@@ -62,9 +62,9 @@ class LackOfMemory : public FolderTest {
   }
 };
 
-// The model as it is, with a proof of that, is a valid result too: where the plan that would be
-// measured finds no room.
-TEST_F(LackOfMemory, OptimizeLeavesWholeFiles) {
+// The model with its own nodes, and a proof of that, is a valid result too: where the plan that
+// would be measured finds no room.
+TEST_F(WithinMemory, OptimizeLeavesWholeFiles) {
   const std::string model = std::string(EGRET_SOURCE_DIR) + "/experiments/data/ppocr_cls.onnx";
   const std::string words =
       "optimize --quick --limit-time 60s --threads 2 --cost-db :memory: " + model + " -o " +
@@ -81,11 +81,9 @@ TEST_F(LackOfMemory, OptimizeLeavesWholeFiles) {
       EXPECT_EQ(text("c.json"), certificate);
       return;
     }
-    const bool is_old = text("o.onnx") == "old";
-    if (is_old) {
+    if (text("o.onnx") == "old") {
       EXPECT_EQ(text("c.json"), "old");
-    } else if (text("c.json") != "old" &&
-               (text("o.onnx") != optimized || text("c.json") != certificate)) {
+    } else if (text("o.onnx") != optimized || text("c.json") != certificate) {
       const std::string check = std::string(EGRET_BINARY_DIR) + "/bin/egret-check " + model + " " +
                                 path("o.onnx") + " " + path("c.json") + " > /dev/null";
       EXPECT_EQ(std::system(check.c_str()), 0);
@@ -93,7 +91,7 @@ TEST_F(LackOfMemory, OptimizeLeavesWholeFiles) {
   });
 }
 
-TEST_F(LackOfMemory, OtherVerbsEndInTimeAndSayWhy) {
+TEST_F(WithinMemory, OtherVerbsEndInTimeAndSayWhy) {
   const std::string model = std::string(EGRET_SOURCE_DIR) + "/experiments/data/ppocr_cls.onnx";
   ASSERT_TRUE(
       base::write_file(path("a.rules"),
@@ -111,7 +109,7 @@ TEST_F(LackOfMemory, OtherVerbsEndInTimeAndSayWhy) {
   }
 }
 
-TEST(LackOfMemoryText, SaysItInBothForms) {
+TEST(SayNoMemory, SaysItInBothForms) {
   testing::internal::CaptureStderr();
   testing::internal::CaptureStdout();
   EXPECT_EQ(say_no_memory(true), 5);
