@@ -225,14 +225,21 @@ base::Result<PlanPrediction> PlanRun::predict(int repetitions) {
                          exchange(all, std::vector<std::vector<std::byte>>(all.size(), bytes)));
   PlanPrediction result;
   for (std::size_t k = 0; k < pieces.size(); ++k) {
-    double longest = 0;
+    double longest = 0, sum = 0;
     for (const std::vector<std::byte>& from : others) {
       double one = 0;
       if (from.size() != bytes.size()) return base::internal_error("ranks differ in their plans");
       std::memcpy(&one, from.data() + k * sizeof one, sizeof one);
       longest = std::max(longest, one);
+      sum += one;
     }
-    (pieces[k].computes ? result.compute_s : result.exchange_s) += longest;
+    // Ranks leave their meeting up to a latency apart: who comes first waits for the others, who
+    // find its message on the way.
+    if (pieces[k].computes) {
+      result.compute_s += longest;
+    } else {
+      result.exchange_s += sum / static_cast<double>(others.size());
+    }
   }
   return result;
 }

@@ -25,7 +25,7 @@ constexpr std::size_t kMaxDepth = 32;
 constexpr std::size_t kMaxName = std::size_t{1} << 24;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 36;
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   return std::string("'").append(name.substr(0, 100)).append("'");
 }
 
@@ -195,7 +195,7 @@ Status SerializedReader::Handler::member_key(std::string_view text) {
   }
   if (member_ == Member::kOther) return base::ok();
   const std::uint32_t bit = 1U << static_cast<unsigned>(member_);
-  if ((seen_ & bit) != 0) return base::bad_input("a second " + quoted(text));
+  if ((seen_ & bit) != 0) return base::bad_input("a second " + in_quotes(text));
   seen_ |= bit;
   return base::ok();
 }
@@ -283,7 +283,8 @@ Status SerializedReader::Handler::begin_node(std::string_view name) {
   // A child may be mentioned before its node is defined. The name then has an entry already.
   current_ = node_names_.intern(name);
   if (nodes_.size() < node_names_.size()) nodes_.emplace_back();
-  if (current().in_class != kNone) return base::bad_input("node " + quoted(name) + " occurs twice");
+  if (current().in_class != kNone)
+    return base::bad_input("node " + in_quotes(name) + " occurs twice");
   current().first_child = children_.size();
   // The members of the top level have the lowest bits. Those of the node before are cleared.
   constexpr std::uint32_t kTopMembers = (1U << static_cast<unsigned>(Member::kOp)) - 1;
@@ -294,7 +295,7 @@ Status SerializedReader::Handler::begin_node(std::string_view name) {
 Status SerializedReader::Handler::end_node() {
   for (const Member needed : {Member::kOp, Member::kClass}) {
     if ((seen_ & (1U << static_cast<unsigned>(needed))) != 0) continue;
-    return base::bad_input("node " + quoted(node_names_.name(current_)) + " has no " +
+    return base::bad_input("node " + in_quotes(node_names_.name(current_)) + " has no " +
                            (needed == Member::kOp ? "op" : "eclass"));
   }
   const std::size_t arity = children_.size() - current().first_child;
@@ -327,8 +328,8 @@ Status SerializedReader::Handler::check_children() const {
     const std::size_t begin = nodes_[node].first_child;
     for (std::size_t i = begin; i < begin + ops_.arity(nodes_[node].op); ++i) {
       if (nodes_[children_[i]].in_class != kNone) continue;
-      return base::bad_input("node " + quoted(node_names_.name(node)) + " has the child " +
-                             quoted(node_names_.name(children_[i])) + ", which is not a node");
+      return base::bad_input("node " + in_quotes(node_names_.name(node)) + " has the child " +
+                             in_quotes(node_names_.name(children_[i])) + ", which is not a node");
     }
   }
   return base::internal_error("a name without a node");
@@ -342,7 +343,7 @@ Status SerializedReader::Handler::resolve_roots(SerializedEGraph& result) const 
     } else if (options_.ignore_missing_roots) {
       result.missing_roots.push_back(root);
     } else {
-      return base::bad_input("root " + quoted(root) + " is a class without nodes");
+      return base::bad_input("root " + in_quotes(root) + " is a class without nodes");
     }
   }
   return base::ok();
@@ -352,7 +353,7 @@ Status SerializedReader::Handler::resolve_class_data(SerializedEGraph& result) c
   for (const auto& [name, texts] : class_data_) {
     const Index c = class_names_.find(name);
     if (c == kNone) {
-      return base::bad_input("class_data: " + quoted(name) + " is a class without nodes");
+      return base::bad_input("class_data: " + in_quotes(name) + " is a class without nodes");
     }
     result.class_data.emplace_back(c, texts);
     auto& sorted = result.class_data.back().second;
@@ -362,7 +363,7 @@ Status SerializedReader::Handler::resolve_class_data(SerializedEGraph& result) c
   std::sort(all.begin(), all.end());
   const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
   if (const auto twice = std::adjacent_find(all.begin(), all.end(), same); twice != all.end()) {
-    return base::bad_input("class_data: class " + quoted(class_names_.name(twice->first)) +
+    return base::bad_input("class_data: class " + in_quotes(class_names_.name(twice->first)) +
                            " occurs twice");
   }
   return base::ok();

@@ -307,9 +307,10 @@ ReductionLoops loops_of(const ir::Shape& shape, const Layout& source, const Layo
   for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
     const std::size_t original = axis < shape.size() ? axis : 1;  // the channels of a block
     const bool blocks = source.block > 1 && axis == 1;
-    const std::int64_t of_channels = axis < shape.size() ? layout.strides[1] : 1;
+    // A padded result has all axes of the source; another one may have fewer than two.
+    const auto of_channels = [&] { return axis < shape.size() ? layout.strides[1] : 1; };
     const Axis a{view.shape[axis], view.strides[axis],
-                 keeps_padding && original == 1 ? of_channels
+                 keeps_padding && original == 1 ? of_channels()
                  : keeps_padding                ? (is_reduced[axis] ? 0 : layout.strides[axis])
                  : blocks                       ? to[1] * source.block
                                                 : to[original]};
