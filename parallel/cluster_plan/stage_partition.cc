@@ -197,9 +197,9 @@ std::optional<StagePartition> partition_stages(const StagePrices& prices, const 
     rows[r].resize(static_cast<std::size_t>(terms.phases()));
     for (std::size_t phase = 0; phase < (r == 0 ? 1 : rows[r].size()); ++phase) {
       Row& row = rows[r][phase];
-      for (std::int64_t n = least; n <= most; ++n) {
-        const std::optional<RankPrice> one =
-            prices.rank(frame, rank, n, budget, static_cast<std::int64_t>(phase));
+      const auto first = static_cast<std::int64_t>(phase);
+      for (std::int64_t n = least; n <= std::min(most, layers - first); ++n) {
+        const std::optional<RankPrice> one = prices.rank(frame, rank, n, budget, first);
         if (!one) break;
         const PartitionTerms next = terms.of(*one, rank);
         if (next.bottleneck + next.sum + constant_s >= limit_s) break;
