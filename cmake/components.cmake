@@ -5,10 +5,12 @@
 
 set_property(GLOBAL PROPERTY EGRET_COMPONENTS "")
 
-# All that the program's libraries link, directly or through other targets, in lower case and
-# without folders: "boost::json;protobuf::libprotobuf-lite;libdnnl.so;...".
+# All that the program's libraries link, directly or through other targets, or open at run time, in
+# lower case and without folders: "boost::json;protobuf::libprotobuf-lite;libdnnl.so;...".
 function(egret_linked_items out)
   get_property(pending GLOBAL PROPERTY EGRET_LIBRARIES)
+  get_property(opened GLOBAL PROPERTY EGRET_OPENED_LIBRARIES)
+  list(APPEND pending ${opened})
   set(seen)
   set(names)
   while(pending)

@@ -44,3 +44,15 @@ function(egret_program name)
   egret_precompile(${name} DEPS ${PROGRAM_DEPS} EXTRA ${PROGRAM_PRECOMPILED})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
+
+# egret_opened_library(LIBRARY name): a library that the program opens at run time and does not link. LIBRARY is the
+# variable with its file; `name` becomes the name by which the loader finds it (SONAME). `egret doctor` counts it as
+# linked.
+function(egret_opened_library library out)
+  set_property(GLOBAL APPEND PROPERTY EGRET_OPENED_LIBRARIES "${${library}}")
+  execute_process(COMMAND ${CMAKE_READELF} -d ${${library}} OUTPUT_VARIABLE dynamic ERROR_QUIET)
+  if(NOT dynamic MATCHES "\\(SONAME\\)[^[]*\\[([^]]+)\\]")
+    message(FATAL_ERROR "${${library}} has no SONAME")
+  endif()
+  set(${out} "${CMAKE_MATCH_1}" PARENT_SCOPE)
+endfunction()

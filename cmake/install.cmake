@@ -87,6 +87,11 @@ pages and completions, and the C++ libraries.")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # dependencies on libraries, by what the program links
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${private_libraries})
+if(CBC_LIBRARY AND HIGHS_LIBRARY)  # opened at run time, where it is asked for
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "coinor-libcbc3")
+elseif(CBC_LIBRARY)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "coinor-libcbc3")
+endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_COMPONENTS_ALL egraph development program)
 set(CPACK_DEB_COMPONENT_INSTALL OFF)

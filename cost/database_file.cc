@@ -67,6 +67,8 @@ base::Result<Connection> connect(const std::string& name, int flags, const std::
   const int opened = sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   Connection db(raw);
   if (opened != SQLITE_OK) {
+    if (opened == SQLITE_NOMEM)
+      return base::limit_hit("the cost database '" + path + "': not enough memory");
     // SQLite says only that it could not; the system's reason says more.
     const int reason = sqlite3_system_errno(raw);
     return base::unavailable(

@@ -11,6 +11,7 @@ base::Status sqlite_error(sqlite3* db, std::string_view doing) {
       name != nullptr && *name != 0 ? "'" + std::string(name) + "'" : "in memory";
   const std::string reason = sqlite3_errmsg(db);
   switch (sqlite3_errcode(db)) {
+    case SQLITE_NOMEM: return base::limit_hit("the cost database " + file + ": not enough memory");
     case SQLITE_NOTADB:
       return base::bad_input(file + " is not a cost database (" + reason + "); " + kOtherDatabase);
     case SQLITE_CORRUPT:

@@ -13,6 +13,7 @@
 #include "backends/codegen/tile_search.h"
 #include "backends/division.h"
 #include "backends/memory_planner.h"
+#include "backends/thread_team.h"
 #include "base/timer.h"
 
 namespace egret::backends {
@@ -67,6 +68,7 @@ class HostPlan : public ExecutablePlan {
 
  protected:
   base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) override {
+    ensure_team(threads_);
     const base::Stopwatch watch;
     for (std::size_t s = 0; s < program_.steps.size(); ++s) {
       PlanReport::Kernel& timing = report_.kernels[s];

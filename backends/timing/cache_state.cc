@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/thread_team.h"
 
 namespace egret::backends {
 namespace {
@@ -36,6 +37,7 @@ void sweep_caches(std::size_t bytes, int threads) {
     read_lines(data.data() + first * kLine, (end - first) * kLine);
   };
   if (parts == 1) return read_part(0);
+  ensure_team(static_cast<int>(parts));
 #pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static)
   for (std::size_t part = 0; part < parts; ++part) read_part(part);
 }
@@ -43,6 +45,7 @@ void sweep_caches(std::size_t bytes, int threads) {
 void wake_threads(int threads) {
   if (threads <= 0) threads = available_threads();
   if (threads == 1) return;
+  ensure_team(threads);
   std::atomic<int> awake = 0;
 #pragma omp parallel num_threads(threads)
   awake.fetch_add(1, std::memory_order_relaxed);  // the barrier behind it waits for all of them

@@ -17,14 +17,15 @@ constexpr std::size_t kLeastLarge = 16U << 20;  // of this size they are mapped 
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
-// Maps pages from the start of a large page on. Arrays are read from end to end: with large pages,
-// which the system grants on request, addresses are translated 512 times less often.
+// Maps pages from the start of a large page on, or returns nullptr. Arrays are read from end to
+// end: with large pages, which the system grants on request, addresses are translated 512 times
+// less often.
 std::byte* map_pages(std::size_t bytes) {
   const std::size_t reserved = bytes + kLargePage;
-  if (reserved < bytes) throw std::bad_alloc();
+  if (reserved < bytes) return nullptr;
   void* const mapped = mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  if (mapped == MAP_FAILED) return nullptr;
   auto* const begin = static_cast<std::byte*>(mapped);
   const std::size_t before =
       (kLargePage - reinterpret_cast<std::uintptr_t>(begin) % kLargePage) % kLargePage;
@@ -49,8 +50,20 @@ PagePool::Block PagePool::allocate(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   auto found = smallest_fitting(size);
   if (found == ranges_.end()) {
-    const std::size_t mapped = size >= kLeastLarge ? size : kChunk;
-    found = ranges_.emplace(map_pages(mapped), Range{mapped, Kind::kClean}).first;
+    std::size_t mapped = size >= kLeastLarge ? size : kChunk;
+    std::byte* pages = map_pages(mapped);
+    if (pages == nullptr) {  // the least that will do, when free ranges are given back
+      clean_until(0);
+      mapped = size;
+      pages = map_pages(mapped);
+    }
+    if (pages == nullptr) throw std::bad_alloc();
+    try {
+      found = ranges_.emplace(pages, Range{mapped, Kind::kClean}).first;
+    } catch (const std::bad_alloc&) {
+      (void)munmap(pages, mapped);
+      throw;
+    }
   }
   const auto [whole, kind] = found->second;
   if (whole > size) ranges_.emplace(found->first + size, Range{whole - size, kind});

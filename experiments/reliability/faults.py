@@ -13,8 +13,10 @@ import time
 from lib import egret
 
 HERE = pathlib.Path(__file__).resolve().parent
+CHECKER = egret.PROGRAM.with_name("egret-check")
 # Exit codes that say what is missing; 1 is a bug, and a negative one a crash.
 OK, LIMIT, UNAVAILABLE = 0, 5, 7
+UNLOADED = 127  # of the system's loader, which found no room
 OLD = b"what the file held before"
 
 
@@ -30,7 +32,7 @@ class Job:
     Without measurements its files are the same each time, as no limit of time is reached."""
 
     def __init__(self, model, folder, measures):
-        self.folder = folder
+        self.folder, self.model = folder, pathlib.Path(model)
         self.output, self.certificate = folder / "out.onnx", folder / "out.json"
         self.database = folder / "costs.db"
         self.command = [egret.PROGRAM, "optimize", model, "-o", self.output, "--certificate", self.certificate,
@@ -67,12 +69,19 @@ class Job:
         for path in (self.output, self.certificate):
             path.write_bytes(OLD)
 
-    def broken(self):
-        """What is wrong with the files that a fault leaves: each is the old or the new one, and the database is whole."""
+    def is_proven(self):
+        """Whether the certificate proves the result. Where the plan that would be measured finds no room, the result is the
+        model with its own nodes."""
+        return subprocess.run([CHECKER, self.model, self.output, self.certificate], capture_output=True,
+                              check=False).returncode == OK
+
+    def broken(self, may_keep=False):
+        """What is wrong with the files that a fault leaves: each is the old or the new one (or, where that is allowed, they
+        prove each other), and the database is whole."""
         for path in (self.output, self.certificate):
             content = path.read_bytes() if path.exists() else None
             whole = content == OLD or (content is not None and (self.measures or content == self.new[path]))
-            if not whole:
+            if not whole and not (may_keep and self.is_proven()):
                 return f"{path.name} is neither the old nor the new file"
         if self.database.exists():
             with contextlib.closing(sqlite3.connect(self.database)) as database:
@@ -106,13 +115,14 @@ def killed(job, draws):
     return job.broken(), happened
 
 
-def clean_end(job, code, error, allowed):
-    """What is wrong with how a run ended that lacked something."""
+def clean_end(job, code, error, allowed, may_keep=False):
+    """What is wrong with how a run ended that lacked something. It may keep the model and say so, where that is
+    allowed."""
     if code not in allowed:
         return f"ends with code {code}: {error[-200:]}"
     if code != OK and not error:
         return f"ends with code {code} and says nothing"
-    return job.broken()
+    return job.broken(may_keep and code == LIMIT)
 
 
 def within(limit):
@@ -125,23 +135,22 @@ def clean_run(job, limit):
     return job.run(preexec_fn=within(limit))[0] == OK
 
 
-def starts(limit):
-    """Whether the program comes as far as its own code. Below, the loader ends it, or OpenBLAS, which a solver brings
-    along, asks for memory again and again without an end."""
+def loads(limit):
+    """Whether the system loads the program. Below, its loader says that there is no room, with code 127."""
     try:
         return subprocess.run([egret.PROGRAM, "--version"], capture_output=True, timeout=5, check=False,
-                              preexec_fn=within(limit)).returncode == OK
+                              preexec_fn=within(limit)).returncode != UNLOADED
     except subprocess.TimeoutExpired:
-        return False
+        return True
 
 
 def without_memory(job, draws, least_bytes, most_bytes):
-    """Limits its address space to a random part of what it needs, and at least to what any run needs."""
+    """Limits its address space to a random part of what it needs, and at least to what loading takes."""
     job.reset()
     limit = draws.randrange(least_bytes, most_bytes)
     code, error = job.run(preexec_fn=within(limit))
-    # The loader of shared libraries ends a program that it cannot load with 127.
-    return clean_end(job, code, error, {OK, LIMIT, 127}), f"code {code}"
+    problem = clean_end(job, code, error, {OK, LIMIT, UNLOADED}, may_keep=True)
+    return problem and f"{limit >> 20} MiB: {problem}", f"code {code}"
 
 
 def without_disk(job, draws, library, kind, calls):

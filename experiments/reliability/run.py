@@ -64,7 +64,7 @@ def kills(place, draws):
 
 def without_memory(place, draws):
     job = place.job()
-    least = least_that(faults.starts, 1 << 26)
+    least = least_that(faults.loads, 1 << 26)
     most = least_that(lambda limit: faults.clean_run(job, limit), least)
     while True:
         yield faults.without_memory(job, draws, least, most)

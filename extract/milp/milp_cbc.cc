@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // CBC (Forrest et al., COIN-OR) through its C interface. A CBC model cannot be solved twice, so
-// each solve() makes a new one.
+// each solve() makes a new one. The library is opened by the first.
 #include "extract/milp/milp_cbc.h"
-
-#include <coin/Cbc_C_Interface.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "extract/milp/cbc_library.h"
 
 namespace egret::extract {
 namespace {
 
 struct Deleter {
-  void operator()(Cbc_Model* model) const { Cbc_deleteModel(model); }
+  const CbcFunctions* cbc;
+  void operator()(Cbc_Model* model) const { cbc->deleteModel(model); }
 };
 using Model = std::unique_ptr<Cbc_Model, Deleter>;
 
@@ -39,24 +40,25 @@ class Cbc : public MilpSolver {
   base::Result<LpAnswer> relax(double /*seconds*/, double /*gap*/) override { return LpAnswer{}; }
 
   base::Result<MilpAnswer> solve(double seconds) override {
-    const Model model = make();
-    Cbc_setMaximumSeconds(model.get(), std::min(seconds, 1e9));
-    Cbc_solve(model.get());
+    EGRET_ASSIGN_OR_RETURN(const CbcFunctions* const cbc, cbc_functions());
+    const Model model = make(*cbc);
+    cbc->setMaximumSeconds(model.get(), std::min(seconds, 1e9));
+    cbc->solve(model.get());
     MilpAnswer answer;
-    answer.infeasible = Cbc_isProvenInfeasible(model.get()) != 0;
-    answer.proven = Cbc_isProvenOptimal(model.get()) != 0;
-    const double bound = Cbc_getBestPossibleObjValue(model.get());
+    answer.infeasible = cbc->isProvenInfeasible(model.get()) != 0;
+    answer.proven = cbc->isProvenOptimal(model.get()) != 0;
+    const double bound = cbc->getBestPossibleObjValue(model.get());
     if (std::abs(bound) < 1e30) answer.bound = bound;
-    if (const double* best = Cbc_bestSolution(model.get()); best != nullptr && !answer.infeasible)
+    if (const double* best = cbc->bestSolution(model.get()); best != nullptr && !answer.infeasible)
       answer.values.assign(best, best + milp_.columns.size());
     // CBC's bound may lag behind an answer that it has proven.
-    if (answer.proven) answer.bound = Cbc_getObjValue(model.get()) - gap_;
+    if (answer.proven) answer.bound = cbc->getObjValue(model.get()) - gap_;
     return answer;
   }
 
  private:
   // Builds the matrix column-wise, as CBC expects.
-  Model make() const {
+  Model make(const CbcFunctions& cbc) const {
     const std::size_t columns = milp_.columns.size();
     std::vector<CoinBigIndex> begin(columns + 1, 0);
     for (const Milp::Row& row : milp_.rows) {
@@ -83,19 +85,19 @@ class Cbc : public MilpSolver {
       lower.push_back(column.lower);
       upper.push_back(column.upper);
     }
-    Model model(Cbc_newModel());
-    Cbc_setLogLevel(model.get(), 0);
-    Cbc_loadProblem(model.get(), static_cast<int>(columns), static_cast<int>(milp_.rows.size()),
+    Model model(cbc.newModel(), Deleter{&cbc});
+    cbc.setLogLevel(model.get(), 0);
+    cbc.loadProblem(model.get(), static_cast<int>(columns), static_cast<int>(milp_.rows.size()),
                     begin.data(), index.data(), values.data(), lower.data(), upper.data(),
                     cost.data(), row_lower.data(), row_upper.data());
     std::vector<int> all;
     for (std::size_t c = 0; c < columns; ++c) {
       all.push_back(static_cast<int>(c));
-      if (milp_.columns[c].integer) Cbc_setInteger(model.get(), static_cast<int>(c));
+      if (milp_.columns[c].integer) cbc.setInteger(model.get(), static_cast<int>(c));
     }
-    Cbc_setAllowableGap(model.get(), gap_);
+    cbc.setAllowableGap(model.get(), gap_);
     if (start_.size() == columns)
-      Cbc_setMIPStartI(model.get(), static_cast<int>(columns), all.data(), start_.data());
+      cbc.setMIPStartI(model.get(), static_cast<int>(columns), all.data(), start_.data());
     return model;
   }
 

@@ -9,6 +9,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
 
 #include "base/timer.h"
 
@@ -33,24 +37,38 @@ void write_all(int out, const void* data, std::size_t size) {
   }
 }
 
-// The child's part: solves, writes the answer to the pipe and leaves without destructors or exit
-// handlers, which belong to the parent. The kernel ends it if the parent dies.
-[[noreturn]] void answer_to(int out, const TimedSolve& solve, double seconds) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const auto answer = solve(seconds);
-  if (!answer.ok()) {
-    const std::string& message = answer.status().message();
-    const Header failed{.message = message.size()};
-    write_all(out, &failed, sizeof failed);
-    write_all(out, message.data(), message.size());
-    ::_exit(0);
-  }
+void write_failure(int out, std::string_view message) {
+  const Header failed{.message = message.size()};
+  write_all(out, &failed, sizeof failed);
+  write_all(out, message.data(), message.size());
+}
+
+void write_answer(int out, const base::Result<MilpAnswer>& answer) {
+  if (!answer.ok()) return write_failure(out, answer.status().message());
   const Header header{.proven = answer->proven,
                       .infeasible = answer->infeasible,
                       .bound = answer->bound,
                       .values = answer->values.size()};
   write_all(out, &header, sizeof header);
   write_all(out, answer->values.data(), answer->values.size() * sizeof(double));
+}
+
+constexpr int kFailed = 1;  // exit code of a child that cannot say what failed
+
+// The child's part: solves, writes the answer to the pipe and leaves without destructors or exit
+// handlers, which belong to the parent. So does what catches exceptions: the frames that this one
+// was called from would go on in the child as a second parent. The kernel ends it if the parent
+// dies.
+[[noreturn]] void answer_to(int out, const TimedSolve& solve, double seconds) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::set_terminate([] { ::_exit(kFailed); });
+  try {
+    write_answer(out, solve(seconds));
+  } catch (const std::bad_alloc&) {
+    write_failure(out, "not enough memory");
+  } catch (...) {
+    ::_exit(kFailed);
+  }
   ::_exit(0);
 }
 

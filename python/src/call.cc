@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "base/check.h"
+#include "base/lack_of_memory.h"
 #include "base/stop.h"
 #include "base/timer.h"
 
@@ -173,7 +174,8 @@ void bind_errors(nb::module_& module) {
                 std::string(failure.file) + ":" + std::to_string(failure.line) + ": " +
                     std::string(failure.condition) + (failure.message.empty() ? "" : ": ") +
                     std::string(failure.message));
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception& other) {
+      if (!base::is_lack_of_memory(other)) throw;
       set_error(base::StatusCode::kLimit, "memory ran out");
     }
   });

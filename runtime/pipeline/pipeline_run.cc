@@ -2,11 +2,13 @@
 #include "runtime/pipeline/pipeline_run.h"
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "backends/named_backend.h"
+#include "base/lack_of_memory.h"
 #include "runtime/pipeline/link_time.h"
 #include "runtime/pipeline/tensor_bytes.h"
 
@@ -14,6 +16,20 @@ namespace egret::runtime {
 
 using base::Result;
 using base::Status;
+
+namespace {
+
+// No exception may leave a rank's thread.
+Status within_memory(const std::function<Status(std::size_t at)>& body, std::size_t at) {
+  try {
+    return body(at);
+  } catch (const std::exception& thrown) {
+    if (!base::is_lack_of_memory(thrown)) throw;
+    return base::limit_hit("rank " + std::to_string(at) + ": not enough memory");
+  }
+}
+
+}  // namespace
 
 Result<std::unique_ptr<PipelineRun>> PipelineRun::start(parallel::PipelineLayout layout,
                                                         const ir::TrainingOptions& training,
@@ -53,25 +69,36 @@ Result<std::unique_ptr<PipelineRun>> PipelineRun::start(parallel::PipelineLayout
   return run;
 }
 
+// Ranks without a thread of their own would be waited for, so the first that gets none ends the
+// others too.
 Status PipelineRun::on_ranks(const std::function<Status(std::size_t at)>& body) {
   if (local_ == nullptr) return body(0);
   std::mutex mutex;
   Status first;
+  const auto note = [&](std::size_t at, const Status& failure) {
+    const auto is_consequence = [](const Status& status) {
+      return status.code() == base::StatusCode::kRankFailed;
+    };
+    {
+      const std::lock_guard lock(mutex);
+      if (first.ok() || (is_consequence(first) && !is_consequence(failure))) first = failure;
+    }
+    // The others wait for this rank.
+    local_->fail({base::StatusCode::kRankFailed, "rank " + std::to_string(at) + " failed"});
+  };
   std::vector<std::thread> threads;
+  threads.reserve(ranks_.size());
   for (std::size_t at = 0; at < ranks_.size(); ++at) {
-    threads.emplace_back([&, at] {
-      const Status failure = body(at);
-      if (failure.ok()) return;
-      const auto is_consequence = [](const Status& status) {
-        return status.code() == base::StatusCode::kRankFailed;
-      };
-      {
-        const std::lock_guard lock(mutex);
-        if (first.ok() || (is_consequence(first) && !is_consequence(failure))) first = failure;
-      }
-      // The others wait for this rank.
-      local_->fail({base::StatusCode::kRankFailed, "rank " + std::to_string(at) + " failed"});
-    });
+    try {
+      threads.emplace_back([&, at] {
+        const Status failure = within_memory(body, at);
+        if (!failure.ok()) note(at, failure);
+      });
+    } catch (const std::exception& refused) {
+      if (!base::is_lack_of_memory(refused)) throw;
+      note(at, base::limit_hit("the system grants no thread for rank " + std::to_string(at)));
+      break;
+    }
   }
   for (std::thread& thread : threads) thread.join();
   return first;

@@ -2,6 +2,7 @@
 #include "base/system/page_pool.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "tests/address_space.h"
 
 namespace egret::base {
 namespace {
@@ -80,6 +82,32 @@ TEST(PagePool, SaysWhenThereIsNoMemory) {
   EXPECT_THROW((void)pool.allocate(SIZE_MAX / 2), std::bad_alloc);
   EXPECT_TRUE(pool.allocate(kMiB).zeroed);  // and goes on
 }
+
+#ifdef EGRET_LIMITS_ADDRESS_SPACE
+
+TEST(PagePool, GivesFreeRangesBackForALargerOne) {
+  const auto scenario = [] {
+    PagePool pool;
+    pool.keep_at_most(64 * kMiB);
+    pool.free(pool.allocate(64 * kMiB).data);
+    limit_address_space(8 * kMiB);
+    const bool given = pool.allocate(66 * kMiB).zeroed && pool.mapped_bytes() == 66 * kMiB;
+    ::_exit(given ? 0 : 1);
+  };
+  EXPECT_EXIT(scenario(), testing::ExitedWithCode(0), "");
+}
+
+TEST(PagePool, MapsNoMoreThanABlockWhereMoreIsRefused) {
+  const auto scenario = [] {
+    PagePool pool;
+    limit_address_space(8 * kMiB);
+    const bool small = pool.allocate(kMiB).zeroed && pool.mapped_bytes() == kMiB;
+    ::_exit(small ? 0 : 1);
+  };
+  EXPECT_EXIT(scenario(), testing::ExitedWithCode(0), "");
+}
+
+#endif
 
 // Every block is filled with a value of its own, which must still be there when it is freed.
 void take_turns(PagePool& pool, std::uint64_t seed) {

@@ -5,12 +5,19 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <functional>
+#include <new>
+#include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/timer.h"
 #include "extract/milp/core_ilp.h"
+#include "tests/address_space.h"
 
 namespace egret::extract {
 namespace {
@@ -66,6 +73,19 @@ TEST(MilpProcess, OutlivesASolverThatCrashesOrFails) {
   EXPECT_EQ(failed->fate, "failed: refused");
 }
 
+// Exceptions end in the process that they are thrown in: nothing behind solve_in_process() runs
+// twice.
+TEST(MilpProcess, ExceptionsEndWithTheProcess) {
+  const auto hungry = [](double) -> base::Result<MilpAnswer> { throw std::bad_alloc(); };
+  const pid_t here = ::getpid();
+  EXPECT_EQ(solve_in_process(hungry, 10, {})->fate, "failed: not enough memory");
+  const auto broken = [](double) -> base::Result<MilpAnswer> { throw std::runtime_error("odd"); };
+  EXPECT_EQ(solve_in_process(broken, 10, {})->fate, "ended without an answer (exit code 1)");
+  const auto terminated = [](double) -> base::Result<MilpAnswer> { std::terminate(); };
+  EXPECT_EQ(solve_in_process(terminated, 10, {})->fate, "ended without an answer (exit code 1)");
+  ASSERT_EQ(::getpid(), here);
+}
+
 // The known answer stands, and the caller is told.
 TEST(MilpProcess, ALostSolverIsNoted) {
   Core core;
@@ -84,6 +104,33 @@ TEST(MilpProcess, ALostSolverIsNoted) {
   EXPECT_FALSE(answer->proven);
   EXPECT_EQ(answer->notes, std::vector<std::string>{"crashed (signal 9)"});
 }
+
+#ifdef EGRET_LIMITS_ADDRESS_SPACE
+
+// OpenBLAS, which CBC brings along, would ask for its buffers without an end.
+TEST(MilpProcess, CbcIsNotLoadedWhereItDoesNotFit) {
+  const auto cbc = std::ranges::find(milp_solvers(), "cbc", &MilpSolverRow::name);
+  if (cbc == milp_solvers().end()) GTEST_SKIP() << "this build lacks CBC";
+  const auto fate_within = [&](std::size_t bytes) {
+    limit_address_space(bytes);
+    const auto solver = cbc->make();
+    const Milp milp{.columns = {{.cost = 2}, {.cost = 1}},
+                    .rows = {{.lower = 1, .columns = {0, 1}, .values = {1, 1}}}};
+    if (!solver->load(milp).ok()) return std::string("not loaded");
+    const auto answer =
+        solve_in_process([&](double seconds) { return solver->solve(seconds); }, 60, {});
+    if (answer->proven && answer->values == std::vector<double>{0, 1}) return std::string("proven");
+    return answer->fate;
+  };
+  const auto exit_code = [&](std::size_t bytes, const std::string& fate) {
+    ::_exit(fate_within(bytes) == fate ? 0 : 1);
+  };
+  EXPECT_EXIT(exit_code(std::size_t{64} << 20, "failed: not enough memory to load CBC"),
+              testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(exit_code(std::size_t{64} << 30, "proven"), testing::ExitedWithCode(0), "");
+}
+
+#endif
 
 TEST(MilpProcess, DoesNotWaitForASolverThatRunsOn) {
   const auto endless = [](double) -> base::Result<MilpAnswer> {

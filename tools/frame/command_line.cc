@@ -7,17 +7,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <new>
 #include <optional>
 
 #include "base/did_you_mean.h"
 #include "base/formats/toml.h"
+#include "base/lack_of_memory.h"
 #include "base/system/file.h"
 #include "base/system/terminal.h"
 #include "base/system/thread_pool.h"
 #include "tools/arguments/output_places.h"
 #include "tools/console/console.h"
 #include "tools/frame/help_text.h"
+#include "tools/frame/lack_of_memory.h"
 #include "tools/frame/variables.h"
 #include "tools/frame/verb_table.h"
 
@@ -256,19 +257,15 @@ int internal_failure(const std::string& what) {
   return static_cast<int>(ExitCode::kInternal);
 }
 
-Status no_memory() {
-  return base::limit_hit(
-      "not enough memory; no output was replaced. Use a smaller model or fewer --threads, or lower "
-      "--limit-memory or --limit-nodes if the verb has them");
-}
-
 base::Result<ExitCode> run_command(Command& command, Console& console) try {
   return command.run(console);
-} catch (const std::bad_alloc&) {
-  return no_memory();
+} catch (const std::exception& thrown) {
+  if (!base::is_lack_of_memory(thrown)) throw;
+  return base::limit_hit(std::string(kNoMemory));
 }
 
-int run_verb(const Verb& verb, std::vector<std::string> words) {
+// `json` is set as soon as it is known.
+int run_declared_verb(const Verb& verb, std::vector<std::string> words, bool& json) {
   CommonOptions common;
   InvocationOptions invocation;
   const std::unique_ptr<Command> command = verb.make();
@@ -285,6 +282,7 @@ int run_verb(const Verb& verb, std::vector<std::string> words) {
     return 0;
   }
   if (parsed.ok()) status = apply_origins(*parsed, arguments.set(), invocation);
+  json = common.json;
   // The options in force can be shown without what the verb works on.
   if (status.ok() && !invocation.print_config)
     status = assign_positionals(arguments, parsed->positionals, verb);
@@ -304,6 +302,17 @@ int run_verb(const Verb& verb, std::vector<std::string> words) {
   if (!code.ok()) return fail(console, code.status());
   status = console.finish();
   return status.ok() ? static_cast<int>(*code) : fail(console, status);
+}
+
+// Memory may be short outside of the verb, or for the words of its failure.
+int run_verb(const Verb& verb, std::vector<std::string> words) {
+  bool json = false;
+  try {
+    return run_declared_verb(verb, std::move(words), json);
+  } catch (const std::exception& thrown) {
+    if (!base::is_lack_of_memory(thrown)) throw;
+    return say_no_memory(json);
+  }
 }
 
 }  // namespace
@@ -335,11 +344,8 @@ int run_egret(const std::vector<std::string>& arguments) try {
   return internal_failure(std::string(failure.file) + ":" + std::to_string(failure.line) +
                           ": check failed: " + std::string(failure.condition) +
                           (failure.message.empty() ? "" : ": ") + std::string(failure.message));
-} catch (const std::bad_alloc&) {
-  Console console{CommonOptions{}};
-  return fail(console, no_memory());
 } catch (const std::exception& error) {
-  return internal_failure(error.what());
+  return base::is_lack_of_memory(error) ? say_no_memory() : internal_failure(error.what());
 }
 
 }  // namespace egret::tools

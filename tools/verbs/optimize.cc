@@ -109,6 +109,12 @@ class Optimize final : public Command {
         driver::OptimizeResult result,
         driver::optimize(model.graph, options_, console.progress(), open ? &*open : nullptr));
     if (!result.report.predicted.warning.empty()) console.warning(result.report.predicted.warning);
+    if (result.report.out_of_memory) {
+      console.warning("not enough memory for the model's plan, so the result is " +
+                      std::string(result.report.status == "unchanged"
+                                      ? "the model as it is"
+                                      : "neither measured nor checked"));
+    }
     if (keeps_earlier_file(console, output_.output)) return ExitCode::kLimit;
     const driver::OracleQuestion question{.original = source,
                                           .read = model,

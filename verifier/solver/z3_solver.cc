@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "verifier/solver/solver.h"
 
@@ -66,6 +68,14 @@ class Translation {
   z3::expr_vector made_;  // by node
 };
 
+// Whether Z3 reports that an allocation failed, after which it answers nothing else. Egret sets it
+// no limit of memory.
+bool lacks_memory(std::string_view said) {
+  constexpr std::string_view kWords[] = {"out of memory", "memout", "memory exceeded"};
+  return std::ranges::any_of(
+      kWords, [&](std::string_view word) { return said.find(word) != std::string_view::npos; });
+}
+
 class Z3 final : public Solver {
  public:
   std::string_view name() const override { return "Z3"; }
@@ -75,8 +85,10 @@ class Z3 final : public Solver {
     try {
       if (!context_) context_.emplace();
       return checked(query, limit);
-    } catch (const z3::exception&) {  // out of memory, say
+    } catch (const z3::exception& error) {
       context_.reset();
+      // What memory decides is no answer: a rule would count as not proven.
+      if (lacks_memory(error.msg())) throw std::bad_alloc();
       return Answer::kUnknown;
     }
   }
@@ -112,6 +124,7 @@ class Z3 final : public Solver {
       case z3::sat: return Answer::kSatisfiable;
       case z3::unknown: break;
     }
+    if (lacks_memory(solver.reason_unknown())) throw std::bad_alloc();
     return Answer::kUnknown;
   }
 
@@ -165,13 +178,16 @@ std::optional<std::vector<std::uint32_t>> contradictory_core(const Query& query,
       names.push_back(context.bool_const(name.c_str()));
       solver.add(z3::implies(names.back(), translated.expression(query.assertions()[i])));
     }
-    if (solver.check(names) != z3::unsat) return std::nullopt;
+    const z3::check_result result = solver.check(names);
+    if (result == z3::unknown && lacks_memory(solver.reason_unknown())) throw std::bad_alloc();
+    if (result != z3::unsat) return std::nullopt;
     std::vector<std::uint32_t> core;
     for (const z3::expr& name : solver.unsat_core())
       core.push_back(places.at(name.decl().name().str()));
     std::ranges::sort(core);
     return core;
-  } catch (const z3::exception&) {
+  } catch (const z3::exception& error) {
+    if (lacks_memory(error.msg())) throw std::bad_alloc();
     return std::nullopt;
   }
 }

@@ -3,9 +3,12 @@
 
 #include <omp.h>
 
+#include <cstddef>
 #include <new>
 
 #include "backends/cpu/plan/plan_builder.h"
+#include "backends/thread_team.h"
+#include "base/lack_of_memory.h"
 
 namespace egret::backends::cpu {
 
@@ -28,19 +31,47 @@ std::string onednn_version() {
 }
 
 ThreadScope::ThreadScope(int threads) : before_(omp_get_max_threads()) {
+  ensure_team(threads);
   omp_set_num_threads(threads);
 }
 ThreadScope::~ThreadScope() { omp_set_num_threads(before_); }
 
+namespace {
+
+// oneDNN writes kernels' code to the place of memory that it did not get, and crashes. A kernel's
+// buffer for code takes 256 KiB, and the allocator takes 32 MiB at a time.
+constexpr std::size_t kRoomForKernels = std::size_t{48} << 20;
+
+thread_local int guards = 0;  // around what this thread does
+
+class Guard {
+ public:
+  Guard() { ++guards; }
+  ~Guard() { --guards; }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+};
+
+base::Status lack_of_memory() {
+  if (guards > 0) throw std::bad_alloc();
+  return base::limit_hit("not enough memory for the kernels");
+}
+
+}  // namespace
+
 // oneDNN's C++ interface throws. The exceptions end here: a refusal means that the next candidate
-// is tried.
+// is tried. Lack of memory must not choose among candidates, so a guard within another hands it to
+// the outer one. These are the guards of planning, where kernels are made.
 base::Status guarded(const std::function<base::Status()>& body) {
   try {
+    if (guards > 0 && !base::has_room(kRoomForKernels)) throw std::bad_alloc();
+    const Guard guard;
     return body();
   } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) return lack_of_memory();
     return base::unsupported(std::string("oneDNN: ") + error.what());
   } catch (const std::bad_alloc&) {
-    return base::limit_hit("out of memory");
+    return lack_of_memory();
   }
 }
 
