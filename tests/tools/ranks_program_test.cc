@@ -284,8 +284,9 @@ TEST_F(RanksProgram, TrainsOneOfSeveralOutputsOnAPipeline) {
   const ProgramRun whole = run_program(train("--loss-of y --optimizer momentum"));
   ASSERT_EQ(whole.code, 0) << whole.err;
   const auto losses = [](const ProgramRun& of) {
+    const auto report = base::Json::parse(of.out);
     std::vector<double> values;
-    for (const base::Json& loss : base::Json::parse(of.out)->find("losses")->items())
+    for (const base::Json& loss : report->find("losses")->items())
       values.push_back(*loss.as_real());
     return values;
   };
