@@ -136,104 +136,149 @@ double StageTerms::constant_s() const {
 
 PartitionTerms StageTerms::of(const RankPrice& rank, std::int64_t index) const {
   if (frame_.two_directions()) return both_directions(rank, index);
-  const auto r = static_cast<double>(index);
+  if (price_ == PartitionPrice::kAlpa) return alpa(rank, index);
+  const Passes passes = passes_of(rank, index);
+  const Schedule schedule = scheduled(rank, index, passes);
+  PartitionTerms terms{schedule.sum + sends_s(rank, index, passes),
+                       least_bottleneck_s(rank, index, schedule)};
+  if (!passes.first && frame_.virtual_stages == 1)
+    terms.end = end_s(rank, index, passes, schedule, terms);
+  // Beside passes, gradients of all micro-batches go to the rank before, one after the other. One
+  // of them is a part of what all ranks pay once, unless the first rank sends them to the last one.
+  if (!blocking_) {
+    const double messages = passes.first ? m_ * (v_ - 1) : m_ * v_ - 1;
+    terms.bottleneck = std::max(terms.bottleneck, messages * passes.backward_s);
+  }
+  if (passes.first)
+    terms.sum += prices_.end_of_step_s(frame_, rank, price_ == PartitionPrice::kOpen);
+  return terms;
+}
+
+// Without what neighbours send, as Alpa's program has it.
+PartitionTerms StageTerms::alpa(const RankPrice& rank, std::int64_t index) const {
+  const double pass = (rank.forward + rank.backward).seconds();
+  return {pass + (index == 0 ? prices_.end_of_step_s(frame_, rank) : 0), (m_ - 1) * pass};
+}
+
+StageTerms::Passes StageTerms::passes_of(const RankPrice& rank, std::int64_t index) const {
   const bool first = index == 0, last = index + 1 == frame_.pipeline;
-  // Sends that a rank's passes of one micro-batch wait for.
   const Traffic& own = traffic(index);
   const double forward_s = at(own.forward_s, rank.first_layer + rank.layers.all());
   const double backward_s = at(own.backward_s, rank.first_layer);
   const double forward_sends = blocking_ ? forward_s * (v_ - (last ? 1 : 0)) : 0;
   const double backward_sends = blocking_ ? backward_s * (v_ - (first ? 1 : 0)) : 0;
-  // Exchanges that the passes making gradients of weights wait for, of all layers but the last.
-  const double waits = price_ == PartitionPrice::kAlpa ? 0 : blocking_exchanges_s(rank, index);
-  const double f = rank.forward.device_s + forward_sends;
-  const double b = rank.backward.device_s + backward_sends + waits;
-  PartitionTerms terms;
-  // Of the bottleneck without arrivals, what the device computes, and what it waits at least.
-  double computed = 0, waited = 0;
-  // From the rank's first backward pass on: that pass, and what follows it in all of its passes.
-  double returning = b, later_passes = 0;
-  if (price_ == PartitionPrice::kAlpa) {
-    const double pass = (rank.forward + rank.backward).seconds();
-    terms = {pass, (m_ - 1) * pass};
-  } else if (frame_.virtual_stages > 1) {
-    const Interleaved passes = interleaved(rank, index, waits);
-    terms = passes.terms;
-    computed = passes.computed;
-    waited = passes.waited;
-  } else if (frame_.schedule == PipelineKind::kZbH1) {
-    const double inputs = rank.inputs.device_s + backward_sends;
-    terms.sum = f + inputs;
-    // The first rank's last pass.
-    if (first) terms.sum += rank.weights.device_s + waits;
-    const double weights = positive(m_ - 1 - r), later = positive(m_ - p_ + r);
-    terms.bottleneck = (m_ - 1) * inputs + weights * (rank.weights.device_s + waits) + later * f;
-    waited = (m_ - 1) * backward_sends + weights * waits + later * forward_sends;
-    computed = terms.bottleneck - waited;
-    returning = inputs;
-    later_passes = terms.bottleneck + (first ? 0 : m_ - weights) * (rank.weights.device_s + waits);
-  } else {
-    terms.sum = f + b;
-    // The forward passes of GPipe all come before.
-    const double later =
-        frame_.schedule == PipelineKind::kGpipe && !last ? 0 : positive(m_ - p_ + r);
-    // The rank before the last keeps its first and its last micro-batch.
-    const double staying = index + 2 == frame_.pipeline ? std::min(2.0, later) : 0;
-    // It may travel while the gradients of the pass before are sent, too.
-    const double arrival = positive(arrivals_s(rank, index) - backward_sends);
-    terms.bottleneck = (m_ - 1) * b + staying * f + (later - staying) * std::max(f, arrival);
-    computed = (m_ - 1) * rank.backward.device_s + later * rank.forward.device_s;
-    // An arrival beside a forward pass slows it down first.
-    const double slowed = rank.forward.device_s / (1 - slowdown_) + forward_sends;
-    waited = (m_ - 1) * (backward_sends + waits) + later * forward_sends +
-             (later - staying) * positive(arrival - slowed);
-    later_passes = terms.bottleneck;
-    // The last rank's layers leave before the first of them returns.
-    if (last && frame_.schedule == PipelineKind::k1F1B)
-      terms.bottleneck = std::max(terms.bottleneck, 2 * (m_ - 1) * copies_s(rank, index));
+  const double waits = blocking_exchanges_s(rank, index);
+  return {.first = first,
+          .last = last,
+          .forward_s = forward_s,
+          .backward_s = backward_s,
+          .forward_sends = forward_sends,
+          .backward_sends = backward_sends,
+          .waits = waits,
+          .forward = rank.forward.device_s + forward_sends,
+          .backward = rank.backward.device_s + backward_sends + waits};
+}
+
+StageTerms::Schedule StageTerms::scheduled(const RankPrice& rank, std::int64_t index,
+                                           const Passes& passes) const {
+  if (frame_.virtual_stages > 1) return interleaved(rank, index, passes.waits);
+  if (frame_.schedule == PipelineKind::kZbH1) return zero_bubble(rank, index, passes);
+  return one_stage(rank, index, passes);
+}
+
+// ZB-H1: gradients of weights are made when there is nothing else to do.
+StageTerms::Schedule StageTerms::zero_bubble(const RankPrice& rank, std::int64_t index,
+                                             const Passes& passes) const {
+  const auto r = static_cast<double>(index);
+  const double inputs = rank.inputs.device_s + passes.backward_sends;
+  const double weights = rank.weights.device_s + passes.waits;
+  const double within = positive(m_ - 1 - r), later = positive(m_ - p_ + r);
+  Schedule schedule;
+  // The first rank's last pass.
+  schedule.sum = passes.forward + inputs + (passes.first ? weights : 0);
+  schedule.bottleneck = (m_ - 1) * inputs + within * weights + later * passes.forward;
+  schedule.waited =
+      (m_ - 1) * passes.backward_sends + within * passes.waits + later * passes.forward_sends;
+  schedule.computed = schedule.bottleneck - schedule.waited;
+  schedule.returning = inputs;
+  schedule.later_passes = schedule.bottleneck + (passes.first ? 0 : m_ - within) * weights;
+  return schedule;
+}
+
+// GPipe and 1F1B.
+StageTerms::Schedule StageTerms::one_stage(const RankPrice& rank, std::int64_t index,
+                                           const Passes& passes) const {
+  const bool one_by_one = frame_.schedule == PipelineKind::k1F1B;
+  // The forward passes of GPipe all come before.
+  const double later = frame_.schedule == PipelineKind::kGpipe && !passes.last
+                           ? 0
+                           : positive(m_ - p_ + static_cast<double>(index));
+  // The rank before the last keeps its first and its last micro-batch.
+  const double staying = index + 2 == frame_.pipeline ? std::min(2.0, later) : 0;
+  // It may travel while the gradients of the pass before are sent, too.
+  const double arrival = positive(arrivals_s(rank, index) - passes.backward_sends);
+  // An arrival beside a forward pass slows it down first.
+  const double slowed = rank.forward.device_s / (1 - slowdown_) + passes.forward_sends;
+  Schedule schedule;
+  schedule.sum = passes.forward + passes.backward;
+  schedule.bottleneck = (m_ - 1) * passes.backward + staying * passes.forward +
+                        (later - staying) * std::max(passes.forward, arrival);
+  schedule.computed = (m_ - 1) * rank.backward.device_s + later * rank.forward.device_s;
+  schedule.waited = (m_ - 1) * (passes.backward_sends + passes.waits) +
+                    later * passes.forward_sends + (later - staying) * positive(arrival - slowed);
+  schedule.returning = passes.backward;
+  schedule.later_passes = schedule.bottleneck;
+  // The last rank's layers leave before the first of them returns.
+  if (passes.last && one_by_one)
+    schedule.bottleneck = std::max(schedule.bottleneck, 2 * (m_ - 1) * copies_s(rank, index));
+  // Where sends block, the host is at most one pass ahead.
+  if (one_by_one && (blocking_ || frame_.pipeline == 1)) {
+    const double ahead = frame_.pipeline == 1 ? 1 : 2;
+    const double passed = m_ - p_ + static_cast<double>(index);
+    schedule.host = positive(m_ - ahead) * (rank.backward.host_s + passes.backward_sends) +
+                    positive(passed - ahead) * (rank.forward.host_s + passes.forward_sends);
   }
-  if (price_ != PartitionPrice::kAlpa) {
-    // What the device must send beside its passes after the first backward pass, gradients and
-    // weights, or copies of activations, slows them down: a pass takes 1 + s of its time while
-    // the device sends. If it sends for S seconds and waits for W, at least S - W of them are
-    // beside passes, so s / (1 + s) (S - W) are added. This holds for a least W, too: each more
-    // second of waiting adds a second, and saves less.
-    const double each =
-        std::max(frame_.zero >= 2 ? exchange_s(rank, index) : 0, copies_s(rank, index));
-    const double sends = positive(m_ - 2) * each;
-    const double slowed = computed + waited + slowdown_ * positive(sends - waited);
-    terms.bottleneck = std::max({terms.bottleneck, slowed, sends});
-    // Where sends block, the host is at most one pass ahead.
-    if (blocking_ || frame_.pipeline == 1) {
-      const double ahead = frame_.pipeline == 1 ? 1 : 2;
-      const double host = positive(m_ - ahead) * (rank.backward.host_s + backward_sends) +
-                          positive(m_ - p_ + r - ahead) * (rank.forward.host_s + forward_sends);
-      if (frame_.schedule == PipelineKind::k1F1B && frame_.virtual_stages == 1)
-        terms.bottleneck = std::max(terms.bottleneck, host);
-    }
-  }
-  if (sends_are_in_sums()) terms.sum += (last ? 0 : forward_s) + (first ? 0 : backward_s);
+  return schedule;
+}
+
+// What the device must send beside its passes after the first backward pass, gradients and weights,
+// or copies of activations, slows them down: a pass takes 1 + s of its time while the device sends.
+// If it sends for S seconds and waits for W, at least S - W of them are beside passes, so
+// s / (1 + s) (S - W) are added. This holds for a least W, too: each more second of waiting adds a
+// second, and saves less.
+double StageTerms::least_bottleneck_s(const RankPrice& rank, std::int64_t index,
+                                      const Schedule& schedule) const {
+  const double each =
+      std::max(frame_.zero >= 2 ? exchange_s(rank, index) : 0, copies_s(rank, index));
+  const double sends = positive(m_ - 2) * each;
+  const double slowed =
+      schedule.computed + schedule.waited + slowdown_ * positive(sends - schedule.waited);
+  return std::max({schedule.bottleneck, slowed, sends, schedule.host});
+}
+
+// Of the first micro-batch's way, what the rank sends.
+double StageTerms::sends_s(const RankPrice& rank, std::int64_t index, const Passes& passes) const {
+  double seconds = 0;
+  if (sends_are_in_sums())
+    seconds += (passes.last ? 0 : passes.forward_s) + (passes.first ? 0 : passes.backward_s);
   // The senders' sums have what they send without the gathering at this rank.
   if (price_ == PartitionPrice::kOpen && (blocking_ || sends_are_in_sums())) {
-    terms.sum += (first ? 0 : at(own.gather_s, rank.first_layer)) +
-                 (last ? 0 : at(own.gather_s, rank.first_layer + rank.layers.all()));
+    const std::vector<double>& gather_s = traffic(index).gather_s;
+    seconds += (passes.first ? 0 : at(gather_s, rank.first_layer)) +
+               (passes.last ? 0 : at(gather_s, rank.first_layer + rank.layers.all()));
   }
-  // All of its passes, and what the step needs from there on. Its last gradients are sent beside.
-  // Under ZeRO-2 and 3 the update follows the sums of all micro-batches' gradients.
-  if (price_ != PartitionPrice::kAlpa && !first && frame_.virtual_stages == 1) {
-    if (frame_.zero < 2) later_passes = std::max(later_passes, terms.bottleneck);
-    const double sums = m_ * gradients_s(rank, index) - returning;
-    terms.end = terms.sum + std::max(later_passes, sums) - backward_s +
-                prices_.later_end_s(frame_, rank, index);
-  }
-  // Beside passes, gradients of all micro-batches go to the rank before, one after the other. One
-  // of them is a part of what all ranks pay once, unless the first rank sends them to the last one.
-  if (!blocking_) {
-    const double messages = first ? m_ * (v_ - 1) : m_ * v_ - 1;
-    terms.bottleneck = std::max(terms.bottleneck, messages * backward_s);
-  }
-  if (first) terms.sum += prices_.end_of_step_s(frame_, rank, price_ == PartitionPrice::kOpen);
-  return terms;
+  return seconds;
+}
+
+// All of the rank's passes, and what the step needs from there on. Its last gradients are sent
+// beside. Under ZeRO-2 and 3 the update follows the sums of all micro-batches' gradients.
+double StageTerms::end_s(const RankPrice& rank, std::int64_t index, const Passes& passes,
+                         const Schedule& schedule, const PartitionTerms& terms) const {
+  const double later =
+      frame_.zero < 2 ? std::max(schedule.later_passes, terms.bottleneck) : schedule.later_passes;
+  const double sums = m_ * gradients_s(rank, index) - schedule.returning;
+  return terms.sum + std::max(later, sums) - passes.backward_s +
+         prices_.later_end_s(frame_, rank, index);
 }
 
 // DualPipe: half of the micro-batches go through each of a rank's two stages. The step ends when
@@ -280,8 +325,8 @@ double StageTerms::layers_with_experts(double layers, bool at_most) const {
 // passed all chunks forward, and the last chunks of the ranks after r backward. After the last
 // one of its first chunk, the first chunks of the ranks before r are left. A chunk of rank r has
 // at least what is left when the others have the most layers.
-StageTerms::Interleaved StageTerms::interleaved(const RankPrice& rank, std::int64_t index,
-                                                double waits) const {
+StageTerms::Schedule StageTerms::interleaved(const RankPrice& rank, std::int64_t index,
+                                             double waits) const {
   const auto r = static_cast<double>(index);
   const bool first = index == 0, last = index + 1 == frame_.pipeline;
   const BlockPrices& block = prices_.blocks(frame_, index);
@@ -312,10 +357,11 @@ StageTerms::Interleaved StageTerms::interleaved(const RankPrice& rank, std::int6
   const double backward = m_ * rank.backward.device_s - once;
   const double waited = (m_ - 1) * waits;
   const double chain = last_chain_s(rank, index, once, waits);
-  return {{rank.forward.device_s + messages * forward_s + once,
-           backward + std::max(returned + computed + sent, arriving) + waited + positive(chain)},
-          backward + computed,
-          returned + sent + waited};
+  return {.sum = rank.forward.device_s + messages * forward_s + once,
+          .bottleneck =
+              backward + std::max(returned + computed + sent, arriving) + waited + positive(chain),
+          .computed = backward + computed,
+          .waited = returned + sent + waited};
 }
 
 // Where sends run beside passes, the last micro-batch may be what the step ends with. When rank r
@@ -343,22 +389,22 @@ double StageTerms::last_chain_s(const RankPrice& rank, std::int64_t index, doubl
          (p_ - 1) * (own + waits - last_chunk);
 }
 
+double StageTerms::of_rank(const ByKind<double>& layer, double embedding, const RankPrice& rank,
+                           std::int64_t index) {
+  return ExchangePrices::of(layer, rank.layers_by_kind) + (index == 0 ? embedding : 0);
+}
+
 double StageTerms::gradients_s(const RankPrice& rank, std::int64_t index) const {
   if (frame_.zero < 2 || prices_.model().frozen) return 0;
   const ExchangePrices& each = traffic(index).exchanges;
-  return ExchangePrices::of(each.layer_gradients_s, rank.layers_by_kind) +
-         (index == 0 ? each.embedding_gradients_s : 0);
+  return of_rank(each.layer_gradients_s, each.embedding_gradients_s, rank, index);
 }
 
 // Of the gradients and weights of one micro-batch, on the stream that takes longer.
 double StageTerms::exchange_s(const RankPrice& rank, std::int64_t index) const {
-  const double ends = index == 0 ? 1 : 0;
-  const auto all = [&](const ByKind<double>& layer, double embedding) {
-    return ExchangePrices::of(layer, rank.layers_by_kind) + ends * embedding;
-  };
   const ExchangePrices& each = traffic(index).exchanges;
-  const double weights = 2 * all(each.layer_weights_s, each.embedding_weights_s);
-  const double both = all(each.layer_wire_s, each.embedding_wire_s);
+  const double weights = 2 * of_rank(each.layer_weights_s, each.embedding_weights_s, rank, index);
+  const double both = of_rank(each.layer_wire_s, each.embedding_wire_s, rank, index);
   return std::max({gradients_s(rank, index), weights, both});
 }
 

@@ -60,11 +60,24 @@ class StageTerms {
     if (seconds.empty()) return 0;
     return seconds[seconds.size() == 1 ? 0 : static_cast<std::size_t>(layers)];
   }
-  // Of interleaved stages; of the bottleneck without arrivals, the device computes, and waits at
-  // least.
-  struct Interleaved {
-    PartitionTerms terms;
-    double computed, waited;
+  // Of one micro-batch through a rank, in seconds.
+  struct Passes {
+    bool first, last;
+    double forward_s, backward_s;          // messages to the next rank, and to the one before
+    double forward_sends, backward_sends;  // those that the passes wait for
+    // Exchanges that the passes making gradients of weights wait for, of all layers but the last.
+    double waits;
+    double forward, backward;  // with what they wait for
+  };
+  // What a schedule makes of a rank's passes, in seconds.
+  struct Schedule {
+    double sum = 0, bottleneck = 0;
+    // Of the bottleneck without arrivals, what the device computes, and what it waits at least.
+    double computed = 0, waited = 0;
+    double host = 0;  // a bottleneck of its own
+    // From the rank's first backward pass on: that pass, and what follows it in all of its passes.
+    // Not of interleaved stages.
+    double returning = 0, later_passes = 0;
   };
 
   const Traffic& traffic(std::int64_t index) const {
@@ -80,8 +93,20 @@ class StageTerms {
   double most_forward_s(const BlockPrices& block, double layers) const;
   double least_backward_s(const BlockPrices& block, double layers) const;
   double layers_with_experts(double layers, bool at_most) const;
-  Interleaved interleaved(const RankPrice& rank, std::int64_t index, double waits) const;
+  PartitionTerms alpa(const RankPrice& rank, std::int64_t index) const;
+  Passes passes_of(const RankPrice& rank, std::int64_t index) const;
+  Schedule scheduled(const RankPrice& rank, std::int64_t index, const Passes& passes) const;
+  Schedule zero_bubble(const RankPrice& rank, std::int64_t index, const Passes& passes) const;
+  Schedule one_stage(const RankPrice& rank, std::int64_t index, const Passes& passes) const;
+  Schedule interleaved(const RankPrice& rank, std::int64_t index, double waits) const;
+  double least_bottleneck_s(const RankPrice& rank, std::int64_t index,
+                            const Schedule& schedule) const;
+  double sends_s(const RankPrice& rank, std::int64_t index, const Passes& passes) const;
+  double end_s(const RankPrice& rank, std::int64_t index, const Passes& passes,
+               const Schedule& schedule, const PartitionTerms& terms) const;
   double last_chain_s(const RankPrice& rank, std::int64_t index, double once, double waits) const;
+  static double of_rank(const ByKind<double>& layer, double embedding, const RankPrice& rank,
+                        std::int64_t index);
   // Of one micro-batch's gradients, summed over copies under ZeRO-2 and 3.
   double gradients_s(const RankPrice& rank, std::int64_t index) const;
   double exchange_s(const RankPrice& rank, std::int64_t index) const;
