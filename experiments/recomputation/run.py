@@ -27,7 +27,7 @@ def written(folder, row, config):
         small_models.WRITE[name](folder, **sizes)
     else:
         egret.run("zoo", name, "-o", path, *(word for k, v in sizes.items() for word in (f"--{k}", v)))
-    return path, ["--loss", "mse", "--optimizer", config["optimizer"]]
+    return path, ["--loss", "mse", "--optimizer", config["optimizer"], *(("--lr", row["lr"]) if "lr" in row else ())]
 
 
 def label(row):
