@@ -1,16 +1,15 @@
 # What the build can use, for `egret version` and `egret doctor`: one egret_component() each.
-# Whether a component is linked is read off the libraries that egret_library() made and, through
-# them, off all they link, so the answer cannot drift from the build. Folders do their own
+# Whether a component is linked, or opened when it is used, is read off the libraries that
+# egret_library() and egret_opened_library() made and, through them, off all they link, so the answer
+# cannot drift from the build. Folders do their own
 # find_package(); this file only looks.
 
 set_property(GLOBAL PROPERTY EGRET_COMPONENTS "")
 
-# All that the program's libraries link, directly or through other targets, or open at run time, in
-# lower case and without folders: "boost::json;protobuf::libprotobuf-lite;libdnnl.so;...".
+# All of a list of libraries, and what they link, directly or through other targets, in lower case
+# and without folders: "boost::json;protobuf::libprotobuf-lite;libdnnl.so;...".
 function(egret_linked_items out)
-  get_property(pending GLOBAL PROPERTY EGRET_LIBRARIES)
-  get_property(opened GLOBAL PROPERTY EGRET_OPENED_LIBRARIES)
-  list(APPEND pending ${opened})
+  set(pending ${ARGN})
   set(seen)
   set(names)
   while(pending)
@@ -38,19 +37,25 @@ endfunction()
 # libdnnl.so); REQUIRED says that a folder's find_package() does.
 function(egret_component name)
   cmake_parse_arguments(C "REQUIRED" "PURPOSE;VERSION;LINKS;REMEDY" "" ${ARGN})
-  egret_linked_items(items)
-  set(linked false)
-  foreach(item ${items})
-    if(item MATCHES "(^|:|^lib|:lib)(${C_LINKS})")
-      set(linked true)
-    endif()
-  endforeach()
+  get_property(linked GLOBAL PROPERTY EGRET_LIBRARIES)
+  get_property(opened GLOBAL PROPERTY EGRET_OPENED_LIBRARIES)
+  egret_linked_items(linked ${linked})
+  egret_linked_items(opened ${opened})
+  set(name_regex "(^|:|^lib|:lib)(${C_LINKS})")
+  list(FILTER linked INCLUDE REGEX "${name_regex}")
+  list(FILTER opened INCLUDE REGEX "${name_regex}")
+  set(use "kNone")
+  if(linked)
+    set(use "kLinked")
+  elseif(opened)
+    set(use "kOpened")
+  endif()
   set(required false)
   if(C_REQUIRED)
     set(required true)
   endif()
   set_property(GLOBAL APPEND_STRING PROPERTY EGRET_COMPONENTS
-    "    {\"${name}\", \"${C_PURPOSE}\", \"${C_VERSION}\", ${required}, ${linked},\n     \"${C_REMEDY}\"},\n")
+    "    {\"${name}\", \"${C_PURPOSE}\", \"${C_VERSION}\", ${required}, LibraryUse::${use},\n     \"${C_REMEDY}\"},\n")
 endfunction()
 
 # A macro of a header as a version part: egret_header_number(out file NAME).

@@ -46,8 +46,7 @@ function(egret_program name)
 endfunction()
 
 # egret_opened_library(LIBRARY name): a library that the program opens at run time and does not link. LIBRARY is the
-# variable with its file; `name` becomes the name by which the loader finds it (SONAME). `egret doctor` counts it as
-# linked.
+# variable with its file; `name` becomes the name by which the loader finds it (SONAME).
 function(egret_opened_library library out)
   set_property(GLOBAL APPEND PROPERTY EGRET_OPENED_LIBRARIES "${${library}}")
   execute_process(COMMAND ${CMAKE_READELF} -d ${${library}} OUTPUT_VARIABLE dynamic ERROR_QUIET)

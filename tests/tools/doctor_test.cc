@@ -42,7 +42,7 @@ TEST(Doctor, LibrariesAreSaidToBeLinkedWhenTheLoaderFoundThemAndOnlyThen) {
         probe->libraries.begin(), probe->libraries.end(), [&](const std::string& library) {
           return std::find(loaded.begin(), loaded.end(), stem(library)) != loaded.end();
         });
-    EXPECT_EQ(component.linked, found) << component.name;
+    EXPECT_EQ(component.use == LibraryUse::kLinked, found) << component.name;
     if (found) ++linked;
   }
   EXPECT_GT(linked, 0);
@@ -55,8 +55,8 @@ TEST(Doctor, WhatIsLinkedIsReadyWhereTheProgramRuns) {
   ASSERT_TRUE(json.ok()) << run.out;
   int linked = 0;
   for (const Component& component : build_info().components) {
-    EXPECT_TRUE(component.linked || !component.required) << component.name;
-    if (!component.linked) continue;
+    EXPECT_TRUE(component.use == LibraryUse::kLinked || !component.required) << component.name;
+    if (component.use == LibraryUse::kNone) continue;
     ++linked;
     const auto& found = json->find("components")->items();
     EXPECT_TRUE(std::any_of(found.begin(), found.end(), [&](const base::Json& item) {

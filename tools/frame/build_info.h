@@ -9,13 +9,15 @@
 namespace egret::tools {
 
 // A library or program that Egret can use.
+enum class LibraryUse : unsigned char { kNone, kLinked, kOpened };
+
 struct Component {
   std::string_view name;
   std::string_view purpose;
-  std::string_view version;  // found at configure time, "" when none was
-  bool required = false;     // the build fails without it
-  bool linked = false;       // some part of this program links it
-  std::string_view remedy;   // how to get it
+  std::string_view version;            // found at configure time, "" when none was
+  bool required = false;               // the build fails without it
+  LibraryUse use = LibraryUse::kNone;  // of some part of this program
+  std::string_view remedy;             // how to get it
 };
 
 struct BuildInfo {

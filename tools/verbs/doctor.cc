@@ -17,14 +17,19 @@ struct Finding {
   std::string name;
   std::string purpose;
   std::string remedy;
-  std::string built;  // version linked, "found, not used", "no", or "at run time"
+  std::string built;  // version linked, "at run time", "found, not used", or "no"
   std::string here;   // what the machine answered, "missing", or "-"
   bool required = false;
   bool ready = false;  // linked, or needed at run time only, and present here
 };
 
 std::string built_text(const Component& component) {
-  if (component.linked) return component.version.empty() ? "yes" : std::string(component.version);
+  switch (component.use) {
+    case LibraryUse::kLinked:
+      return component.version.empty() ? "yes" : std::string(component.version);
+    case LibraryUse::kOpened: return "at run time";
+    case LibraryUse::kNone: break;
+  }
   return component.version.empty() ? "no" : "found, not used";
 }
 
@@ -49,19 +54,20 @@ Finding bf16_finding() {
 std::vector<Finding> examine() {
   std::vector<Finding> findings;
   for (const Component& component : build_info().components) {
+    const bool linked = component.use == LibraryUse::kLinked;
     Finding finding{std::string(component.name),
                     std::string(component.purpose),
                     std::string(component.remedy),
                     built_text(component),
                     "-",
                     component.required,
-                    component.linked};
+                    linked};
     if (const Probe* probe = find_probe(component.name)) {
       const ProbeAnswer answer = ask(*probe);
       // This program could not have started without the libraries it links; the probe may know only
       // other versions of them.
-      if (answer.present || !component.linked) finding.here = here_text(answer);
-      finding.ready = component.linked;
+      if (answer.present || !linked) finding.here = here_text(answer);
+      finding.ready = linked || (component.use == LibraryUse::kOpened && answer.present);
     }
     findings.push_back(std::move(finding));
   }

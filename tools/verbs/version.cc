@@ -20,7 +20,7 @@ class Version final : public Command {
     table.row({"revision", std::string(build.revision)});
     table.row({"build", std::string(build.build_type) + ", " + std::string(build.compiler)});
     for (const Component& component : build.components) {
-      if (!component.linked) continue;
+      if (component.use == LibraryUse::kNone) continue;
       base::Json item = base::Json::object();
       item.set("name", component.name).set("version", component.version);
       built_in.push(std::move(item));
