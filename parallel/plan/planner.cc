@@ -2,12 +2,14 @@
 #include "parallel/plan/planner.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <set>
 #include <utility>
 
 #include "base/stop.h"
+#include "base/system/thread_pool.h"
 #include "base/timer.h"
 #include "extract/core/extractor.h"
 #include "extract/core/option_help.h"
@@ -50,6 +52,20 @@ std::vector<std::string> names_of(const Rows& rows) {
   return names;
 }
 
+// Adds the bodies of all composites. A run that ended at a limit found programs without adding
+// their bodies, and a body may have a faster plan than its composite: without this, the cheapest
+// program alone (`sequential`) could have a better plan than all programs.
+void add_bodies(rules::SaturatedGraph& equal, const rules::AdmittedRules& admitted,
+                std::span<const std::int64_t> blocks, rules::SaturateOptions options) {
+  std::vector<rules::CompiledRule> bodies = rules::compile(admitted, *equal.tensors);
+  std::erase_if(bodies, [](const rules::CompiledRule& rule) { return rule.name() != kBodies; });
+  if (bodies.empty()) return;
+  std::ranges::move(rules_for_table_rows(*equal.tensors, blocks), std::back_inserter(bodies));
+  options.limits.nodes += equal.tensors->egraph().node_count();
+  options.threads = &base::shared_pool();
+  rules::saturate(*equal.tensors, bodies, options);
+}
+
 // The program's saturated e-graph.
 Result<rules::SaturatedGraph> saturated(const ir::Graph& graph, std::string_view rules,
                                         std::span<const std::int64_t> blocks,
@@ -59,9 +75,14 @@ Result<rules::SaturatedGraph> saturated(const ir::Graph& graph, std::string_view
   rules::SaturateOptions saturation;
   saturation.limits.nodes = static_cast<std::uint64_t>(options.limit_nodes);
   saturation.progress = sink;
-  return rules::saturate(graph, admitted, saturation, 0, [&](rules::TensorEGraph& tensors) {
-    return rules_for_table_rows(tensors, blocks);
-  });
+  EGRET_ASSIGN_OR_RETURN(
+      rules::SaturatedGraph equal,
+      rules::saturate(graph, admitted, saturation, 0, [&](rules::TensorEGraph& tensors) {
+        return rules_for_table_rows(tensors, blocks);
+      }));
+  if (equal.run.stop != egraph::StopReason::kSaturated && !base::stop_requested())
+    add_bodies(equal, admitted, blocks, saturation);
+  return equal;
 }
 
 // The options of each extraction: the time limit, and stopping on request.

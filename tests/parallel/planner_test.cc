@@ -319,6 +319,26 @@ TEST(Planner, SplitsTheVocabularyOfASoftmax) {
   EXPECT_EQ(communication(*plan), "all_reduce x 3x " + std::to_string((3 + 3 + 3 * 16) * 6) + "\n");
 }
 
+// At a limit of nodes, too: the cheapest program alone would have its bodies.
+TEST(Planner, KnowsTheBodiesOfCompositesWithinAnyLimit) {
+  Model m;
+  const Value x = m.input("x", {3, 16});
+  const Value p =
+      m("softmax", {m("matmul", {x, m.weight("w", {16, 65536})})}, {{"axis", std::int64_t{1}}});
+  const ir::Graph graph = m.finish(m("matmul", {p, m.weight("e", {65536, 16})}));
+  const auto bodies = plan_of(graph, machine_of("x=4"));
+  ASSERT_TRUE(bodies.ok()) << bodies.status().message();
+  for (const bool sequential : {false, true}) {
+    ParallelPlanOptions options;
+    options.rules = "default,expand-composites";
+    options.limit_nodes = 1;
+    options.sequential = sequential;
+    const auto plan = plan_of(graph, machine_of("x=4"), options);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_LE(plan->time_s, bodies->time_s * (1 + 1e-9)) << sequential;
+  }
+}
+
 // A residual block of two 3x3 convolutions over a square image.
 ir::Graph resnet_block(std::int64_t channels, std::int64_t size) {
   Model m;
