@@ -53,7 +53,7 @@ std::terminate_handler before = nullptr;
 }
 
 // Runs before the libraries initialize themselves, when all are loaded.
-void before_libraries(int /*argc*/, char** /*argv*/, char** /*environment*/) {
+[[maybe_unused]] void before_libraries(int /*argc*/, char** /*argv*/, char** /*environment*/) {
   before = std::set_terminate(on_terminate);
   if (!base::has_room(kToBegin)) ::_exit(say_no_memory());
 }
