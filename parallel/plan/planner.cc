@@ -52,18 +52,25 @@ std::vector<std::string> names_of(const Rows& rows) {
   return names;
 }
 
-// Adds the bodies of all composites. A run that ended at a limit found programs without adding
-// their bodies, and a body may have a faster plan than its composite: without this, the cheapest
-// program alone (`sequential`) could have a better plan than all programs.
-void add_bodies(rules::SaturatedGraph& equal, const rules::AdmittedRules& admitted,
-                std::span<const std::int64_t> blocks, rules::SaturateOptions options) {
-  std::vector<rules::CompiledRule> bodies = rules::compile(admitted, *equal.tensors);
-  std::erase_if(bodies, [](const rules::CompiledRule& rule) { return rule.name() != kBodies; });
-  if (bodies.empty()) return;
-  std::ranges::move(rules_for_table_rows(*equal.tensors, blocks), std::back_inserter(bodies));
+// Adds the bodies of all composites, where the rules have them. A run that ended at a limit found
+// programs without adding their bodies, and a body may have a faster plan than its composite:
+// without this, the cheapest program alone (`sequential`) could have a better plan than all
+// programs.
+Status add_bodies(rules::SaturatedGraph& equal, std::span<const std::int64_t> blocks,
+                  rules::SaturateOptions options) {
+  if (std::ranges::find(equal.rules, kBodies, &rules::CompiledRule::name) == equal.rules.end())
+    return base::ok();
+  std::vector<rules::CompiledRule> bodies;
+  std::ranges::copy_if(equal.rules, std::back_inserter(bodies), [&](const auto& rule) {
+    return rule.name() == kBodies || std::ranges::any_of(blocks, [&](std::int64_t count) {
+             return rule.name() == name_of_table_rows(count);
+           });
+  });
   options.limits.nodes += equal.tensors->egraph().node_count();
   options.threads = &base::shared_pool();
-  rules::saturate(*equal.tensors, bodies, options);
+  const egraph::RunReport run = rules::saturate(*equal.tensors, bodies, options).run;
+  if (run.stop != egraph::StopReason::kConflict) return base::ok();
+  return base::internal_error("rules contradict each other: " + run.conflict.message());
 }
 
 // The program's saturated e-graph.
@@ -81,7 +88,7 @@ Result<rules::SaturatedGraph> saturated(const ir::Graph& graph, std::string_view
         return rules_for_table_rows(tensors, blocks);
       }));
   if (equal.run.stop != egraph::StopReason::kSaturated && !base::stop_requested())
-    add_bodies(equal, admitted, blocks, saturation);
+    EGRET_RETURN_IF_ERROR(add_bodies(equal, blocks, saturation));
   return equal;
 }
 
