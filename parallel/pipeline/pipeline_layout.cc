@@ -10,9 +10,9 @@
 #include "parallel/plan/batch_slices.h"
 
 namespace egret::parallel {
-namespace {
 
-std::vector<GradientExchange> exchanges_of(const PipelineLayout& layout) {
+std::vector<GradientExchange> gradient_exchanges(const PipelineLayout& layout,
+                                                 std::span<const double> bytes) {
   const std::int64_t stages = layout.schedule.stages;
   const std::int64_t last = layout.schedule.micro_batches - 1;
   std::map<std::size_t, std::set<std::int64_t>> users;  // stages, by parameter
@@ -34,14 +34,12 @@ std::vector<GradientExchange> exchanges_of(const PipelineLayout& layout) {
     exchange.ranks.assign(ranks.begin(), ranks.end());
     exchange.stages.assign(where.begin(), where.end());
     exchange.parameters.push_back(parameter);
-    exchange.bytes += static_cast<double>(layout.step.loss.initial[parameter].bytes());
+    exchange.bytes += bytes[parameter];
   }
   std::vector<GradientExchange> result;
   for (auto& [where, exchange] : by_stages) result.push_back(std::move(exchange));
   return result;
 }
-
-}  // namespace
 
 base::Result<ir::Graph> model_of_loss(const ir::Graph& model, const ir::TrainingOptions& training) {
   const std::string& name = training.model_output;
@@ -86,6 +84,11 @@ base::Result<PipelineLayout> pipeline_layout(const ir::Graph& model,
     return base::usage_error("--stage-layers needs a number of layers for each of the " +
                              std::to_string(shape.stages) + " stages, as in 3,4,3");
   }
+  if (!shape.stage_operators.empty() &&
+      shape.stage_operators.size() != static_cast<std::size_t>(shape.stages)) {
+    return base::usage_error("--stage-operators needs a number of operators for each of the " +
+                             std::to_string(shape.stages) + " stages, as in 12,20,9");
+  }
   EGRET_ASSIGN_OR_RETURN(const ir::Graph whole, model_of_loss(model, training));
   const std::int64_t parts = shape.micro_batches * shape.replicas;
   const std::optional<BatchSlices> slices = batch_slices(whole, parts);
@@ -100,11 +103,16 @@ base::Result<PipelineLayout> pipeline_layout(const ir::Graph& model,
   EGRET_ASSIGN_OR_RETURN(layout.schedule,
                          pipeline_schedule(shape.kind, shape.stages / shape.stages_per_rank,
                                            shape.stages_per_rank, shape.micro_batches));
-  StagingOptions staging{
-      .stages = shape.stages, .stage_layers = shape.stage_layers, .rates = rates};
+  StagingOptions staging{.stages = shape.stages,
+                         .stage_layers = shape.stage_layers,
+                         .stage_operators = shape.stage_operators,
+                         .rates = rates};
   staging.loss_scale = 1 / static_cast<double>(parts);
   EGRET_ASSIGN_OR_RETURN(layout.step, staged_step(slices->slice, training, staging));
-  layout.exchanges = exchanges_of(layout);
+  std::vector<double> bytes;
+  for (std::size_t i = 0; i < layout.step.loss.parameters.size(); ++i)
+    bytes.push_back(static_cast<double>(layout.step.loss.initial[i].bytes()));
+  layout.exchanges = gradient_exchanges(layout, bytes);
   return layout;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -39,6 +40,10 @@ struct PipelineLayout {
   std::vector<std::int64_t> loss_ranks() const;
 };
 
+// Of the stages and replicas of LAYOUT. BYTES: of the gradients of each parameter on a rank.
+std::vector<GradientExchange> gradient_exchanges(const PipelineLayout& layout,
+                                                 std::span<const double> bytes);
+
 struct PipelineShape {
   PipelineKind kind = PipelineKind::k1F1B;
   std::int64_t stages = 1;  // of the whole pipeline
@@ -47,6 +52,8 @@ struct PipelineShape {
   std::int64_t replicas = 1;
   // Of each stage, in equal layers of the model; empty: stages of about equal time.
   std::vector<std::int64_t> stage_layers = {};
+  // Of each stage, in operators of the loss; empty: as above.
+  std::vector<std::int64_t> stage_operators = {};
 };
 
 // The part of a model that the loss reads, as all of its inputs and one output. The step of this

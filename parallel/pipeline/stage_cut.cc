@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <string>
 
 #include "parallel/plan/equal_layers.h"
@@ -127,6 +128,38 @@ base::Result<std::vector<std::size_t>> layer_cuts(const ir::Graph& graph, const 
     cuts.push_back(static_cast<std::size_t>(last - line.operators.begin()) + 1);
   }
   cuts.push_back(line.operators.size());
+  return cuts;
+}
+
+std::optional<std::vector<std::size_t>> seam_cuts(const ir::Graph& graph, const OperatorLine& line,
+                                                  std::size_t most_pieces) {
+  const std::optional<EqualLayers> equal = equal_layers(graph);
+  if (!equal) return std::nullopt;
+  // Two pieces are left for what comes before the layers and what follows.
+  const std::size_t own = std::max<std::size_t>(most_pieces, 4) - 2;
+  const std::size_t layers = equal->seams.size() - 1;
+  const std::size_t step = (layers + own - 1) / own;
+  std::set<std::size_t> cuts{0, line.operators.size()};
+  for (std::size_t i = 0; i < equal->seams.size(); ++i) {
+    if (i % step != 0 && i != layers) continue;
+    // All operators of a layer come before its last one, and all that read them after it.
+    if (graph.node(equal->seams[i]).kind != ir::NodeKind::kOperator) continue;
+    const auto last = std::ranges::lower_bound(line.operators, equal->seams[i]);
+    cuts.insert(static_cast<std::size_t>(last - line.operators.begin()) + 1);
+  }
+  return std::vector<std::size_t>(cuts.begin(), cuts.end());
+}
+
+base::Result<std::vector<std::size_t>> operator_cuts(
+    const OperatorLine& line, std::span<const std::int64_t> operators_of_stages) {
+  std::vector<std::size_t> cuts{0};
+  for (const std::int64_t own : operators_of_stages)
+    cuts.push_back(cuts.back() + static_cast<std::size_t>(own));
+  if (cuts.back() != line.operators.size() ||
+      std::ranges::any_of(operators_of_stages, [](std::int64_t own) { return own < 1; })) {
+    return base::usage_error("--stage-operators must be positive and sum to the loss's " +
+                             std::to_string(line.operators.size()) + " operators");
+  }
   return cuts;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,5 +37,15 @@ base::Result<std::vector<std::size_t>> balanced_cuts(const ir::Graph& graph,
 // what follows. Errors: usage, for a graph without equal layers, and for another number of them.
 base::Result<std::vector<std::size_t>> layer_cuts(const ir::Graph& graph, const OperatorLine& line,
                                                   std::span<const std::int64_t> layers_of_stages);
+
+// The positions at which the graph's equal layers begin and end, with the first and the last
+// position; at most so many pieces lie between them, each of as many layers. Nullopt where there
+// are no equal layers.
+std::optional<std::vector<std::size_t>> seam_cuts(const ir::Graph& graph, const OperatorLine& line,
+                                                  std::size_t most_pieces);
+
+// The same for stages of so many operators. Errors: usage, for another number of operators.
+base::Result<std::vector<std::size_t>> operator_cuts(
+    const OperatorLine& line, std::span<const std::int64_t> operators_of_stages);
 
 }  // namespace egret::parallel

@@ -129,6 +129,33 @@ class StageWriter {
 
   base::Result<Stage> write(std::size_t begin, std::size_t end) {
     const bool is_last = end == line_.operators.size();
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, joint_graph(begin, end));
+    return divided(ir::with_shared_nodes(graph), line_.crossing(begin), line_.crossing(end),
+                   is_last);
+  }
+
+  // Before it is divided.
+  base::Result<StageGraph> write_joint(std::size_t begin, std::size_t end) {
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, joint_graph(begin, end));
+    StageGraph stage;
+    stage.graph = ir::with_shared_nodes(graph);
+    const auto has_gradient = [&](NodeId id) { return differentiable_[id.index()]; };
+    stage.forward = line_.crossing(end).size() + (end == line_.operators.size() ? 1 : 0);
+    stage.backward = stage.forward;
+    stage.backward +=
+        static_cast<std::size_t>(std::ranges::count_if(line_.crossing(begin), has_gradient));
+    for (const StageParameter& parameter : parameters_) {
+      const std::string& gradient =
+          stage.graph.outputs()[stage.backward + stage.parameters.size()].name;
+      stage.parameters.push_back(
+          {parameter_name(parameter.parameter), gradient, parameter.parameter});
+    }
+    return stage;
+  }
+
+ private:
+  base::Result<ir::Graph> joint_graph(std::size_t begin, std::size_t end) {
+    const bool is_last = end == line_.operators.size();
     const std::vector<NodeId> incoming = line_.crossing(begin);
     const std::vector<NodeId> outgoing = line_.crossing(end);
     values_.assign(loss_.graph.size(), {});
@@ -142,11 +169,9 @@ class StageWriter {
     }
     if (is_last) add_loss();
     EGRET_RETURN_IF_ERROR(add_gradients(incoming));
-    EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, b_.finish());
-    return divided(ir::with_shared_nodes(graph), incoming, outgoing, is_last);
+    return b_.finish();
   }
 
- private:
   Value add_input(const std::string& name, NodeId id) {
     return b_.input(name, loss_.graph.node(id).type);
   }
@@ -287,22 +312,44 @@ ir::Graph with_constant_parameters(const ir::TrainingGraph& loss) {
   return result;
 }
 
+base::Result<std::vector<std::size_t>> cuts_of(const ir::TrainingGraph& loss,
+                                               const OperatorLine& line,
+                                               const StagingOptions& options) {
+  if (!options.stage_operators.empty()) return operator_cuts(line, options.stage_operators);
+  if (!options.stage_layers.empty())
+    return layer_cuts(with_constant_parameters(loss), line, options.stage_layers);
+  return balanced_cuts(loss.graph, line, options.stages, options.rates,
+                       options.link_bytes_per_second);
+}
+
 }  // namespace
 
 double Stage::outgoing_bytes() const { return bytes_of(outgoing, false); }
 double Stage::gradient_bytes() const { return bytes_of(incoming, true); }
+
+base::Result<std::vector<std::size_t>> piece_cuts(const ir::TrainingGraph& loss,
+                                                  const OperatorLine& line,
+                                                  std::int64_t most_pieces,
+                                                  const cost::Rates& rates,
+                                                  double link_bytes_per_second) {
+  const auto most = static_cast<std::size_t>(most_pieces);
+  if (auto cuts = seam_cuts(with_constant_parameters(loss), line, most)) return *std::move(cuts);
+  const auto pieces = static_cast<std::int64_t>(std::min(most, line.operators.size()));
+  return balanced_cuts(loss.graph, line, pieces, rates, link_bytes_per_second);
+}
+
+base::Result<StageGraph> stage_graph(const ir::TrainingGraph& loss, const OperatorLine& line,
+                                     std::size_t begin, std::size_t end, double loss_scale) {
+  const std::vector<bool> differentiable = depends_on_parameters(loss);
+  return StageWriter(loss, line, differentiable, loss_scale).write_joint(begin, end);
+}
 
 base::Result<StagedStep> staged_step(const ir::Graph& model, const ir::TrainingOptions& training,
                                      const StagingOptions& options) {
   StagedStep step;
   EGRET_ASSIGN_OR_RETURN(step.loss, ir::loss_graph(model, training));
   const OperatorLine line(step.loss.graph);
-  EGRET_ASSIGN_OR_RETURN(
-      const std::vector<std::size_t> cuts,
-      options.stage_layers.empty()
-          ? balanced_cuts(step.loss.graph, line, options.stages, options.rates,
-                          options.link_bytes_per_second)
-          : layer_cuts(with_constant_parameters(step.loss), line, options.stage_layers));
+  EGRET_ASSIGN_OR_RETURN(const std::vector<std::size_t> cuts, cuts_of(step.loss, line, options));
   const std::vector<bool> differentiable = depends_on_parameters(step.loss);
   for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
     EGRET_ASSIGN_OR_RETURN(Stage stage,

@@ -14,12 +14,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "cost/model.h"
 #include "ir/autodiff/training_graph.h"
 #include "parallel/pipeline/pipeline_schedule.h"
+#include "parallel/pipeline/stage_cut.h"
 
 namespace egret::parallel {
 
@@ -72,6 +74,8 @@ struct StagingOptions {
   std::int64_t stages = 1;
   // Of each stage, in equal layers of the model; empty: stages of about equal time.
   std::vector<std::int64_t> stage_layers = {};
+  // Of each stage, in operators of the loss in topological order; empty: as above.
+  std::vector<std::int64_t> stage_operators = {};
   double loss_scale = 1;  // gradients are those of the loss times this
   cost::Rates rates;      // that balance the stages
   double link_bytes_per_second = 5e9;
@@ -83,5 +87,31 @@ struct StagingOptions {
 // operators, and for layers that the model does not have.
 base::Result<StagedStep> staged_step(const ir::Graph& model, const ir::TrainingOptions& training,
                                      const StagingOptions& options);
+
+// Where a planner may cut LOSS into stages: between its equal layers, or else into pieces of about
+// equal time; at most so many pieces. The first and last position are those of LINE. Errors: those
+// of prices.
+base::Result<std::vector<std::size_t>> piece_cuts(const ir::TrainingGraph& loss,
+                                                  const OperatorLine& line,
+                                                  std::int64_t most_pieces,
+                                                  const cost::Rates& rates,
+                                                  double link_bytes_per_second);
+
+// The forward and backward pass of a stage as one graph, for planners. Its outputs are the outgoing
+// values, or the loss in the last stage; the gradients of incoming values; those of parameters.
+struct StageGraph {
+  struct Parameter {
+    std::string input, gradient;  // names
+    std::size_t parameter = 0;    // position in the parameters of the loss
+  };
+  ir::Graph graph;
+  std::size_t forward = 0;   // outputs of the forward pass
+  std::size_t backward = 0;  // outputs before the gradients of parameters
+  std::vector<Parameter> parameters;
+};
+
+// Of the operators from BEGIN to END of LINE, which is that of LOSS. Errors: as staged_step().
+base::Result<StageGraph> stage_graph(const ir::TrainingGraph& loss, const OperatorLine& line,
+                                     std::size_t begin, std::size_t end, double loss_scale);
 
 }  // namespace egret::parallel

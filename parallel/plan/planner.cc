@@ -134,6 +134,7 @@ class PlanSearch {
         searches_(options.searches),
         other_(other_search(options.search)),
         explains_(options.explain),
+        baselines_(options.baselines),
         whole_(whole),
         pricing_(placed, machine, task.carried, outputs_) {
     if (fewer != nullptr) {
@@ -327,6 +328,7 @@ class PlanSearch {
 
   // Computes the named baselines; remembers the best one as a start for the search.
   void find_baselines(ParallelPlan& plan) {
+    if (!baselines_) return;
     Pricing::Search search = search_;
     search.copied_inputs = false;
     for (const Strategy& strategy : strategies()) {
@@ -350,6 +352,7 @@ class PlanSearch {
   const bool searches_;
   const PlanSearchRow* const other_;  // that makes the plan; nullptr: extraction does
   const bool explains_;
+  const bool baselines_;
   const ir::Graph& whole_;
   Pricing pricing_;
   Pricing::Search search_;

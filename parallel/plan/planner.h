@@ -47,6 +47,7 @@ struct ParallelPlanOptions {
   bool sequential = false;            // rewrite for one device first, then distribute
   bool searches = false;              // plan all layers, and run the other searches too
   bool explain = false;               // find the runner-up of each choice
+  bool baselines = true;              // also plan the named strategies; no option of the table
   double limit_check = 60;            // seconds of the comparison with the program; 0: none
 
   static const base::OptionTable<ParallelPlanOptions>& table();

@@ -28,6 +28,9 @@ const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
         "Stages of each rank of the pipeline; above 1 the schedule is interleaved", size},
        {"stage-layers", &P::stage_layers,
         "Layers of each chunk of the pipeline, as 3,4,3 (default: balanced)"},
+       {"stage-operators", &P::stage_operators,
+        "Operators of the loss in each stage, in topological order, as `egret plan --pipeline` "
+        "writes them"},
        {"micro-batches", &P::micro_batches,
         "Equal parts of a replica's samples, which follow each other through the pipeline", size},
        {"replicas", &P::replicas, "Pipelines that share the batch and sum their gradients", size},
@@ -44,6 +47,7 @@ base::Status check_pipeline(const PipelineArguments& arguments, const BackendOpt
   const std::pair<const char*, bool> of_pipelines[] = {
       {"--stages-per-rank", arguments.stages_per_rank != plain.stages_per_rank},
       {"--stage-layers", !arguments.stage_layers.empty()},
+      {"--stage-operators", !arguments.stage_operators.empty()},
       {"--micro-batches", arguments.micro_batches != plain.micro_batches},
       {"--replicas", arguments.replicas != plain.replicas},
       {"--schedule", arguments.schedule != plain.schedule},
@@ -70,12 +74,18 @@ base::Result<std::unique_ptr<runtime::PipelineRun>> start_pipeline(
   const auto stage_layers = parallel::numbers_of(arguments.stage_layers);
   if (!stage_layers)
     return base::usage_error("--stage-layers needs numbers between commas, as in 3,4,3");
+  const auto stage_operators = parallel::numbers_of(arguments.stage_operators);
+  if (!stage_operators)
+    return base::usage_error("--stage-operators needs numbers between commas, as in 12,20,9");
+  if (!stage_layers->empty() && !stage_operators->empty())
+    return base::usage_error("--stage-operators cannot be combined with --stage-layers");
   const parallel::PipelineShape shape{.kind = arguments.schedule,
                                       .stages = arguments.pipeline_stages,
                                       .stages_per_rank = arguments.stages_per_rank,
                                       .micro_batches = arguments.micro_batches,
                                       .replicas = arguments.replicas,
-                                      .stage_layers = *stage_layers};
+                                      .stage_layers = *stage_layers,
+                                      .stage_operators = *stage_operators};
   EGRET_ASSIGN_OR_RETURN(parallel::PipelineLayout layout,
                          parallel::pipeline_layout(model, training.options(), shape, local.rates));
   return runtime::PipelineRun::start(std::move(layout), training.options(), ranks,

@@ -17,6 +17,7 @@ struct PipelineArguments {
   std::int64_t pipeline_stages = 0;
   std::int64_t stages_per_rank = 1;
   std::string stage_layers;
+  std::string stage_operators;
   std::int64_t micro_batches = 1;
   std::int64_t replicas = 1;
   parallel::PipelineKind schedule = parallel::PipelineKind::k1F1B;

@@ -9,12 +9,15 @@
 #include "driver/proofs/plan_certificate.h"
 #include "driver/proofs/rank_models.h"
 #include "driver/report/cluster_plan_text.h"
+#include "driver/report/pipeline_plan_text.h"
 #include "driver/report/plan_page.h"
 #include "driver/report/plan_tables.h"
 #include "ir/autodiff/training_arguments.h"
 #include "parallel/cluster_plan/cluster_plan_file.h"
 #include "parallel/cluster_plan/cluster_planner.h"
 #include "parallel/machine/named_cluster.h"
+#include "parallel/pipeline_plan/pipeline_plan.h"
+#include "parallel/pipeline_plan/pipeline_plan_file.h"
 #include "parallel/placed/program_interface.h"
 #include "parallel/plan/plan_file.h"
 #include "tools/arguments/measured_machine.h"
@@ -102,6 +105,7 @@ class PlanVerb final : public Command {
     arguments.options(report_);
     arguments.options(options_);
     arguments.options(training_);
+    arguments.options(pipeline_);
     arguments.options(model_);
     arguments.options(cluster_);
     arguments.options(setup_);
@@ -120,10 +124,12 @@ class PlanVerb final : public Command {
                                                  {"the file of the machine", arguments_.machine},
                                                  {"the plan", arguments_.output}}));
     EGRET_RETURN_IF_ERROR(check_certificate());
+    EGRET_RETURN_IF_ERROR(check_flags_of_pipeline());
     EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine,
                            cluster_argument(arguments_.machine, arguments_.mesh));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
+    if (pipeline_.pipeline) return plan_pipeline(model.graph, machine, console);
     parallel::PlanOrigin origin{.model = model_path_in_plan(path_, arguments_.output),
                                 .bind = model_.bind,
                                 .machine = machine.name};
@@ -187,6 +193,7 @@ class PlanVerb final : public Command {
     of_models.add(report_);
     of_models.add(options_);
     of_models.add(training_);
+    of_models.add(pipeline_);
     of_models.add(model_);
     return refuse_flags(*given_, of_models, "needs MODEL", {"output", "machine", "explain"});
   }
@@ -223,6 +230,45 @@ class PlanVerb final : public Command {
       EGRET_RETURN_IF_ERROR(model.write(file.string()));
     }
     return driver::remove_other_ranks(arguments_.rank_models, placed.mesh.ranks());
+  }
+
+  // A pipeline has its own search, and is run by `egret train-step --config`.
+  base::Status check_flags_of_pipeline() {
+    base::OptionSet of_pipelines;
+    of_pipelines.add(pipeline_);
+    if (!pipeline_.pipeline) return refuse_flags(*given_, of_pipelines, "needs --pipeline");
+    if (!arguments_.train) return base::usage_error("--pipeline plans a training step: it needs --train");
+    base::OptionSet of_placements;
+    of_placements.add(arguments_);
+    of_placements.add(report_);
+    of_placements.add(options_);
+    return refuse_flags(*given_, of_placements, "cannot be combined with --pipeline",
+                        {"output", "mesh", "machine", "train", "device-memory"});
+  }
+
+  base::Result<ExitCode> plan_pipeline(const ir::Graph& model, const parallel::Cluster& machine,
+                                       Console& console) {
+    const double memory = options_.device_memory > 0 ? static_cast<double>(options_.device_memory)
+                                                     : machine.memory_bytes;
+    const ir::TrainingOptions training = training_.options();
+    auto plan = parallel::plan_pipeline({model, training, memory}, machine, pipeline_,
+                                        console.progress());
+    if (!plan.ok()) return plan.status().at(path_);
+    if (!arguments_.output.empty() && !keeps_earlier_file(console, arguments_.output)) {
+      EGRET_RETURN_IF_ERROR(
+          write_output(console, arguments_.output, to_toml(*plan, training_, path_)));
+    }
+    if (arguments_.output != "-") {
+      console.result(to_json(*plan, machine.name),
+                     driver::pipeline_plan_text(*plan, machine, memory));
+    }
+    if (plan->interrupted) console.warning("interrupted; this is the best plan so far");
+    if (!plan->best.fits(memory)) {
+      console.warning("no pipeline was found within the memory of the devices, " +
+                      base::format_bytes(memory));
+      return ExitCode::kLimit;
+    }
+    return plan->interrupted ? ExitCode::kLimit : ExitCode::kOk;
   }
 
   base::Result<ExitCode> plan_transformer(Console& console) {
@@ -265,6 +311,7 @@ class PlanVerb final : public Command {
   ReportOptions report_;
   parallel::ParallelPlanOptions options_;
   ir::TrainingArguments training_;
+  parallel::PipelinePlanOptions pipeline_;
   ModelOptions model_;
   parallel::ClusterPlanOptions cluster_;
   parallel::TrainingSetup setup_;

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/pipeline_plan/piece_prices.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "parallel/pipeline/staged_step.h"
+#include "parallel/plan/batch_slices.h"
+#include "parallel/plan/planner.h"
+#include "parallel/simulator/node_prices.h"
+
+namespace egret::parallel {
+namespace {
+
+constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+// Equal texts are equal programs, whatever their values are called.
+std::string text_of(const StageGraph& piece, std::int64_t ranks) {
+  std::string text = std::to_string(ranks);
+  for (const ir::Node& node : piece.graph.nodes()) {
+    text += ';' + to_string(node.type);
+    switch (node.kind) {
+      case ir::NodeKind::kInput: text += " in"; break;
+      case ir::NodeKind::kConstant: text += node.data.content_hash().to_hex(); break;
+      case ir::NodeKind::kOperator: text += std::string(node.op->name()) + to_string(node.attrs);
+    }
+    for (const ir::NodeId input : node.inputs) text += ' ' + std::to_string(input.index());
+  }
+  for (const auto& output : piece.graph.outputs())
+    text += ">" + std::to_string(output.node.index());
+  text += "|" + std::to_string(piece.forward) + "|" + std::to_string(piece.backward);
+  return text;
+}
+
+// The nodes of a placed piece by the pass that computes them: the first one with an output that
+// needs them. Forward, gradients of inputs, gradients of weights.
+std::vector<std::size_t> passes_of(const PlacedGraph& placed, const StageGraph& piece) {
+  std::vector<std::size_t> pass(placed.nodes.size(), kNone);
+  const std::size_t ends[] = {piece.forward, piece.backward, piece.graph.outputs().size()};
+  std::size_t next = 0;
+  for (std::size_t p = 0; p < 3; ++p) {
+    std::vector<std::size_t> waiting;
+    for (; next < ends[p]; ++next) {
+      const auto output = std::ranges::find(placed.outputs, piece.graph.outputs()[next].name,
+                                            &PlacedGraph::Output::name);
+      if (output != placed.outputs.end()) waiting.push_back(output->node);
+    }
+    while (!waiting.empty()) {
+      const std::size_t node = waiting.back();
+      waiting.pop_back();
+      if (pass[node] != kNone) continue;
+      pass[node] = p;
+      const auto& inputs = placed.nodes[node].inputs;
+      waiting.insert(waiting.end(), inputs.begin(), inputs.end());
+    }
+  }
+  return pass;
+}
+
+bool is_parameter(const PlacedNode& node, const StageGraph& piece) {
+  return node.kind == PlacedNode::Kind::kInput &&
+         std::ranges::find(piece.parameters, node.name, &StageGraph::Parameter::input) !=
+             piece.parameters.end();
+}
+
+double bytes_of(const PlacedNode& node) { return static_cast<double>(node.type.bytes()); }
+
+// What the backward pass reads of the forward pass, parameters aside.
+double kept_bytes(const PlacedGraph& placed, const StageGraph& piece, const NodePrices& prices,
+                  const std::vector<std::size_t>& pass) {
+  std::vector<bool> kept(placed.nodes.size(), false);
+  for (std::size_t i = 0; i < placed.nodes.size(); ++i) {
+    if (pass[i] == kNone || pass[i] == 0) continue;
+    for (const std::size_t input : placed.nodes[i].inputs) kept[input] = pass[input] == 0;
+  }
+  double bytes = 0;
+  for (std::size_t i = 0; i < placed.nodes.size(); ++i) {
+    const PlacedNode& node = placed.nodes[i];
+    if (kept[i] && !prices.is_constant(i) && !is_parameter(node, piece)) bytes += bytes_of(node);
+  }
+  return bytes;
+}
+
+base::Result<PiecePrice> price_of(const PlacedGraph& placed, const StageGraph& piece,
+                                  const Cluster& machine) {
+  PiecePrice price;
+  const NodePrices prices(placed, machine);
+  const std::vector<std::size_t> pass = passes_of(placed, piece);
+  std::array<double, 3> seconds{};
+  for (std::size_t i = 0; i < placed.nodes.size(); ++i) {
+    const PlacedNode& node = placed.nodes[i];
+    if (is_parameter(node, piece)) price.parameter_bytes += bytes_of(node);
+    if (pass[i] == kNone || prices.is_constant(i)) continue;
+    double once = 0;
+    if (node.kind == PlacedNode::Kind::kOperator) {
+      EGRET_ASSIGN_OR_RETURN(once, prices.of_operator(i));
+    } else if (node.kind == PlacedNode::Kind::kCollective) {
+      once = prices.of_collective(i);
+    }
+    seconds[pass[i]] += once;
+  }
+  price.pass_s = {seconds[0], seconds[1] + seconds[2], seconds[1], seconds[2]};
+  price.kept_bytes = kept_bytes(placed, piece, prices, pass);
+  const HeldBytes held = held_bytes(placed);
+  if (!held.live.empty()) price.live_bytes = std::ranges::max(held.live);
+  return price;
+}
+
+double whole_parameter_bytes(const StageGraph& piece, const ir::TrainingGraph& loss) {
+  double bytes = 0;
+  for (const StageGraph::Parameter& one : piece.parameters)
+    bytes += static_cast<double>(loss.initial[one.parameter].bytes());
+  return bytes;
+}
+
+// Of the whole parameters.
+base::Result<double> update_seconds(const StageGraph& piece, const ir::TrainingGraph& loss,
+                                    const ir::TrainingOptions& training,
+                                    const cost::Rates& rates) {
+  std::vector<std::size_t> parameters;
+  for (const StageGraph::Parameter& one : piece.parameters) parameters.push_back(one.parameter);
+  std::ranges::sort(parameters);
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph update, ir::update_graph(loss, parameters, training));
+  return seconds_of_graph(update, rates);
+}
+
+}  // namespace
+
+PiecePrices::PiecePrices(const ir::Graph& model, const ir::TrainingOptions& training,
+                         const Cluster& machine, double piece_time)
+    : model_(model), training_(training), machine_(machine), piece_time_(piece_time) {}
+
+PiecePrices::~PiecePrices() = default;
+
+base::Result<const SlicedLoss*> PiecePrices::sliced(std::int64_t parts) {
+  const auto known = sliced_.find(parts);
+  if (known != sliced_.end()) return known->second.get();
+  std::unique_ptr<SlicedLoss>& found = sliced_[parts];
+  const std::optional<BatchSlices> slices = batch_slices(model_, parts);
+  if (!slices) return nullptr;
+  EGRET_ASSIGN_OR_RETURN(ir::TrainingGraph loss, ir::loss_graph(slices->slice, training_));
+  OperatorLine line(loss.graph);
+  found = std::make_unique<SlicedLoss>(std::move(loss), std::move(line), parts);
+  const std::vector<ir::Tensor>& initial = found->loss.initial;
+  double parameters = 0, states = 0;
+  for (std::size_t i = 0; i < initial.size(); ++i)
+    (i < found->loss.parameters.size() ? parameters : states) +=
+        static_cast<double>(initial[i].bytes());
+  if (parameters > 0) state_share_ = states / parameters;
+  return found.get();
+}
+
+base::Result<PiecePrice> PiecePrices::price(const SlicedLoss& sliced, std::size_t begin,
+                                            std::size_t end, std::int64_t ranks) {
+  EGRET_ASSIGN_OR_RETURN(const StageGraph piece,
+                         stage_graph(sliced.loss, sliced.line, begin, end,
+                                     1 / static_cast<double>(sliced.parts)));
+  std::string text = text_of(piece, ranks);
+  const auto known = prices_.find(text);
+  if (known != prices_.end()) return known->second;
+
+  const int last = machine_.mesh.axis_count() - 1;
+  EGRET_ASSIGN_OR_RETURN(const Mesh mesh, Mesh::of({{machine_.mesh.axis(last).name, ranks}}));
+  Cluster group = machine_.with_mesh(mesh);
+  group.memory_bytes = 0;  // the search over stages knows what else a rank holds
+  PlanTask task{piece.graph};
+  for (const StageGraph::Parameter& one : piece.parameters)
+    task.carried.push_back({one.input, one.gradient, LeafRole::kParameter});
+  ParallelPlanOptions options;
+  options.extract_time = piece_time_;
+  options.limit_check = 0;
+  options.layers = 0;
+  options.baselines = false;
+  if (ranks == 1) options.strategy = "single";
+  EGRET_ASSIGN_OR_RETURN(const ParallelPlan plan, make_plan(task, group, options));
+  EGRET_ASSIGN_OR_RETURN(PiecePrice price, price_of(plan.program, piece, group));
+  const double whole = whole_parameter_bytes(piece, sliced.loss);
+  if (whole > 0) {
+    EGRET_ASSIGN_OR_RETURN(const double update,
+                           update_seconds(piece, sliced.loss, training_, machine_.rates));
+    price.update_s = update * price.parameter_bytes / whole;
+  }
+  return prices_.emplace(std::move(text), price).first->second;
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/pipeline_plan/pipeline_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/stop.h"
+#include "base/timer.h"
+#include "parallel/pipeline/schedule_time.h"
+#include "parallel/pipeline_plan/piece_division.h"
+#include "parallel/pipeline_plan/piece_prices.h"
+#include "parallel/simulator/pipeline_simulation.h"
+
+namespace egret::parallel {
+namespace {
+
+using base::Result;
+using base::Status;
+
+constexpr std::int64_t kMostMicroBatches = 64;
+constexpr std::size_t kDivisions = 3;  // of each kind that are simulated
+constexpr double kDirections = 2;      // values forward, gradients backward
+
+inline constexpr base::ProgressColumn kPlaced{
+    "pieces", "pieces", base::ProgressColumn::Unit::kCount, "pieces that were placed"};
+inline constexpr base::ProgressColumn kSimulated{
+    "simulated", "simulated", base::ProgressColumn::Unit::kCount, "pipelines that were simulated"};
+
+// The degrees of a pipeline, all but its schedule.
+struct Degrees {
+  std::int64_t stage_ranks = 1;
+  std::int64_t pipeline_ranks = 1;
+  std::int64_t replicas = 1;
+  std::int64_t micro_batches = 1;
+};
+
+struct ScheduleChoice {
+  PipelineKind kind = PipelineKind::k1F1B;
+  std::int64_t stages_per_rank = 1;
+};
+
+// The links of a pipeline on ranks that fill one node after the other: those of a stage first, then
+// its stages, then replicas.
+struct Links {
+  const Link* messages = nullptr;
+  const Link* gradients = nullptr;
+};
+
+std::vector<std::int64_t> divisors(std::int64_t number) {
+  std::vector<std::int64_t> found;
+  for (std::int64_t i = 1; i <= number; ++i) {
+    if (number % i == 0) found.push_back(i);
+  }
+  return found;
+}
+
+class PipelineSearch {
+ public:
+  PipelineSearch(const PipelineTask& task, const ir::Graph& model, const Cluster& machine,
+                 const PipelinePlanOptions& options, base::ProgressSink* sink)
+      : task_(task),
+        machine_(machine),
+        options_(options),
+        prices_(model, task.training, machine, options.piece_time),
+        progress_(sink, "plan pipeline") {}
+
+  Status run() {
+    const std::int64_t ranks = machine_.mesh.ranks();
+    const std::int64_t node = machine_.mesh.size(machine_.mesh.axis_count() - 1);
+    for (const std::int64_t stage_ranks : divisors(node)) {
+      if (!allows(options_.stage_ranks, stage_ranks)) continue;
+      for (const std::int64_t pipeline_ranks : divisors(ranks / stage_ranks)) {
+        const std::int64_t replicas = ranks / stage_ranks / pipeline_ranks;
+        if (!allows(options_.replicas, replicas)) continue;
+        for (const std::int64_t micro_batches : micro_batch_counts()) {
+          EGRET_RETURN_IF_ERROR(
+              try_degrees({stage_ranks, pipeline_ranks, replicas, micro_batches}));
+          if (base::stop_requested()) return base::ok();
+        }
+      }
+    }
+    return base::ok();
+  }
+
+  Result<PipelinePlan> plan() && {
+    if (best_.empty()) {
+      if (base::stop_requested()) return base::limit_hit("interrupted; no plan was made");
+      if (!divided_) {
+        return base::unsupported(
+            "the model's batch cannot be divided into equal micro-batches for these ranks: the "
+            "first axis of an input or of the output has another size, or an operator mixes the "
+            "samples");
+      }
+      return base::usage_error("no pipeline with these choices exists on " +
+                               to_string(machine_.mesh));
+    }
+    PipelinePlan plan;
+    for (auto& [kind, one] : best_) plan.ranking.push_back(std::move(one));
+    std::ranges::stable_sort(plan.ranking, [&](const PlannedPipeline& a, const PlannedPipeline& b) {
+      return better(a, b);
+    });
+    plan.best = plan.ranking.front();
+    plan.bound_s = std::min(bound_s_, plan.best.seconds);
+    plan.pieces = pieces_;
+    plan.placements = prices_.placements();
+    plan.simulations = simulations_;
+    return plan;
+  }
+
+ private:
+  static bool allows(std::int64_t given, std::int64_t value) { return given == 0 || given == value; }
+
+  // A plan that fits comes first, then the faster one, or the smaller one where none fits.
+  bool better(const PlannedPipeline& a, const PlannedPipeline& b) const {
+    const bool fits = a.fits(task_.memory);
+    if (fits != b.fits(task_.memory)) return fits;
+    return fits ? a.seconds < b.seconds : a.memory_bytes < b.memory_bytes;
+  }
+
+  std::vector<std::int64_t> micro_batch_counts() const {
+    if (options_.micro_batches > 0) return {options_.micro_batches};
+    std::vector<std::int64_t> counts;
+    for (std::int64_t count = 1; count <= kMostMicroBatches; count *= 2) counts.push_back(count);
+    return counts;
+  }
+
+  Status try_degrees(const Degrees& degrees) {
+    EGRET_ASSIGN_OR_RETURN(const SlicedLoss* sliced,
+                           prices_.sliced(degrees.replicas * degrees.micro_batches));
+    if (sliced == nullptr) return base::ok();
+    divided_ = true;
+    EGRET_RETURN_IF_ERROR(find_cuts(*sliced));
+    std::vector<PiecePrice> priced;
+    for (std::size_t i = 0; i + 1 < cuts_.size(); ++i) {
+      if (base::stop_requested()) return base::ok();
+      EGRET_ASSIGN_OR_RETURN(const PiecePrice price, prices_.price(*sliced, cuts_[i], cuts_[i + 1],
+                                                                   degrees.stage_ranks));
+      priced.push_back(price);
+      progress_.report({{kPlaced, static_cast<std::int64_t>(prices_.placements())},
+                        {kSimulated, static_cast<std::int64_t>(simulations_)}});
+    }
+    bound_s_ = std::min(bound_s_, least_seconds(degrees, priced));
+    for (const ScheduleChoice& schedule : schedules(degrees)) {
+      if (!allows(options_.pipeline_stages, degrees.pipeline_ranks * schedule.stages_per_rank))
+        continue;
+      EGRET_RETURN_IF_ERROR(try_schedule(degrees, schedule, *sliced, priced));
+    }
+    return base::ok();
+  }
+
+  // All slices have the same operators.
+  Status find_cuts(const SlicedLoss& sliced) {
+    if (!cuts_.empty()) return base::ok();
+    EGRET_ASSIGN_OR_RETURN(
+        cuts_, piece_cuts(sliced.loss, sliced.line, options_.pieces, machine_.rates,
+                          machine_.links.back().bytes_per_second));
+    pieces_ = cuts_.size() - 1;
+    return base::ok();
+  }
+
+  static std::vector<ScheduleChoice> schedules(const Degrees& degrees) {
+    std::vector<ScheduleChoice> all{{}};
+    if (degrees.pipeline_ranks == 1) return all;
+    all.push_back({PipelineKind::kZbH1, 1});
+    if (degrees.micro_batches % degrees.pipeline_ranks == 0) all.push_back({PipelineKind::k1F1B, 2});
+    return all;
+  }
+
+  // No division of the pieces takes less under any schedule: the busiest rank has at least the mean
+  // of the work and the largest piece.
+  static double least_seconds(const Degrees& degrees, std::span<const PiecePrice> priced) {
+    double sum = 0, largest = 0;
+    for (const PiecePrice& one : priced) {
+      sum += one.work_s();
+      largest = std::max(largest, one.work_s());
+    }
+    return static_cast<double>(degrees.micro_batches) *
+           std::max(largest, sum / static_cast<double>(degrees.pipeline_ranks));
+  }
+
+  Links links_of(const Degrees& degrees) const {
+    const std::int64_t node = machine_.mesh.size(machine_.mesh.axis_count() - 1);
+    const Link* slow = &machine_.links.front();
+    const Link* fast = &machine_.links.back();
+    const std::int64_t pipeline = degrees.stage_ranks * degrees.pipeline_ranks;
+    return {pipeline <= node ? fast : slow, pipeline * degrees.replicas <= node ? fast : slow};
+  }
+
+  double bytes_between(const SlicedLoss& sliced, std::size_t cut) const {
+    double bytes = 0;
+    for (const ir::NodeId id : sliced.line.crossing(cut))
+      bytes += static_cast<double>(sliced.loss.graph.node(id).type.bytes());
+    return bytes;
+  }
+
+  Status try_schedule(const Degrees& degrees, const ScheduleChoice& choice,
+                      const SlicedLoss& sliced, std::span<const PiecePrice> priced) {
+    const std::int64_t stages = degrees.pipeline_ranks * choice.stages_per_rank;
+    if (static_cast<std::size_t>(stages) > priced.size()) return base::ok();
+    const auto schedule = pipeline_schedule(choice.kind, degrees.pipeline_ranks,
+                                            choice.stages_per_rank, degrees.micro_batches);
+    if (!schedule.ok()) return base::ok();  // micro-batches that do not suit it
+    const Link& link = *links_of(degrees).messages;
+    std::vector<PieceTerms> terms;
+    for (std::size_t i = 0; i < priced.size(); ++i) {
+      const double message_s =
+          link.latency_s + bytes_between(sliced, cuts_[i]) / link.bytes_per_second;
+      terms.push_back({priced[i].work_s(), kDirections * message_s,
+                       priced[i].parameter_bytes * (2 + prices_.state_share()),
+                       priced[i].kept_bytes, priced[i].live_bytes});
+    }
+    DivisionTask task{.pieces = terms, .micro_batches = degrees.micro_batches, .in_flight = {}};
+    for (std::int64_t s = 0; s < stages; ++s) {
+      std::vector<double> one(static_cast<std::size_t>(stages), 0);
+      one[static_cast<std::size_t>(s)] = 1;
+      task.in_flight.push_back(
+          schedule_kept_bytes(*schedule, s % degrees.pipeline_ranks, one, freeing(choice.kind)));
+    }
+    // Several stages of a rank share its memory: the simulated pipeline is checked.
+    if (choice.stages_per_rank == 1) task.memory = task_.memory;
+    std::vector<PieceDivision> found = divisions(task, kDivisions);
+    if (found.empty()) {
+      // Without the limit, the smallest of them may be all that there is.
+      task.memory = 0;
+      found = divisions(task, kDivisions);
+    }
+    for (const PieceDivision& division : found)
+      EGRET_RETURN_IF_ERROR(simulate(degrees, choice, *schedule, sliced, priced, division));
+    return base::ok();
+  }
+
+  static PassKind freeing(PipelineKind kind) {
+    return kind == PipelineKind::kZbH1 ? PassKind::kWeights : PassKind::kBackward;
+  }
+
+  // The parameters that operators from BEGIN to END read.
+  static std::vector<std::size_t> parameters_of(const SlicedLoss& sliced, std::size_t begin,
+                                                std::size_t end) {
+    const auto& inputs = sliced.loss.graph.inputs();
+    const std::size_t first = sliced.loss.model_inputs + 1;
+    std::map<std::size_t, std::size_t> by_node;
+    for (std::size_t i = 0; i < sliced.loss.parameters.size(); ++i)
+      by_node[inputs[first + i].index()] = i;
+    std::vector<std::size_t> found;
+    for (std::size_t at = begin; at < end; ++at) {
+      for (const ir::NodeId input : sliced.loss.graph.node(sliced.line.operators[at]).inputs) {
+        const auto parameter = by_node.find(input.index());
+        if (parameter == by_node.end()) continue;
+        found.push_back(parameter->second);
+        by_node.erase(parameter);
+      }
+    }
+    return found;
+  }
+
+  std::vector<BoundaryValue> boundary(const SlicedLoss& sliced, std::size_t cut) const {
+    std::vector<BoundaryValue> values;
+    for (const ir::NodeId id : sliced.line.crossing(cut)) {
+      const ir::TensorType& type = sliced.loss.graph.node(id).type;
+      values.push_back({id.index(), type, {}});
+      if (ir::is_float(type.dtype)) values.back().gradient = id.index();
+    }
+    return values;
+  }
+
+  Status simulate(const Degrees& degrees, const ScheduleChoice& choice,
+                  const PipelineSchedule& schedule, const SlicedLoss& sliced,
+                  std::span<const PiecePrice> priced, const PieceDivision& division) {
+    const Links links = links_of(degrees);
+    PipelineLayout layout{.schedule = schedule, .replicas = degrees.replicas, .step = {},
+                          .exchanges = {}};
+    PipelineCosts costs;
+    costs.update_s.assign(static_cast<std::size_t>(degrees.pipeline_ranks), 0);
+    costs.messages = {{.latency_s = links.messages->latency_s}};
+    costs.bytes_per_second = links.messages->bytes_per_second;
+    costs.overlap = machine_.overlaps;
+    PlannedPipeline planned;
+    planned.stage_ranks = degrees.stage_ranks;
+    std::vector<double> fixed(costs.update_s.size(), 0), live(costs.update_s.size(), 0);
+    std::vector<double> kept;
+    std::vector<double> gradients(sliced.loss.parameters.size(), 0);
+    std::size_t begin = 0;
+    for (std::size_t s = 0; s < division.ends.size(); ++s) {
+      const std::size_t end = division.ends[s];
+      const auto rank = s % costs.update_s.size();
+      Stage stage;
+      stage.incoming = boundary(sliced, cuts_[begin]);
+      stage.outgoing = boundary(sliced, cuts_[end]);
+      PlannedStage& row = planned.stages.emplace_back();
+      row.first_rank = static_cast<std::int64_t>(rank) * degrees.stage_ranks;
+      row.operators = cuts_[end] - cuts_[begin];
+      std::array<double, 4> pass_s{};
+      kept.push_back(0);
+      for (std::size_t i = begin; i < end; ++i) {
+        for (std::size_t k = 0; k < pass_s.size(); ++k) pass_s[k] += priced[i].pass_s[k];
+        costs.update_s[rank] += priced[i].update_s;
+        kept.back() += priced[i].kept_bytes;
+        row.parameter_bytes += priced[i].parameter_bytes;
+        live[rank] = std::max(live[rank], priced[i].live_bytes);
+        add_parameters(sliced, i, priced[i], links, stage, gradients);
+      }
+      fixed[rank] += row.parameter_bytes * (2 + prices_.state_share());
+      row.forward_s = pass_s[0];
+      row.backward_s = pass_s[1];
+      name_stage(sliced, cuts_[begin], cuts_[end], row);
+      costs.stages.push_back(pass_s);
+      layout.step.stages.push_back(std::move(stage));
+      begin = end;
+    }
+    layout.exchanges = gradient_exchanges(layout, gradients);
+    EGRET_ASSIGN_OR_RETURN(const PipelinePrediction predicted, simulate_pipeline(layout, costs));
+    ++simulations_;
+    planned.seconds = predicted.seconds;
+    planned.bubble = predicted.idle();
+    for (std::size_t rank = 0; rank < fixed.size(); ++rank) {
+      const double bytes = fixed[rank] + live[rank] +
+                           schedule_kept_bytes(schedule, static_cast<std::int64_t>(rank), kept,
+                                               freeing(choice.kind));
+      planned.memory_bytes = std::max(planned.memory_bytes, bytes);
+    }
+    planned.shape = {.kind = choice.kind,
+                     .stages = schedule.stages,
+                     .stages_per_rank = choice.stages_per_rank,
+                     .micro_batches = degrees.micro_batches,
+                     .replicas = degrees.replicas};
+    for (const PlannedStage& stage : planned.stages)
+      planned.shape.stage_operators.push_back(static_cast<std::int64_t>(stage.operators));
+    keep(std::move(planned));
+    return base::ok();
+  }
+
+  // Sums of gradients may take slower links than messages: their bytes count as often.
+  void add_parameters(const SlicedLoss& sliced, std::size_t piece, const PiecePrice& price,
+                      const Links& links, Stage& stage, std::vector<double>& gradients) const {
+    double whole = 0;
+    const auto found = parameters_of(sliced, cuts_[piece], cuts_[piece + 1]);
+    const auto bytes_of = [&](std::size_t parameter) {
+      return static_cast<double>(sliced.loss.initial[parameter].bytes());
+    };
+    for (const std::size_t parameter : found) whole += bytes_of(parameter);
+    const double slower = links.messages->bytes_per_second / links.gradients->bytes_per_second;
+    for (const std::size_t parameter : found) {
+      stage.parameters.push_back({0, parameter, 0});
+      gradients[parameter] = bytes_of(parameter) * price.parameter_bytes / whole * slower;
+    }
+  }
+
+  static void name_stage(const SlicedLoss& sliced, std::size_t begin, std::size_t end,
+                         PlannedStage& row) {
+    for (std::size_t at = begin; at < end; ++at) {
+      const std::string& name = sliced.loss.graph.node(sliced.line.operators[at]).name;
+      if (name.empty()) continue;
+      if (row.first.empty()) row.first = name;
+      row.last = name;
+    }
+  }
+
+  void keep(PlannedPipeline planned) {
+    const auto [at, is_new] =
+        best_.try_emplace({planned.shape.stages, planned.stage_ranks}, planned);
+    if (!is_new && better(planned, at->second)) at->second = std::move(planned);
+  }
+
+  const PipelineTask& task_;
+  const Cluster& machine_;
+  const PipelinePlanOptions& options_;
+  PiecePrices prices_;
+  const base::Progress progress_;
+  std::vector<std::size_t> cuts_;  // of pieces, in operators
+  std::size_t pieces_ = 0;
+  std::size_t simulations_ = 0;
+  bool divided_ = false;  // some count of micro-batches suits the batch
+  double bound_s_ = std::numeric_limits<double>::infinity();
+  std::map<std::pair<std::int64_t, std::int64_t>, PlannedPipeline> best_;  // by stages, their ranks
+};
+
+}  // namespace
+
+const base::OptionTable<PipelinePlanOptions>& PipelinePlanOptions::table() {
+  using P = PipelinePlanOptions;
+  const auto choice = base::range(0, 1e4);
+  static const base::OptionTable<P> rows{
+      "plan-pipeline",
+      {{"pipeline", &P::pipeline,
+        "Cut the step into the stages of a pipeline, and choose stages, ranks of a stage, "
+        "replicas, micro-batches and the schedule; needs --train"},
+       {"pipeline-stages", &P::pipeline_stages,
+        "With --pipeline: so many stages; 0: as the search chooses", choice},
+       {"stage-ranks", &P::stage_ranks, "With --pipeline: so many ranks divide each stage", choice},
+       {"replicas", &P::replicas, "With --pipeline: so many pipelines share the batch", choice},
+       {"micro-batches", &P::micro_batches,
+        "With --pipeline: so many equal parts of a replica's samples", choice},
+       {"pieces", &P::pieces, "With --pipeline: cut the model into at most so many pieces",
+        base::range(2, 64)},
+       {"piece-time", &P::piece_time, "With --pipeline: time to place a piece on a stage's ranks",
+        base::seconds()}}};
+  return rows;
+}
+
+Result<PipelinePlan> plan_pipeline(const PipelineTask& task, const Cluster& machine,
+                                   const PipelinePlanOptions& options, base::ProgressSink* sink) {
+  const base::Stopwatch watch;
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph model, model_of_loss(task.model, task.training));
+  PipelineSearch search(task, model, machine, options, sink);
+  EGRET_RETURN_IF_ERROR(search.run());
+  EGRET_ASSIGN_OR_RETURN(PipelinePlan plan, std::move(search).plan());
+  plan.seconds = watch.seconds();
+  plan.interrupted = base::stop_requested();
+  return plan;
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/pipeline_plan/pipeline_plan_file.h"
+
+#include <array>
+
+#include "base/formats/units.h"
+#include "base/options/option_set.h"
+
+namespace egret::parallel {
+namespace {
+
+constexpr std::array<std::string_view, 4> kSchedules = {"1f1b", "gpipe", "zb-h1", "dualpipe"};
+
+base::Json to_json(const PlannedPipeline& pipeline) {
+  base::Json json = base::Json::object();
+  json.set("pipeline_stages", pipeline.shape.stages)
+      .set("stages_per_rank", pipeline.shape.stages_per_rank)
+      .set("stage_ranks", pipeline.stage_ranks)
+      .set("replicas", pipeline.shape.replicas)
+      .set("micro_batches", pipeline.shape.micro_batches)
+      .set("schedule", schedule_name(pipeline.shape.kind))
+      .set("seconds", pipeline.seconds)
+      .set("idle", pipeline.bubble)
+      .set("memory_bytes", pipeline.memory_bytes);
+  base::Json stages = base::Json::array();
+  for (const PlannedStage& stage : pipeline.stages) {
+    stages.push(base::Json::object()
+                    .set("first_rank", stage.first_rank)
+                    .set("operators", stage.operators)
+                    .set("first", stage.first)
+                    .set("last", stage.last)
+                    .set("forward_s", stage.forward_s)
+                    .set("backward_s", stage.backward_s)
+                    .set("parameter_bytes", stage.parameter_bytes));
+  }
+  return json.set("stages", std::move(stages));
+}
+
+std::string operators_of(const PlannedPipeline& pipeline) {
+  std::string text;
+  for (const std::int64_t count : pipeline.shape.stage_operators)
+    text += (text.empty() ? "" : ",") + std::to_string(count);
+  return text;
+}
+
+}  // namespace
+
+std::string_view schedule_name(PipelineKind kind) {
+  return kSchedules[static_cast<std::size_t>(kind)];
+}
+
+std::string to_string(const PlannedPipeline& pipeline) {
+  std::string text = base::counted(pipeline.shape.stages, "stage") + " of " +
+                     base::counted(pipeline.stage_ranks, "rank");
+  if (pipeline.shape.stages_per_rank > 1)
+    text += ", " + std::to_string(pipeline.shape.stages_per_rank) + " on each";
+  text += ", " + base::counted(pipeline.shape.replicas, "replica") + ", " +
+          base::counted(pipeline.shape.micro_batches, "micro-batch", "micro-batches");
+  if (pipeline.shape.stages > 1) text += ", " + std::string(schedule_name(pipeline.shape.kind));
+  return text;
+}
+
+base::Json to_json(const PipelinePlan& plan, const std::string& machine) {
+  base::Json json = base::versioned_json();
+  json.set("machine", machine)
+      .set("ranks", plan.best.ranks())
+      .set("plan", to_json(plan.best))
+      .set("seconds", plan.best.seconds)
+      .set("bound_seconds", plan.bound_s)
+      .set("pieces", plan.pieces)
+      .set("placements", plan.placements)
+      .set("simulations", plan.simulations)
+      .set("planning_seconds", plan.seconds)
+      .set("interrupted", plan.interrupted);
+  base::Json ranking = base::Json::array();
+  for (const PlannedPipeline& one : plan.ranking) ranking.push(to_json(one));
+  return json.set("ranking", std::move(ranking));
+}
+
+std::string to_toml(const PipelinePlan& plan, const ir::TrainingArguments& training,
+                    const std::string& model) {
+  const PlannedPipeline& best = plan.best;
+  std::string text = "# A plan of `egret plan --pipeline`: " + to_string(best) + ".\n";
+  text += "# " + base::format_seconds(best.seconds) + " a step, simulated; run it with\n";
+  text += "#   mpirun -n " + std::to_string(best.ranks()) + " egret train-step " + model +
+          " --config FILE\n";
+  text += "[pipeline]\n";
+  text += "pipeline-stages = " + std::to_string(best.shape.stages) + "\n";
+  text += "stages-per-rank = " + std::to_string(best.shape.stages_per_rank) + "\n";
+  text += "stage-operators = \"" + operators_of(best) + "\"\n";
+  if (best.stage_ranks > 1) {
+    text += "stage-ranks = \"" + std::to_string(best.stage_ranks) + "\"\n";
+    text += "stage-strategy = \"any\"\n";
+  }
+  text += "replicas = " + std::to_string(best.shape.replicas) + "\n";
+  text += "micro-batches = " + std::to_string(best.shape.micro_batches) + "\n";
+  text += "schedule = \"" + std::string(schedule_name(best.shape.kind)) + "\"\n";
+  base::OptionSet set;
+  ir::TrainingArguments values = training;
+  set.add(values);
+  text += "\n[" + ir::TrainingArguments::table().section + "]\n";
+  for (const base::BoundOption& option : set.options())
+    text += option.name + " = " + option.value_toml() + "\n";
+  return text;
+}
+
+}  // namespace egret::parallel
