@@ -30,11 +30,10 @@ base::TextTable stages_table(const parallel::PlannedPipeline& pipeline) {
   for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
     const parallel::PlannedStage& stage = pipeline.stages[s];
     std::string ranks = std::to_string(stage.first_rank);
-    if (pipeline.stage_ranks > 1)
-      ranks += "-" + std::to_string(stage.first_rank + pipeline.stage_ranks - 1);
+    if (stage.ranks > 1) ranks += "-" + std::to_string(stage.first_rank + stage.ranks - 1);
     table.row({std::to_string(s), std::move(ranks), std::to_string(stage.operators),
-                   base::format_seconds(stage.forward_s), base::format_seconds(stage.backward_s),
-                   base::format_bytes(stage.parameter_bytes), stage.first, stage.last});
+               base::format_seconds(stage.forward_s), base::format_seconds(stage.backward_s),
+               base::format_bytes(stage.parameter_bytes), stage.first, stage.last});
   }
   return table;
 }
@@ -49,21 +48,20 @@ base::TextTable ranking_table(const parallel::PipelinePlan& plan, double memory)
   for (std::size_t i = 0; i < std::min(plan.ranking.size(), kMostRows); ++i) {
     const parallel::PlannedPipeline& one = plan.ranking[i];
     table.row({to_string(one), base::format_seconds(one.seconds),
-                   base::format_short(one.seconds / plan.best.seconds),
-                   base::format_percent(one.bubble), base::format_bytes(one.memory_bytes),
-                   one.fits(memory) ? "" : "exceeds the memory"});
+               base::format_short(one.seconds / plan.best.seconds),
+               base::format_percent(one.bubble), base::format_bytes(one.memory_bytes),
+               one.fits(memory) ? "" : "exceeds the memory"});
   }
   return table;
 }
 
 }  // namespace
 
-std::string pipeline_plan_text(const parallel::PipelinePlan& plan,
-                               const parallel::Cluster& machine, double memory) {
+std::string pipeline_plan_text(const parallel::PipelinePlan& plan, const parallel::Cluster& machine,
+                               double memory) {
   std::string text = base::format_seconds(plan.best.seconds) + " a step on " +
-                     to_string(machine.mesh) + " of " + machine.name + ": " +
-                     to_string(plan.best) + ", " + base::format_bytes(plan.best.memory_bytes) +
-                     " a device\n\n";
+                     to_string(machine.mesh) + " of " + machine.name + ": " + to_string(plan.best) +
+                     ", " + base::format_bytes(plan.best.memory_bytes) + " a device\n\n";
   text += stages_table(plan.best).render() + "\n" + ranking_table(plan, memory).render() + "\n";
   text += "No pipeline of these pieces takes less than " + base::format_seconds(plan.bound_s) +
           ". Planned in " + base::format_seconds(plan.seconds) + ": " +

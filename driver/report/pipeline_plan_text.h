@@ -10,7 +10,7 @@
 namespace egret::driver {
 
 // MEMORY: bytes of a device; 0: not limited.
-std::string pipeline_plan_text(const parallel::PipelinePlan& plan,
-                               const parallel::Cluster& machine, double memory);
+std::string pipeline_plan_text(const parallel::PipelinePlan& plan, const parallel::Cluster& machine,
+                               double memory);
 
 }  // namespace egret::driver

@@ -116,8 +116,7 @@ double whole_parameter_bytes(const StageGraph& piece, const ir::TrainingGraph& l
 
 // Of the whole parameters.
 base::Result<double> update_seconds(const StageGraph& piece, const ir::TrainingGraph& loss,
-                                    const ir::TrainingOptions& training,
-                                    const cost::Rates& rates) {
+                                    const ir::TrainingOptions& training, const cost::Rates& rates) {
   std::vector<std::size_t> parameters;
   for (const StageGraph::Parameter& one : piece.parameters) parameters.push_back(one.parameter);
   std::ranges::sort(parameters);
@@ -153,9 +152,9 @@ base::Result<const SlicedLoss*> PiecePrices::sliced(std::int64_t parts) {
 
 base::Result<PiecePrice> PiecePrices::price(const SlicedLoss& sliced, std::size_t begin,
                                             std::size_t end, std::int64_t ranks) {
-  EGRET_ASSIGN_OR_RETURN(const StageGraph piece,
-                         stage_graph(sliced.loss, sliced.line, begin, end,
-                                     1 / static_cast<double>(sliced.parts)));
+  EGRET_ASSIGN_OR_RETURN(
+      const StageGraph piece,
+      stage_graph(sliced.loss, sliced.line, begin, end, 1 / static_cast<double>(sliced.parts)));
   std::string text = text_of(piece, ranks);
   const auto known = prices_.find(text);
   if (known != prices_.end()) return known->second;

@@ -45,8 +45,8 @@ struct SlicedLoss {
 
 class PiecePrices {
  public:
-  // MODEL computes the whole batch; all arguments outlive this. A placement takes at most PIECE_TIME
-  // seconds.
+  // MODEL computes the whole batch; all arguments outlive this. A placement takes at most
+  // PIECE_TIME seconds.
   PiecePrices(const ir::Graph& model, const ir::TrainingOptions& training, const Cluster& machine,
               double piece_time);
   ~PiecePrices();

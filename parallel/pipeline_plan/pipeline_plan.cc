@@ -2,7 +2,10 @@
 #include "parallel/pipeline_plan/pipeline_plan.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -21,24 +24,34 @@ using base::Status;
 
 constexpr std::int64_t kMostMicroBatches = 64;
 constexpr std::size_t kDivisions = 3;  // of each kind that are simulated
-constexpr double kDirections = 2;      // values forward, gradients backward
+// Stages with their own numbers of ranks: for replicas of at most so many ranks and stages.
+constexpr std::int64_t kMostOwnRanks = 16, kMostOwnStages = 8;
+constexpr double kDirections = 2;  // values forward, gradients backward
 
 inline constexpr base::ProgressColumn kPlaced{
     "pieces", "pieces", base::ProgressColumn::Unit::kCount, "pieces that were placed"};
 inline constexpr base::ProgressColumn kSimulated{
     "simulated", "simulated", base::ProgressColumn::Unit::kCount, "pipelines that were simulated"};
 
-// The degrees of a pipeline, all but its schedule.
+// The degrees of a pipeline, all but its schedule and its stages.
 struct Degrees {
-  std::int64_t stage_ranks = 1;
-  std::int64_t pipeline_ranks = 1;
   std::int64_t replicas = 1;
+  std::int64_t ranks = 1;  // of a replica
   std::int64_t micro_batches = 1;
 };
 
 struct ScheduleChoice {
   PipelineKind kind = PipelineKind::k1F1B;
+  std::int64_t pipeline_ranks = 1;
   std::int64_t stages_per_rank = 1;
+  // Of a stage; 0: each stage has its own number.
+  std::int64_t stage_ranks = 0;
+};
+
+// The prices of all pieces on so many ranks.
+struct PricedPieces {
+  std::int64_t ranks = 1;
+  std::vector<PiecePrice> pieces;
 };
 
 // The links of a pipeline on ranks that fill one node after the other: those of a stage first, then
@@ -68,17 +81,11 @@ class PipelineSearch {
 
   Status run() {
     const std::int64_t ranks = machine_.mesh.ranks();
-    const std::int64_t node = machine_.mesh.size(machine_.mesh.axis_count() - 1);
-    for (const std::int64_t stage_ranks : divisors(node)) {
-      if (!allows(options_.stage_ranks, stage_ranks)) continue;
-      for (const std::int64_t pipeline_ranks : divisors(ranks / stage_ranks)) {
-        const std::int64_t replicas = ranks / stage_ranks / pipeline_ranks;
-        if (!allows(options_.replicas, replicas)) continue;
-        for (const std::int64_t micro_batches : micro_batch_counts()) {
-          EGRET_RETURN_IF_ERROR(
-              try_degrees({stage_ranks, pipeline_ranks, replicas, micro_batches}));
-          if (base::stop_requested()) return base::ok();
-        }
+    for (const std::int64_t replicas : divisors(ranks)) {
+      if (!allows(options_.replicas, replicas)) continue;
+      for (const std::int64_t micro_batches : micro_batch_counts()) {
+        EGRET_RETURN_IF_ERROR(try_degrees({replicas, ranks / replicas, micro_batches}));
+        if (base::stop_requested()) return base::ok();
       }
     }
     return base::ok();
@@ -110,7 +117,9 @@ class PipelineSearch {
   }
 
  private:
-  static bool allows(std::int64_t given, std::int64_t value) { return given == 0 || given == value; }
+  static bool allows(std::int64_t given, std::int64_t value) {
+    return given == 0 || given == value;
+  }
 
   // A plan that fits comes first, then the faster one, or the smaller one where none fits.
   bool better(const PlannedPipeline& a, const PlannedPipeline& b) const {
@@ -132,60 +141,86 @@ class PipelineSearch {
     if (sliced == nullptr) return base::ok();
     divided_ = true;
     EGRET_RETURN_IF_ERROR(find_cuts(*sliced));
-    std::vector<PiecePrice> priced;
-    for (std::size_t i = 0; i + 1 < cuts_.size(); ++i) {
-      if (base::stop_requested()) return base::ok();
-      EGRET_ASSIGN_OR_RETURN(const PiecePrice price, prices_.price(*sliced, cuts_[i], cuts_[i + 1],
-                                                                   degrees.stage_ranks));
-      priced.push_back(price);
-      progress_.report({{kPlaced, static_cast<std::int64_t>(prices_.placements())},
-                        {kSimulated, static_cast<std::int64_t>(simulations_)}});
+    std::vector<PricedPieces> priced;
+    for (const std::int64_t ranks : divisors(node())) {
+      if (ranks > degrees.ranks || !allows(options_.stage_ranks, ranks)) continue;
+      PricedPieces& one = priced.emplace_back(ranks);
+      for (std::size_t i = 0; i + 1 < cuts_.size(); ++i) {
+        if (base::stop_requested()) return base::ok();
+        EGRET_ASSIGN_OR_RETURN(const PiecePrice price,
+                               prices_.price(*sliced, cuts_[i], cuts_[i + 1], ranks));
+        one.pieces.push_back(price);
+        progress_.report({{kPlaced, static_cast<std::int64_t>(prices_.placements())},
+                          {kSimulated, static_cast<std::int64_t>(simulations_)}});
+      }
     }
+    if (priced.empty()) return base::ok();
     bound_s_ = std::min(bound_s_, least_seconds(degrees, priced));
-    for (const ScheduleChoice& schedule : schedules(degrees)) {
-      if (!allows(options_.pipeline_stages, degrees.pipeline_ranks * schedule.stages_per_rank))
-        continue;
+    for (const ScheduleChoice& schedule : schedules(degrees, priced)) {
+      const std::int64_t stages = schedule.pipeline_ranks * schedule.stages_per_rank;
+      if (!allows(options_.pipeline_stages, stages)) continue;
+      if (static_cast<std::size_t>(stages) > pieces_) continue;
       EGRET_RETURN_IF_ERROR(try_schedule(degrees, schedule, *sliced, priced));
     }
     return base::ok();
   }
 
+  std::int64_t node() const { return machine_.mesh.size(machine_.mesh.axis_count() - 1); }
+
   // All slices have the same operators.
   Status find_cuts(const SlicedLoss& sliced) {
     if (!cuts_.empty()) return base::ok();
-    EGRET_ASSIGN_OR_RETURN(
-        cuts_, piece_cuts(sliced.loss, sliced.line, options_.pieces, machine_.rates,
-                          machine_.links.back().bytes_per_second));
+    EGRET_ASSIGN_OR_RETURN(cuts_,
+                           piece_cuts(sliced.loss, sliced.line, options_.pieces, machine_.rates,
+                                      machine_.links.back().bytes_per_second));
     pieces_ = cuts_.size() - 1;
     return base::ok();
   }
 
-  static std::vector<ScheduleChoice> schedules(const Degrees& degrees) {
-    std::vector<ScheduleChoice> all{{}};
-    if (degrees.pipeline_ranks == 1) return all;
-    all.push_back({PipelineKind::kZbH1, 1});
-    if (degrees.micro_batches % degrees.pipeline_ranks == 0) all.push_back({PipelineKind::k1F1B, 2});
+  // Equal numbers of ranks for all stages; and stages with numbers of their own where ranks are
+  // few.
+  static std::vector<ScheduleChoice> schedules(const Degrees& degrees,
+                                               std::span<const PricedPieces> priced) {
+    std::vector<ScheduleChoice> all;
+    const auto add = [&](std::int64_t pipeline_ranks, std::int64_t stage_ranks) {
+      all.push_back({PipelineKind::k1F1B, pipeline_ranks, 1, stage_ranks});
+      if (pipeline_ranks > 1) all.push_back({PipelineKind::kZbH1, pipeline_ranks, 1, stage_ranks});
+    };
+    for (const PricedPieces& one : priced) {
+      if (degrees.ranks % one.ranks != 0) continue;
+      const std::int64_t pipeline_ranks = degrees.ranks / one.ranks;
+      add(pipeline_ranks, one.ranks);
+      if (pipeline_ranks > 1 && degrees.micro_batches % pipeline_ranks == 0)
+        all.push_back({PipelineKind::k1F1B, pipeline_ranks, 2, one.ranks});
+    }
+    if (priced.size() < 2 || degrees.ranks > kMostOwnRanks) return all;
+    for (std::int64_t stages = 2; stages < std::min(degrees.ranks, kMostOwnStages + 1); ++stages)
+      add(stages, 0);
     return all;
   }
 
   // No division of the pieces takes less under any schedule: the busiest rank has at least the mean
   // of the work and the largest piece.
-  static double least_seconds(const Degrees& degrees, std::span<const PiecePrice> priced) {
+  static double least_seconds(const Degrees& degrees, std::span<const PricedPieces> priced) {
     double sum = 0, largest = 0;
-    for (const PiecePrice& one : priced) {
-      sum += one.work_s();
-      largest = std::max(largest, one.work_s());
+    for (std::size_t i = 0; i < priced.front().pieces.size(); ++i) {
+      double work = HUGE_VAL, shared = HUGE_VAL;
+      for (const PricedPieces& one : priced) {
+        work = std::min(work, one.pieces[i].work_s());
+        shared = std::min(shared, one.pieces[i].work_s() * static_cast<double>(one.ranks));
+      }
+      sum += shared;
+      largest = std::max(largest, work);
     }
     return static_cast<double>(degrees.micro_batches) *
-           std::max(largest, sum / static_cast<double>(degrees.pipeline_ranks));
+           std::max(largest, sum / static_cast<double>(degrees.ranks));
   }
 
   Links links_of(const Degrees& degrees) const {
-    const std::int64_t node = machine_.mesh.size(machine_.mesh.axis_count() - 1);
     const Link* slow = &machine_.links.front();
     const Link* fast = &machine_.links.back();
-    const std::int64_t pipeline = degrees.stage_ranks * degrees.pipeline_ranks;
-    return {pipeline <= node ? fast : slow, pipeline * degrees.replicas <= node ? fast : slow};
+    return {degrees.ranks <= node() ? fast : slow,
+            degrees.ranks * degrees.replicas <= node() ? fast : slow};
   }
 
   double bytes_between(const SlicedLoss& sliced, std::size_t cut) const {
@@ -196,39 +231,62 @@ class PipelineSearch {
   }
 
   Status try_schedule(const Degrees& degrees, const ScheduleChoice& choice,
-                      const SlicedLoss& sliced, std::span<const PiecePrice> priced) {
-    const std::int64_t stages = degrees.pipeline_ranks * choice.stages_per_rank;
-    if (static_cast<std::size_t>(stages) > priced.size()) return base::ok();
-    const auto schedule = pipeline_schedule(choice.kind, degrees.pipeline_ranks,
+                      const SlicedLoss& sliced, std::span<const PricedPieces> priced) {
+    const std::int64_t stages = choice.pipeline_ranks * choice.stages_per_rank;
+    const auto schedule = pipeline_schedule(choice.kind, choice.pipeline_ranks,
                                             choice.stages_per_rank, degrees.micro_batches);
     if (!schedule.ok()) return base::ok();  // micro-batches that do not suit it
-    const Link& link = *links_of(degrees).messages;
-    std::vector<PieceTerms> terms;
-    for (std::size_t i = 0; i < priced.size(); ++i) {
-      const double message_s =
-          link.latency_s + bytes_between(sliced, cuts_[i]) / link.bytes_per_second;
-      terms.push_back({priced[i].work_s(), kDirections * message_s,
-                       priced[i].parameter_bytes * (2 + prices_.state_share()),
-                       priced[i].kept_bytes, priced[i].live_bytes});
+    std::vector<StageRanks> choices;
+    std::vector<const PricedPieces*> own;  // by choice
+    for (const PricedPieces& one : priced) {
+      if (!allows(choice.stage_ranks, one.ranks)) continue;
+      choices.push_back(terms_of(degrees, sliced, one));
+      own.push_back(&one);
     }
-    DivisionTask task{.pieces = terms, .micro_batches = degrees.micro_batches, .in_flight = {}};
+    DivisionTask task{.choices = choices,
+                      .ranks = choice.stage_ranks * choice.pipeline_ranks,
+                      .micro_batches = degrees.micro_batches,
+                      .in_flight = {}};
+    if (choice.stage_ranks == 0) {
+      task.ranks = degrees.ranks;
+      task.ranks_of_node = node();
+    }
     for (std::int64_t s = 0; s < stages; ++s) {
       std::vector<double> one(static_cast<std::size_t>(stages), 0);
       one[static_cast<std::size_t>(s)] = 1;
       task.in_flight.push_back(
-          schedule_kept_bytes(*schedule, s % degrees.pipeline_ranks, one, freeing(choice.kind)));
+          schedule_kept_bytes(*schedule, s % choice.pipeline_ranks, one, freeing(choice.kind)));
     }
-    // Several stages of a rank share its memory: the simulated pipeline is checked.
-    if (choice.stages_per_rank == 1) task.memory = task_.memory;
+    // The chunks of a rank share its memory, and its ranks.
+    if (choice.stages_per_rank == 1) {
+      task.memory = task_.memory;
+    } else {
+      task.ranks *= choice.stages_per_rank;
+    }
     std::vector<PieceDivision> found = divisions(task, kDivisions);
     if (found.empty()) {
-      // Without the limit, the smallest of them may be all that there is.
+      // The smallest of those that do not fit may be all that there is.
       task.memory = 0;
       found = divisions(task, kDivisions);
     }
     for (const PieceDivision& division : found)
-      EGRET_RETURN_IF_ERROR(simulate(degrees, choice, *schedule, sliced, priced, division));
+      EGRET_RETURN_IF_ERROR(simulate(degrees, *schedule, sliced, own, division));
     return base::ok();
+  }
+
+  StageRanks terms_of(const Degrees& degrees, const SlicedLoss& sliced,
+                      const PricedPieces& priced) const {
+    const Link& link = *links_of(degrees).messages;
+    StageRanks choice{.ranks = priced.ranks, .pieces = {}};
+    for (std::size_t i = 0; i < priced.pieces.size(); ++i) {
+      const PiecePrice& price = priced.pieces[i];
+      const double message_s =
+          link.latency_s + bytes_between(sliced, cuts_[i]) / link.bytes_per_second;
+      choice.pieces.push_back({price.work_s(), kDirections * message_s,
+                               price.parameter_bytes * (2 + prices_.state_share()),
+                               price.kept_bytes, price.live_bytes});
+    }
+    return choice;
   }
 
   static PassKind freeing(PipelineKind kind) {
@@ -265,19 +323,18 @@ class PipelineSearch {
     return values;
   }
 
-  Status simulate(const Degrees& degrees, const ScheduleChoice& choice,
-                  const PipelineSchedule& schedule, const SlicedLoss& sliced,
-                  std::span<const PiecePrice> priced, const PieceDivision& division) {
+  Status simulate(const Degrees& degrees, const PipelineSchedule& schedule,
+                  const SlicedLoss& sliced, std::span<const PricedPieces* const> priced,
+                  const PieceDivision& division) {
     const Links links = links_of(degrees);
-    PipelineLayout layout{.schedule = schedule, .replicas = degrees.replicas, .step = {},
-                          .exchanges = {}};
+    PipelineLayout layout{
+        .schedule = schedule, .replicas = degrees.replicas, .step = {}, .exchanges = {}};
     PipelineCosts costs;
-    costs.update_s.assign(static_cast<std::size_t>(degrees.pipeline_ranks), 0);
+    costs.update_s.assign(static_cast<std::size_t>(schedule.ranks), 0);
     costs.messages = {{.latency_s = links.messages->latency_s}};
     costs.bytes_per_second = links.messages->bytes_per_second;
     costs.overlap = machine_.overlaps;
     PlannedPipeline planned;
-    planned.stage_ranks = degrees.stage_ranks;
     std::vector<double> fixed(costs.update_s.size(), 0), live(costs.update_s.size(), 0);
     std::vector<double> kept;
     std::vector<double> gradients(sliced.loss.parameters.size(), 0);
@@ -285,21 +342,28 @@ class PipelineSearch {
     for (std::size_t s = 0; s < division.ends.size(); ++s) {
       const std::size_t end = division.ends[s];
       const auto rank = s % costs.update_s.size();
+      const PricedPieces& own = *priced[division.choices[s]];
+      if (planned.stage_ranks.size() < costs.update_s.size())
+        planned.stage_ranks.push_back(own.ranks);
       Stage stage;
       stage.incoming = boundary(sliced, cuts_[begin]);
       stage.outgoing = boundary(sliced, cuts_[end]);
       PlannedStage& row = planned.stages.emplace_back();
-      row.first_rank = static_cast<std::int64_t>(rank) * degrees.stage_ranks;
+      row.ranks = own.ranks;
+      row.first_rank = std::accumulate(
+          planned.stage_ranks.begin(),
+          planned.stage_ranks.begin() + static_cast<std::ptrdiff_t>(rank), std::int64_t{0});
       row.operators = cuts_[end] - cuts_[begin];
       std::array<double, 4> pass_s{};
       kept.push_back(0);
       for (std::size_t i = begin; i < end; ++i) {
-        for (std::size_t k = 0; k < pass_s.size(); ++k) pass_s[k] += priced[i].pass_s[k];
-        costs.update_s[rank] += priced[i].update_s;
-        kept.back() += priced[i].kept_bytes;
-        row.parameter_bytes += priced[i].parameter_bytes;
-        live[rank] = std::max(live[rank], priced[i].live_bytes);
-        add_parameters(sliced, i, priced[i], links, stage, gradients);
+        const PiecePrice& price = own.pieces[i];
+        for (std::size_t k = 0; k < pass_s.size(); ++k) pass_s[k] += price.pass_s[k];
+        costs.update_s[rank] += price.update_s;
+        kept.back() += price.kept_bytes;
+        row.parameter_bytes += price.parameter_bytes;
+        live[rank] = std::max(live[rank], price.live_bytes);
+        add_parameters(sliced, i, price, links, stage, gradients);
       }
       fixed[rank] += row.parameter_bytes * (2 + prices_.state_share());
       row.forward_s = pass_s[0];
@@ -317,12 +381,12 @@ class PipelineSearch {
     for (std::size_t rank = 0; rank < fixed.size(); ++rank) {
       const double bytes = fixed[rank] + live[rank] +
                            schedule_kept_bytes(schedule, static_cast<std::int64_t>(rank), kept,
-                                               freeing(choice.kind));
+                                               freeing(schedule.kind));
       planned.memory_bytes = std::max(planned.memory_bytes, bytes);
     }
-    planned.shape = {.kind = choice.kind,
+    planned.shape = {.kind = schedule.kind,
                      .stages = schedule.stages,
-                     .stages_per_rank = choice.stages_per_rank,
+                     .stages_per_rank = schedule.stages / schedule.ranks,
                      .micro_batches = degrees.micro_batches,
                      .replicas = degrees.replicas};
     for (const PlannedStage& stage : planned.stages)
@@ -373,10 +437,19 @@ class PipelineSearch {
   std::size_t simulations_ = 0;
   bool divided_ = false;  // some count of micro-batches suits the batch
   double bound_s_ = std::numeric_limits<double>::infinity();
-  std::map<std::pair<std::int64_t, std::int64_t>, PlannedPipeline> best_;  // by stages, their ranks
+  // By the number of stages and their ranks.
+  std::map<std::pair<std::int64_t, std::vector<std::int64_t>>, PlannedPipeline> best_;
 };
 
 }  // namespace
+
+std::int64_t PlannedPipeline::ranks() const {
+  return shape.replicas * std::accumulate(stage_ranks.begin(), stage_ranks.end(), std::int64_t{0});
+}
+
+bool PlannedPipeline::has_equal_ranks() const {
+  return std::ranges::all_of(stage_ranks, [&](auto own) { return own == stage_ranks.front(); });
+}
 
 const base::OptionTable<PipelinePlanOptions>& PipelinePlanOptions::table() {
   using P = PipelinePlanOptions;
@@ -388,7 +461,10 @@ const base::OptionTable<PipelinePlanOptions>& PipelinePlanOptions::table() {
         "replicas, micro-batches and the schedule; needs --train"},
        {"pipeline-stages", &P::pipeline_stages,
         "With --pipeline: so many stages; 0: as the search chooses", choice},
-       {"stage-ranks", &P::stage_ranks, "With --pipeline: so many ranks divide each stage", choice},
+       {"stage-ranks", &P::stage_ranks,
+        "With --pipeline: so many ranks divide each stage; 0: as the search chooses, for each "
+        "stage",
+        choice},
        {"replicas", &P::replicas, "With --pipeline: so many pipelines share the batch", choice},
        {"micro-batches", &P::micro_batches,
         "With --pipeline: so many equal parts of a replica's samples", choice},

@@ -44,6 +44,7 @@ struct PipelineTask {
 
 struct PlannedStage {
   std::int64_t first_rank = 0;  // of the first replica
+  std::int64_t ranks = 1;       // that divide the stage
   std::size_t operators = 0;    // of the loss
   std::string first, last;      // names of its first and last operators with names
   double forward_s = 0, backward_s = 0;
@@ -51,27 +52,26 @@ struct PlannedStage {
 };
 
 struct PlannedPipeline {
-  PipelineShape shape;           // of stages, each on so many ranks:
-  std::int64_t stage_ranks = 1;  //
-  double seconds = 0;            // simulated
-  double bubble = 0;             // share of the step in which the busiest rank waits
-  double memory_bytes = 0;       // of the fullest rank
+  PipelineShape shape;  // one rank of it stands for those that divide its stages:
+  std::vector<std::int64_t> stage_ranks;
+  double seconds = 0;       // simulated
+  double bubble = 0;        // share of the step in which the busiest rank waits
+  double memory_bytes = 0;  // of the fullest rank
   std::vector<PlannedStage> stages;
 
-  std::int64_t ranks() const {
-    return shape.stages / shape.stages_per_rank * shape.replicas * stage_ranks;
-  }
+  std::int64_t ranks() const;
+  bool has_equal_ranks() const;  // in all stages
   bool fits(double memory) const { return memory <= 0 || memory_bytes <= memory; }
 };
 
 struct PipelinePlan {
   PlannedPipeline best;
   double bound_s = 0;                    // no pipeline of these pieces takes less
-  std::vector<PlannedPipeline> ranking;  // the best of each kind: stages, ranks of a stage
+  std::vector<PlannedPipeline> ranking;  // the best for each number of stages and their ranks
   std::size_t pieces = 0;
-  std::size_t placements = 0;   // pieces that were placed; equal ones count once
+  std::size_t placements = 0;  // pieces that were placed; equal ones count once
   std::size_t simulations = 0;
-  double seconds = 0;           // spent planning
+  double seconds = 0;  // spent planning
   bool interrupted = false;
 };
 

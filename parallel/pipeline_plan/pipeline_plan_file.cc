@@ -11,11 +11,24 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kSchedules = {"1f1b", "gpipe", "zb-h1", "dualpipe"};
 
+std::string numbers_text(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers)
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
+// One number where all are equal.
+std::string ranks_text(const PlannedPipeline& pipeline) {
+  return pipeline.has_equal_ranks() ? std::to_string(pipeline.stage_ranks.front())
+                                    : numbers_text(pipeline.stage_ranks);
+}
+
 base::Json to_json(const PlannedPipeline& pipeline) {
   base::Json json = base::Json::object();
   json.set("pipeline_stages", pipeline.shape.stages)
       .set("stages_per_rank", pipeline.shape.stages_per_rank)
-      .set("stage_ranks", pipeline.stage_ranks)
+      .set("stage_ranks", numbers_text(pipeline.stage_ranks))
       .set("replicas", pipeline.shape.replicas)
       .set("micro_batches", pipeline.shape.micro_batches)
       .set("schedule", schedule_name(pipeline.shape.kind))
@@ -26,6 +39,7 @@ base::Json to_json(const PlannedPipeline& pipeline) {
   for (const PlannedStage& stage : pipeline.stages) {
     stages.push(base::Json::object()
                     .set("first_rank", stage.first_rank)
+                    .set("ranks", stage.ranks)
                     .set("operators", stage.operators)
                     .set("first", stage.first)
                     .set("last", stage.last)
@@ -36,13 +50,6 @@ base::Json to_json(const PlannedPipeline& pipeline) {
   return json.set("stages", std::move(stages));
 }
 
-std::string operators_of(const PlannedPipeline& pipeline) {
-  std::string text;
-  for (const std::int64_t count : pipeline.shape.stage_operators)
-    text += (text.empty() ? "" : ",") + std::to_string(count);
-  return text;
-}
-
 }  // namespace
 
 std::string_view schedule_name(PipelineKind kind) {
@@ -50,8 +57,8 @@ std::string_view schedule_name(PipelineKind kind) {
 }
 
 std::string to_string(const PlannedPipeline& pipeline) {
-  std::string text = base::counted(pipeline.shape.stages, "stage") + " of " +
-                     base::counted(pipeline.stage_ranks, "rank");
+  std::string text = base::counted(pipeline.shape.stages, "stage") + " of " + ranks_text(pipeline) +
+                     (ranks_text(pipeline) == "1" ? " rank" : " ranks");
   if (pipeline.shape.stages_per_rank > 1)
     text += ", " + std::to_string(pipeline.shape.stages_per_rank) + " on each";
   text += ", " + base::counted(pipeline.shape.replicas, "replica") + ", " +
@@ -87,9 +94,9 @@ std::string to_toml(const PipelinePlan& plan, const ir::TrainingArguments& train
   text += "[pipeline]\n";
   text += "pipeline-stages = " + std::to_string(best.shape.stages) + "\n";
   text += "stages-per-rank = " + std::to_string(best.shape.stages_per_rank) + "\n";
-  text += "stage-operators = \"" + operators_of(best) + "\"\n";
-  if (best.stage_ranks > 1) {
-    text += "stage-ranks = \"" + std::to_string(best.stage_ranks) + "\"\n";
+  text += "stage-operators = \"" + numbers_text(best.shape.stage_operators) + "\"\n";
+  if (ranks_text(best) != "1") {
+    text += "stage-ranks = \"" + ranks_text(best) + "\"\n";
     text += "stage-strategy = \"any\"\n";
   }
   text += "replicas = " + std::to_string(best.shape.replicas) + "\n";

@@ -14,10 +14,7 @@ constexpr std::uint32_t kCompute = 0;  // stream; that of an axis is axis + 1, w
 class PlanProgram {
  public:
   PlanProgram(const PlacedGraph& plan, const Cluster& machine)
-      : plan_(plan),
-        machine_(machine),
-        prices_(plan, machine),
-        ends_(plan.nodes.size()) {
+      : plan_(plan), machine_(machine), prices_(plan, machine), ends_(plan.nodes.size()) {
     for (const Link& link : machine.links) graph.add_link(link.bytes_per_second);
   }
 

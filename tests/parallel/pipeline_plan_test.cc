@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -17,34 +17,50 @@
 namespace egret::parallel {
 namespace {
 
-// The least seconds of all divisions that fit, by enumeration.
-double least_of_all(const DivisionTask& task, std::vector<std::size_t> ends = {}) {
-  const std::size_t begin = ends.empty() ? 0 : ends.back();
-  const std::size_t count = task.pieces.size();
-  const std::size_t stages = task.in_flight.size();
-  if (ends.size() == stages) {
-    if (begin != count) return std::numeric_limits<double>::infinity();
-    double sum = 0, most = 0;
-    for (std::size_t s = 0, first = 0; s < stages; first = ends[s++]) {
-      double work = 0, fixed = 0, kept = 0, live = 0;
-      for (std::size_t i = first; i < ends[s]; ++i) {
-        work += task.pieces[i].work_s;
-        fixed += task.pieces[i].fixed_bytes;
-        kept += task.pieces[i].kept_bytes;
-        live = std::max(live, task.pieces[i].live_bytes);
-      }
-      if (task.memory > 0 && fixed + kept * task.in_flight[s] + live > task.memory)
-        return std::numeric_limits<double>::infinity();
-      sum += work + (first > 0 ? task.pieces[first].received_s : 0);
-      most = std::max(most, work);
+// Of stages that are already divided.
+struct Some {
+  std::vector<std::size_t> ends, choices;
+  std::int64_t ranks = 0;
+};
+
+// The seconds of a division; infinite where it does not fit.
+double seconds_of(const DivisionTask& task, const Some& some) {
+  double sum = 0, most = 0;
+  for (std::size_t s = 0, first = 0; s < some.ends.size(); first = some.ends[s++]) {
+    const std::vector<PieceTerms>& pieces = task.choices[some.choices[s]].pieces;
+    double work = 0, fixed = 0, kept = 0, live = 0;
+    for (std::size_t i = first; i < some.ends[s]; ++i) {
+      work += pieces[i].work_s;
+      fixed += pieces[i].fixed_bytes;
+      kept += pieces[i].kept_bytes;
+      live = std::max(live, pieces[i].live_bytes);
     }
-    return sum + static_cast<double>(task.micro_batches - 1) * most;
+    if (task.memory > 0 && fixed + kept * task.in_flight[s] + live > task.memory) return HUGE_VAL;
+    sum += work + (first > 0 ? pieces[first].received_s : 0);
+    most = std::max(most, work);
   }
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t end = begin + 1; end <= count; ++end) {
-    ends.push_back(end);
-    least = std::min(least, least_of_all(task, ends));
-    ends.pop_back();
+  return sum + static_cast<double>(task.micro_batches - 1) * most;
+}
+
+// The least seconds of all divisions, by enumeration.
+double least_of_all(const DivisionTask& task, const Some& some = {}) {
+  const std::size_t begin = some.ends.empty() ? 0 : some.ends.back();
+  const std::size_t count = task.choices.front().pieces.size();
+  if (some.ends.size() == task.in_flight.size())
+    return begin == count && some.ranks == task.ranks ? seconds_of(task, some) : HUGE_VAL;
+  double least = HUGE_VAL;
+  for (std::size_t choice = 0; choice < task.choices.size(); ++choice) {
+    const std::int64_t own = task.choices[choice].ranks;
+    const std::int64_t node = task.ranks_of_node > 0 ? task.ranks_of_node : task.ranks;
+    if (some.ranks + own > task.ranks || some.ranks / node != (some.ranks + own - 1) / node)
+      continue;
+    for (std::size_t end = begin + 1; end <= count; ++end) {
+      Some more = some;
+      more.ends.push_back(end);
+      more.choices.push_back(choice);
+      more.ranks += own;
+      least = std::min(least, least_of_all(task, more));
+    }
   }
   return least;
 }
@@ -54,15 +70,25 @@ TEST(PieceDivision, IsTheBestOfAll) {
   const auto draw = [&](double most) {
     return most * static_cast<double>(random.below(1000)) / 1000;
   };
-  int limited = 0, impossible = 0;
+  int limited = 0, impossible = 0, unlike = 0;
   for (int trial = 0; trial < 300; ++trial) {
-    std::vector<PieceTerms> pieces(3 + random.below(7));
-    for (PieceTerms& piece : pieces)
-      piece = {0.01 + draw(1), draw(0.5), draw(4), draw(1), draw(1)};
-    DivisionTask task{.pieces = pieces,
+    const std::size_t count = 3 + random.below(5);
+    const std::size_t stages = 1 + random.below(std::min<std::size_t>(count, 4));
+    std::vector<StageRanks> choices;
+    const bool own = trial % 3 != 0;
+    for (const std::int64_t ranks : {1, 2, 4}) {
+      if (!own && ranks > 1) break;
+      StageRanks& choice = choices.emplace_back(ranks);
+      for (std::size_t i = 0; i < count; ++i) {
+        const double share = 1 / static_cast<double>(ranks);
+        choice.pieces.push_back({0.01 + draw(share), draw(0.5), draw(4 * share), draw(1), draw(1)});
+      }
+    }
+    DivisionTask task{.choices = choices,
+                      .ranks = static_cast<std::int64_t>(own ? 4 : stages),
+                      .ranks_of_node = static_cast<std::int64_t>(2 * random.below(3)),
                       .micro_batches = static_cast<std::int64_t>(1 + random.below(8)),
                       .in_flight = {}};
-    const std::size_t stages = 1 + random.below(std::min<std::size_t>(pieces.size(), 4));
     for (std::size_t s = 0; s < stages; ++s)
       task.in_flight.push_back(static_cast<double>(stages - s));
     const double free = least_of_all(task);
@@ -71,18 +97,21 @@ TEST(PieceDivision, IsTheBestOfAll) {
     const std::vector<PieceDivision> found = divisions(task, 3);
     if (found.empty()) {
       ++impossible;
-      EXPECT_EQ(least, std::numeric_limits<double>::infinity()) << trial;
+      EXPECT_EQ(least, HUGE_VAL) << trial;
       continue;
     }
     limited += least > free;
-    EXPECT_NEAR(found.front().seconds, least, 1e-9) << trial;
+    const PieceDivision& best = found.front();
+    unlike += std::ranges::any_of(best.choices, [&](auto c) { return c != best.choices.front(); });
+    EXPECT_NEAR(best.seconds, least, 1e-9) << trial;
     for (const PieceDivision& one : found) {
-      EXPECT_EQ(one.ends.size(), stages);
+      EXPECT_NEAR(one.seconds, seconds_of(task, {one.ends, one.choices}), 1e-9) << trial;
       EXPECT_GE(one.seconds, least - 1e-9);
     }
   }
   EXPECT_GT(limited, 10);
   EXPECT_GT(impossible, 10);
+  EXPECT_GT(unlike, 10);
 }
 
 PipelinePlan plan_of_pipeline(const ir::Graph& model, const Cluster& machine,
@@ -143,10 +172,9 @@ TEST(PipelinePlan, SendsLessOverSlowLinks) {
   const ir::Graph model = layers(64, 512, 8);
   Cluster machine = machine_of("nodes=2,gpus=2");
   machine.links.front().bytes_per_second = 1e8;
-  const PipelinePlan plan =
-      plan_of_pipeline(model, machine, PipelinePlanOptions{.pipeline = true});
+  const PipelinePlan plan = plan_of_pipeline(model, machine, PipelinePlanOptions{.pipeline = true});
   EXPECT_GT(plan.best.shape.stages, 1);
-  EXPECT_LE(plan.best.stage_ranks, 2);
+  for (const std::int64_t own : plan.best.stage_ranks) EXPECT_LE(own, 2);
 }
 
 // Weights that do not fit on one device are divided among stages or their ranks.

@@ -237,7 +237,8 @@ class PlanVerb final : public Command {
     base::OptionSet of_pipelines;
     of_pipelines.add(pipeline_);
     if (!pipeline_.pipeline) return refuse_flags(*given_, of_pipelines, "needs --pipeline");
-    if (!arguments_.train) return base::usage_error("--pipeline plans a training step: it needs --train");
+    if (!arguments_.train)
+      return base::usage_error("--pipeline plans a training step: it needs --train");
     base::OptionSet of_placements;
     of_placements.add(arguments_);
     of_placements.add(report_);
@@ -251,8 +252,8 @@ class PlanVerb final : public Command {
     const double memory = options_.device_memory > 0 ? static_cast<double>(options_.device_memory)
                                                      : machine.memory_bytes;
     const ir::TrainingOptions training = training_.options();
-    auto plan = parallel::plan_pipeline({model, training, memory}, machine, pipeline_,
-                                        console.progress());
+    auto plan =
+        parallel::plan_pipeline({model, training, memory}, machine, pipeline_, console.progress());
     if (!plan.ok()) return plan.status().at(path_);
     if (!arguments_.output.empty() && !keeps_earlier_file(console, arguments_.output)) {
       EGRET_RETURN_IF_ERROR(
