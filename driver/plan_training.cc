@@ -2,6 +2,7 @@
 #include "driver/plan_training.h"
 
 #include "driver/models/training_inputs.h"
+#include "parallel/simulator/overlapped_program.h"
 
 namespace egret::driver {
 
@@ -24,6 +25,13 @@ base::Result<parallel::ParallelPlan> plan_training(
   }
   options.sharded_inputs = true;
   return parallel::make_plan(task, machine, options, progress, found);
+}
+
+void simulate_overlap(parallel::ParallelPlanOptions& options, const parallel::Cluster& machine) {
+  if (!options.overlap || !machine.overlaps) return;
+  options.simulate = [&machine](parallel::PlacedGraph& program, bool reorder) {
+    return parallel::overlapped_seconds(program, machine, reorder);
+  };
 }
 
 }  // namespace egret::driver

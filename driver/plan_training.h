@@ -23,4 +23,8 @@ base::Result<parallel::ParallelPlan> plan_training(
     parallel::ParallelPlanOptions options, const std::string& name,
     base::ProgressSink* progress = nullptr, const PlanFound& found = {});
 
+// With OPTIONS.overlap: plans are simulated, where the machine's exchanges run beside computation.
+// MACHINE outlives OPTIONS.
+void simulate_overlap(parallel::ParallelPlanOptions& options, const parallel::Cluster& machine);
+
 }  // namespace egret::driver

@@ -102,6 +102,7 @@ Json to_json(const ParallelPlan& plan, const PlanOrigin& origin) {
   if (origin.training) json.set("training", *origin.training);
   json.set("machine", origin.machine).set("mesh", to_string(plan.program.mesh));
   json.set("time_s", plan.time_s).set("bound_s", plan.bound_s);
+  if (plan.overlaps) json.set("overlap", true).set("sequential_s", plan.sequential_s);
   json.set("layers", plan.layers);
   json.set("memory_bytes", plan.memory_bytes).set("limit_bytes", plan.limit_bytes);
   Json communication = Json::array();

@@ -17,6 +17,7 @@
 #include "parallel/placed/placed_egraph.h"
 #include "parallel/placement/block_counts.h"
 #include "parallel/plan/algebra_first.h"
+#include "parallel/plan/independent_work.h"
 #include "parallel/plan/program_writer.h"
 #include "parallel/plan/regather.h"
 #include "parallel/plan/strategies.h"
@@ -37,6 +38,8 @@ constexpr std::size_t kMostExplained = 24;
 constexpr double kLookShare = 0.3;
 constexpr double kLeastSeconds = 0.05;
 constexpr double kTolerance = 1e-9;  // of the cost
+// Shares of the independent computing that are taken to hide an exchange.
+constexpr double kHidden[] = {1, 0.3, 0.1};
 
 constexpr std::string_view kBodies = "expand-composites";
 constexpr std::string_view kExtraction = "egret";  // the search
@@ -122,6 +125,12 @@ std::vector<std::string> names_of_searches() {
   return names;
 }
 
+// Bytes of a device; 0: not limited.
+double memory_limit(const ParallelPlanOptions& options, const Cluster& machine) {
+  return options.device_memory > 0 ? static_cast<double>(options.device_memory)
+                                   : machine.memory_bytes;
+}
+
 // The best plan among those of a placed e-graph.
 class PlanSearch {
  public:
@@ -135,6 +144,9 @@ class PlanSearch {
         other_(other_search(options.search)),
         explains_(options.explain),
         baselines_(options.baselines),
+        simulate_(options.overlap ? options.simulate : nullptr),
+        memory_(options.overlap ? memory_limit(options, machine) : 0),
+        machine_(machine),
         whole_(whole),
         pricing_(placed, machine, task.carried, outputs_) {
     if (fewer != nullptr) {
@@ -164,8 +176,9 @@ class PlanSearch {
     }
     if (!found.ok()) return found.status();
     const double seconds = watch.seconds();
-    take(*found, plan);
+    EGRET_RETURN_IF_ERROR(take(*found, plan));
     plan.bound_s = found->bound;
+    if (simulate_) EGRET_RETURN_IF_ERROR(improve_overlap(*found, plan));
     if (explains_) explain(*found, plan);
     if (!searches_ || !carried_.empty()) return base::ok();
     plan.searches.push_back({"egret", found->dag_cost, 1, seconds, true});
@@ -182,14 +195,15 @@ class PlanSearch {
   Status run_within(ParallelPlan& plan) {
     find_baselines(plan);
     search_.memory = plan.limit_bytes;
-    if (const auto least = pricing_.leanest(search_); least.ok()) take_if_smaller(*least, plan);
+    if (const auto least = pricing_.leanest(search_); least.ok())
+      EGRET_RETURN_IF_ERROR(take_if_smaller(*least, plan).status());
     for (int i = 0; i < kTightenings; ++i) {
       const auto found = cheapest();
       if (found.status().code() == base::StatusCode::kLimit) break;
       if (!found.ok()) return found.status();
-      const double bytes = take_if_smaller(*found, plan);
+      EGRET_ASSIGN_OR_RETURN(const double bytes, take_if_smaller(*found, plan));
       if (bytes <= plan.limit_bytes) {
-        take(*found, plan);
+        EGRET_RETURN_IF_ERROR(take(*found, plan));
         if (explains_) explain(*found, plan);
         break;
       }
@@ -290,15 +304,64 @@ class PlanSearch {
         write_program(placed_, pricing_.view(), solution, outputs_, carried_, pricing_.schedule());
     return tied_ ? tied_->repeated(program, whole_) : std::move(program.graph);
   }
-  void take(const extract::Solution& solution, ParallelPlan& plan) const {
-    plan.program = program_of(solution);
-    plan.time_s = pricing_.seconds_of(solution);
+  Status take(const extract::Solution& solution, ParallelPlan& plan) const {
+    EGRET_ASSIGN_OR_RETURN(auto timed, timed_program_of(solution));
+    plan.program = std::move(timed.first);
+    plan.time_s = timed.second;
+    plan.overlaps = static_cast<bool>(simulate_);
+    plan.sequential_s = pricing_.seconds_of(solution);
     plan.memory_bytes = peak_bytes(plan.program);
+    return base::ok();
+  }
+
+  // With its seconds. Where exchanges overlap, it has an order for that, unless it would exceed the
+  // memory in this order.
+  Result<std::pair<PlacedGraph, double>> timed_program_of(const extract::Solution& solution) const {
+    PlacedGraph program = program_of(solution);
+    if (!simulate_) return std::pair(std::move(program), pricing_.seconds_of(solution));
+    PlacedGraph ordered = program;
+    EGRET_ASSIGN_OR_RETURN(double seconds, simulate_(ordered, true));
+    if (memory_ <= 0 || peak_bytes(ordered) <= memory_)
+      return std::pair(std::move(ordered), seconds);
+    EGRET_ASSIGN_OR_RETURN(seconds, simulate_(program, false));
+    return std::pair(std::move(program), seconds);
+  }
+
+  // Prices of single nodes do not know what hides an exchange. Plans with several credits for it
+  // are simulated, and the best is taken. FOUND is the best plan without any. The bound: a step
+  // takes at least its computing, and at least half of computing and exchanges together.
+  Status improve_overlap(const extract::Solution& found, ParallelPlan& plan) {
+    pricing_.set_independent(independent_seconds(placed_, machine_));
+    Pricing::Search search = search_;
+    const auto solved = [&]() -> Result<extract::Solution> {
+      const extract::Solution known =
+          extract::solution_of({pricing_.view(), pricing_.costs_of(search)}, found.choice);
+      return cheapest(search, &known);
+    };
+    const double together = plan.bound_s;
+    for (const double hidden : kHidden) {
+      if (base::stop_requested()) return base::ok();
+      search.hidden = hidden;
+      const auto one = solved();
+      if (!one.ok()) continue;
+      EGRET_ASSIGN_OR_RETURN(auto timed, timed_program_of(*one));
+      if (timed.second < plan.time_s) EGRET_RETURN_IF_ERROR(take(*one, plan));
+    }
+    if (known_ && search_.strategy->name == "any") {
+      EGRET_ASSIGN_OR_RETURN(auto timed, timed_program_of(*known_));
+      if (timed.second < plan.time_s) EGRET_RETURN_IF_ERROR(take(*known_, plan));
+    }
+    search.hidden = 0;
+    search.free_exchanges = true;
+    const auto computing = solved();
+    plan.bound_s = std::max(together / 2, computing.ok() ? computing->bound : 0);
+    plan.bound_s = std::min(plan.bound_s, plan.time_s);
+    return base::ok();
   }
   // Takes the plan if it is smaller; returns its bytes.
-  double take_if_smaller(const extract::Solution& solution, ParallelPlan& plan) const {
+  Result<double> take_if_smaller(const extract::Solution& solution, ParallelPlan& plan) const {
     const double bytes = peak_bytes(program_of(solution));
-    if (bytes < plan.memory_bytes) take(solution, plan);
+    if (bytes < plan.memory_bytes) EGRET_RETURN_IF_ERROR(take(solution, plan));
     return bytes;
   }
 
@@ -338,7 +401,12 @@ class PlanSearch {
       if (base::stop_requested()) return;
       if (!found.ok()) continue;
       const std::string name(strategy.name);
-      plan.baselines.try_emplace(name, found->dag_cost);
+      if (simulate_) {
+        const auto timed = timed_program_of(*found);
+        plan.baselines.try_emplace(name, timed.ok() ? timed->second : found->dag_cost);
+      } else {
+        plan.baselines.try_emplace(name, found->dag_cost);
+      }
       const bool divided = search_.copied_inputs && pricing_.divides_inputs(*found);
       plan.baseline_facts.try_emplace(name, BaselineFacts{peak_bytes(program_of(*found)), divided});
       const bool better = !known_ || found->dag_cost < known_->dag_cost;
@@ -353,6 +421,9 @@ class PlanSearch {
   const PlanSearchRow* const other_;  // that makes the plan; nullptr: extraction does
   const bool explains_;
   const bool baselines_;
+  const std::function<Result<double>(PlacedGraph&, bool)> simulate_;  // empty: nothing overlaps
+  const double memory_;  // which an order for overlap keeps; 0: not limited
+  const Cluster& machine_;
   const ir::Graph& whole_;
   Pricing pricing_;
   Pricing::Search search_;
@@ -371,6 +442,8 @@ Status check_names(const PlanTask& task, const ParallelPlanOptions& options) {
     return base::usage_error("--search " + options.search + " cannot be combined with --train");
   if (options.search != kExtraction && options.explain)
     return base::usage_error("--search " + options.search + " cannot be combined with --explain");
+  if (options.overlap && !options.simulate)
+    return base::usage_error("--overlap: exchanges do not run beside computation on this machine");
   if (options.layers == 1)
     return base::usage_error("--layers must be 0 (all layers) or at least 2");
   if (strategy->training && task.carried.empty())
@@ -464,6 +537,9 @@ const base::OptionTable<ParallelPlanOptions>& ParallelPlanOptions::table() {
        {"explain", &P::explain,
         "For the largest inputs and weights, print the time of the best plan with another "
         "placement"},
+       {"overlap", &P::overlap,
+        "Times are those of a simulation in which exchanges run beside computation; the program "
+        "gets an order for that"},
        {"limit-check", &P::limit_check,
         "Time for comparing the plan with the model on all ranks; 0: no comparison. `egret "
         "verify-plan` proves a plan of any size",
@@ -530,8 +606,7 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
   const std::string rules = options.sequential ? std::string(kBodies) : options.rules;
   const std::vector<std::int64_t> blocks = block_counts(machine.mesh);
   ParallelPlan plan;
-  plan.limit_bytes =
-      options.device_memory > 0 ? static_cast<double>(options.device_memory) : machine.memory_bytes;
+  plan.limit_bytes = memory_limit(options, machine);
   const auto search = [&](const PlanTask& part, auto run, bool rings, const FewerLayers* fewer,
                           ParallelPlan& found) -> Status {
     PlacedEGraph::Request request = request_for(part, machine.mesh);

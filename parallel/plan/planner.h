@@ -3,7 +3,7 @@
 // (parallel/placed/placed_egraph.h), price every operator on parts and every collective
 // (parallel/plan/pricing.h), and extract the cheapest program. Shared values are paid once.
 //
-// Computation and communication do not overlap yet. Inputs and outputs are whole on every rank
+// Computation and communication overlap only with `overlap`, in a simulation. Inputs and outputs are whole on every rank
 // unless requested otherwise. Weights are in blocks or whole as the plan chooses; placing them is
 // free before the first run. In a training step, parameters and optimizer state are inputs whose
 // next values are outputs: each has one placement, which the plan chooses, for both.
@@ -47,8 +47,11 @@ struct ParallelPlanOptions {
   bool sequential = false;            // rewrite for one device first, then distribute
   bool searches = false;              // plan all layers, and run the other searches too
   bool explain = false;               // find the runner-up of each choice
+  bool overlap = false;               // exchanges run beside computation
   bool baselines = true;              // also plan the named strategies; no option of the table
-  double limit_check = 60;            // seconds of the comparison with the program; 0: none
+  // With overlap: the program as it runs, and its simulated seconds. No option of the table.
+  std::function<base::Result<double>(PlacedGraph& program, bool reorder)> simulate{};
+  double limit_check = 60;  // seconds of the comparison with the program; 0: none
 
   static const base::OptionTable<ParallelPlanOptions>& table();
 };
@@ -113,6 +116,8 @@ struct ParallelPlan {
   double checking = 0;  // of them, comparing the plan with the program
   PlanCheck check = PlanCheck::kSkipped;
   bool interrupted = false;  // the search ended early, on base::stop_requested()
+  bool overlaps = false;     // times are simulated, with exchanges beside computation
+  double sequential_s = 0;   // then: the time if nothing overlapped
 };
 
 // The plan, checked on all ranks against the sequential program (parallel/placed/placed_graph.h)

@@ -54,6 +54,22 @@ Pricing::Pricing(const PlacedEGraph& placed, const Cluster& machine,
 
 void Pricing::count(std::span<const double> times) {
   for (Index node = 0; node < view_.node_count(); ++node) costs_[node] *= times[node];
+  counts_.assign(times.begin(), times.end());
+}
+
+// An exchange is hidden by the computing that does not depend on it, and no longer than it takes.
+// All of them share this computing, which the simulation of the plan knows.
+void Pricing::hide_exchanges(const Search& search, std::vector<double>& costs) const {
+  if (search.hidden <= 0 && !search.free_exchanges) return;
+  for (Index node = 0; node < view_.node_count(); ++node) {
+    const PlacedEGraph::Meaning& meaning = placed_.meaning(view_.node_op[node]);
+    if (meaning.kind != Kind::kCollective || meaning.collective.from.is_copy()) continue;
+    const egraph::ClassId value = value_of(node).value;
+    if (placed_.tensors().is_constant(value)) continue;
+    const double times = counts_.empty() ? 1 : counts_[node];
+    const double hidden = search.hidden * times * independent_[value.index()];
+    costs[node] = search.free_exchanges ? 0 : std::max(0.0, costs[node] - hidden);
+  }
 }
 
 bool Pricing::is_leaf(Index node) const {
@@ -185,6 +201,7 @@ double Pricing::price_of_operator(Index node, const PlacedEGraph::Meaning& meani
 // values, and slicing of copies.
 std::vector<double> Pricing::costs_of(const Search& search) const {
   std::vector<double> costs = costs_;
+  hide_exchanges(search, costs);
   const auto allowed = [&](LeafRole role, const PlacedEGraph::Placed& value) {
     if (search.copied_inputs && role == LeafRole::kInput && !value.placement.is_copy())
       return false;

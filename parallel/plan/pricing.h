@@ -62,6 +62,9 @@ class Pricing {
     bool copied_inputs = false;    // in addition to the strategy
     double memory = 0;             // bytes of a device; 0: unlimited
     std::vector<Index> without{};  // nodes that may not be chosen
+    // Of exchanges, so much of the independent computing hides them; 0: nothing overlaps.
+    double hidden = 0;
+    bool free_exchanges = false;  // only computing has costs
   };
   // The cheapest program. `known` is a solution to improve on, or nullptr. Errors: bad_input or
   // limit_hit where the strategy allows none.
@@ -75,6 +78,10 @@ class Pricing {
   base::Result<extract::Solution> leanest(const Search& search) const;
 
   const Schedule& schedule() const { return schedule_; }
+
+  // Before Search::hidden is used. Seconds of independent computing, by class of the sequential
+  // e-graph (parallel/plan/independent_work.h).
+  void set_independent(std::vector<double> seconds) { independent_ = std::move(seconds); }
 
   double seconds_of(const extract::Solution& solution) const;
   // The part of it that collectives take.
@@ -106,6 +113,7 @@ class Pricing {
   std::vector<extract::SideRow> rows_of_memory(double memory) const;
   void add_held(Index c, double unit, std::span<extract::SideRow> by_level) const;
   void add_kept(double unit, std::span<extract::SideRow> by_level) const;
+  void hide_exchanges(const Search& search, std::vector<double>& costs) const;
   std::vector<double> priced(std::vector<double> costs, std::span<const extract::SideRow> memory,
                              double price) const;
   // A start that keeps every carried value in one placement, and a bound at its costs of all such.
@@ -123,7 +131,9 @@ class Pricing {
   const egraph::EGraphView view_;
   const Schedule schedule_;
   const Fusion fusion_;
-  std::vector<double> costs_;  // by node
+  std::vector<double> costs_;        // by node
+  std::vector<double> counts_;       // by node: how often it counts; empty: once
+  std::vector<double> independent_;  // by class of the sequential e-graph; empty: none is known
 
   // A placement of a carried value's next value, and the leaves that read it under that placement.
   struct Keep {

@@ -69,11 +69,13 @@ base::Result<Planned> planned(const driver::ModelSource& source, const Arguments
       .model = source.path, .bind = arguments.model.bind, .machine = machine.name};
   origin.model_hash = parallel::model_hash(graph);
   const bool trains = arguments.machine.train;
+  parallel::ParallelPlanOptions options = arguments.plan;
+  driver::simulate_overlap(options, machine);
   EGRET_ASSIGN_OR_RETURN(
       parallel::ParallelPlan plan,
-      trains ? driver::plan_training(graph, arguments.training, machine, arguments.plan,
-                                     source.path, progress)
-             : parallel::make_plan(parallel::PlanTask{graph}, machine, arguments.plan, progress));
+      trains ? driver::plan_training(graph, arguments.training, machine, options, source.path,
+                                     progress)
+             : parallel::make_plan(parallel::PlanTask{graph}, machine, options, progress));
   if (trains) origin.training = ir::to_json(arguments.training);
   return Planned{std::move(plan), std::move(origin), machine, std::move(graph), arguments.plan};
 }

@@ -72,6 +72,8 @@ struct PlanArguments {
 std::string answer_of(const parallel::ParallelPlan& plan, const parallel::Cluster& machine) {
   std::string text = base::format_seconds(plan.time_s) + " on " + to_string(machine.mesh) + " of " +
                      machine.name + ", " + base::format_bytes(plan.memory_bytes) + " a device";
+  if (plan.overlaps)
+    text += " (" + base::format_seconds(plan.sequential_s) + " if nothing overlapped)";
   const auto single = plan.baselines.find("single");
   if (single != plan.baselines.end() && plan.time_s > 0) {
     text += "; " + base::format_short(single->second / plan.time_s) +
@@ -130,6 +132,7 @@ class PlanVerb final : public Command {
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
     if (pipeline_.pipeline) return plan_pipeline(model.graph, machine, console);
+    driver::simulate_overlap(options_, machine);
     parallel::PlanOrigin origin{.model = model_path_in_plan(path_, arguments_.output),
                                 .bind = model_.bind,
                                 .machine = machine.name};
