@@ -3,10 +3,11 @@
 // (parallel/placed/placed_egraph.h), price every operator on parts and every collective
 // (parallel/plan/pricing.h), and extract the cheapest program. Shared values are paid once.
 //
-// Computation and communication overlap only with `overlap`, in a simulation. Inputs and outputs are whole on every rank
-// unless requested otherwise. Weights are in blocks or whole as the plan chooses; placing them is
-// free before the first run. In a training step, parameters and optimizer state are inputs whose
-// next values are outputs: each has one placement, which the plan chooses, for both.
+// Computation and communication overlap only with `overlap`, in a simulation. Inputs and outputs
+// are whole on every rank unless requested otherwise. Weights are in blocks or whole as the plan
+// chooses; placing them is free before the first run. In a training step, parameters and optimizer
+// state are inputs whose next values are outputs: each has one placement, which the plan chooses,
+// for both.
 //
 // Where the cheapest plan exceeds a device's memory, the integer program gets rows for the memory
 // (parallel/plan/pricing.h). Parameters may then be re-gathered (parallel/plan/regather.h),
