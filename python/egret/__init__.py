@@ -66,6 +66,7 @@ from ._planning import Plan, plan
 from ._progress import Progress
 from ._session import Comparison, Input, Session, compare, run
 from ._cluster_planning import ClusterPlan, plan_cluster
+from ._pipeline_planning import PipelinePlan, plan_pipeline
 from ._simulation import Simulation, simulate
 from ._training import TrainingStep, train_step
 from .rules import Rules
@@ -82,6 +83,7 @@ __all__ = [
     "Internal",
     "Limit",
     "Mismatch",
+    "PipelinePlan",
     "Plan",
     "Progress",
     "RankFailed",
@@ -107,6 +109,7 @@ __all__ = [
     "rules",
     "run",
     "plan_cluster",
+    "plan_pipeline",
     "simulate",
     "train_step",
 ]
