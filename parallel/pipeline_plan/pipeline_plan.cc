@@ -94,7 +94,7 @@ class PipelineSearch {
   Result<PipelinePlan> plan() && {
     if (best_.empty()) {
       if (base::stop_requested()) return base::limit_hit("interrupted; no plan was made");
-      if (!divided_) {
+      if (tried_ && !divided_) {
         return base::unsupported(
             "the model's batch cannot be divided into equal micro-batches for these ranks: the "
             "first axis of an input or of the output has another size, or an operator mixes the "
@@ -138,6 +138,7 @@ class PipelineSearch {
   Status try_degrees(const Degrees& degrees) {
     EGRET_ASSIGN_OR_RETURN(const SlicedLoss* sliced,
                            prices_.sliced(degrees.replicas * degrees.micro_batches));
+    tried_ = true;
     if (sliced == nullptr) return base::ok();
     divided_ = true;
     EGRET_RETURN_IF_ERROR(find_cuts(*sliced));
@@ -435,6 +436,7 @@ class PipelineSearch {
   std::vector<std::size_t> cuts_;  // of pieces, in operators
   std::size_t pieces_ = 0;
   std::size_t simulations_ = 0;
+  bool tried_ = false;    // some numbers of replicas and micro-batches
   bool divided_ = false;  // some count of micro-batches suits the batch
   double bound_s_ = std::numeric_limits<double>::infinity();
   // By the number of stages and their ranks.

@@ -347,10 +347,9 @@ class PlanSearch {
       EGRET_ASSIGN_OR_RETURN(auto timed, timed_program_of(*one));
       if (timed.second < plan.time_s) EGRET_RETURN_IF_ERROR(take(*one, plan));
     }
-    if (known_ && search_.strategy->name == "any") {
-      EGRET_ASSIGN_OR_RETURN(auto timed, timed_program_of(*known_));
-      if (timed.second < plan.time_s) EGRET_RETURN_IF_ERROR(take(*known_, plan));
-    }
+    const bool any = search_.strategy->name == "any";
+    if (any && simulated_ && simulated_seconds_ < plan.time_s)
+      EGRET_RETURN_IF_ERROR(take(*simulated_, plan));
     search.hidden = 0;
     search.free_exchanges = true;
     const auto computing = solved();
@@ -401,12 +400,15 @@ class PlanSearch {
       if (base::stop_requested()) return;
       if (!found.ok()) continue;
       const std::string name(strategy.name);
+      double seconds = found->dag_cost;
       if (simulate_) {
-        const auto timed = timed_program_of(*found);
-        plan.baselines.try_emplace(name, timed.ok() ? timed->second : found->dag_cost);
-      } else {
-        plan.baselines.try_emplace(name, found->dag_cost);
+        if (const auto timed = timed_program_of(*found); timed.ok()) seconds = timed->second;
+        if (!search_.copied_inputs && (!simulated_ || seconds < simulated_seconds_)) {
+          simulated_ = *found;
+          simulated_seconds_ = seconds;
+        }
       }
+      plan.baselines.try_emplace(name, seconds);
       const bool divided = search_.copied_inputs && pricing_.divides_inputs(*found);
       plan.baseline_facts.try_emplace(name, BaselineFacts{peak_bytes(program_of(*found)), divided});
       const bool better = !known_ || found->dag_cost < known_->dag_cost;
@@ -429,6 +431,9 @@ class PlanSearch {
   Pricing::Search search_;
   std::optional<TiedLayers> tied_;
   std::optional<extract::Solution> known_;  // the best baseline, where it may be the plan
+  // The same in the simulation, where exchanges overlap.
+  std::optional<extract::Solution> simulated_;
+  double simulated_seconds_ = 0;
 };
 
 Status check_names(const PlanTask& task, const ParallelPlanOptions& options) {

@@ -100,9 +100,9 @@ TEST(Overlap, HidesTheSumsOfGradients) {
 // The plan with overlap is never worse than the plan without it, or a baseline, in the simulation.
 TEST(Overlap, PlansAreAtLeastAsGoodAsThoseWithoutIt) {
   int better = 0;
-  for (const double rate : {3e7, 3e8, 3e9}) {
+  for (const double rate : {3e7, 1e9}) {
     for (const std::int64_t batch : {16, 256}) {
-      const Step step(layers(batch, 64, 4));
+      const Step step(layers(batch, 64, 3));
       const Cluster machine = overlapping("x=4", rate);
       ParallelPlan without = make_plan(step.task, machine, options_of(machine, false)).value();
       const ParallelPlan with = make_plan(step.task, machine, options_of(machine, true)).value();
