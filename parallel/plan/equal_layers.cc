@@ -2,6 +2,7 @@
 #include "parallel/plan/equal_layers.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -18,7 +19,8 @@ using ir::NodeId;
 using ir::NodeKind;
 
 constexpr int kSteps = 8;  // most refinement steps
-constexpr std::size_t kMostKinds = 64;
+constexpr std::size_t kMostKinds = 128;
+constexpr std::size_t kFewestAlike = 2;  // seams; layers before them are found by comparing
 constexpr std::size_t kFewestLayers = 3;
 constexpr int kMostTries = 64;  // candidates for the input of a first layer
 
@@ -46,6 +48,7 @@ class LayerFinder {
     }
     is_output_.resize(graph.size(), false);
     for (const auto& output : graph.outputs()) is_output_[output.node.index()] = true;
+    find_reads();
   }
 
   // Colour refinement (Weisfeiler-Leman): a node's colour combines its own text with its inputs'
@@ -101,10 +104,26 @@ class LayerFinder {
     }
     std::vector<std::vector<NodeId>> kinds;
     for (auto& [unused, members] : groups) {
-      if (members.size() >= kFewestLayers) kinds.push_back(std::move(members));
+      if (members.size() >= kFewestAlike) kinds.push_back(std::move(members));
     }
     std::ranges::stable_sort(kinds, std::greater(), &std::vector<NodeId>::size);
     return kinds;
+  }
+
+  // Of a value that is computed from constants: the nodes that read it, or what is computed from it,
+  // and are not constant. Several layers may share it, such as a mask.
+  void find_reads() {
+    reads_.resize(graph_.size());
+    for (std::size_t i = graph_.size(); i-- > 0;) {
+      if (!constant_[i]) continue;
+      for (const NodeId reader : readers_[i]) {
+        const bool passes_on = constant_[reader.index()];
+        const Range of_reader{reader.index(), reader.index()};
+        const Range& other = passes_on ? reads_[reader.index()] : of_reader;
+        reads_[i].first = std::min(reads_[i].first, other.first);
+        reads_[i].last = std::max(reads_[i].last, other.last);
+      }
+    }
   }
 
   // Which values from `first` to `last` depend on the first.
@@ -130,7 +149,9 @@ class LayerFinder {
     const std::vector<bool> depends = depend_on(first, last);
     const auto is_inner = [&](NodeId id) {
       if (graph_.node(id).kind != NodeKind::kOperator) return false;
-      return constant_[id.index()] || (id > first && depends[id.index() - first.index()]);
+      const Range& reads = reads_[id.index()];
+      if (constant_[id.index()]) return reads.first > first.index() && reads.last <= last.index();
+      return id > first && depends[id.index() - first.index()];
     };
     if (!is_inner(last)) return std::nullopt;
     while (!stack.empty()) {  // operators after what they read
@@ -235,8 +256,14 @@ class LayerFinder {
     }
   }
 
+  struct Range {
+    std::size_t first = std::numeric_limits<std::size_t>::max();
+    std::size_t last = 0;
+  };
+
   const Graph& graph_;
   std::vector<std::vector<NodeId>> readers_;
+  std::vector<Range> reads_;        // by node; of constant ones
   std::vector<std::uint64_t> own_;  // what a node is, without what it reads
   std::vector<bool> constant_;
   std::vector<bool> is_output_;

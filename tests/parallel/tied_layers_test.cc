@@ -10,7 +10,7 @@
 namespace egret::parallel {
 namespace {
 
-enum class Form { kPlain, kMasked, kKeepsInner, kKeepsSeam, kSharedWeight };
+enum class Form { kPlain, kMasked, kConstantMask, kKeepsInner, kKeepsSeam, kSharedWeight };
 
 // Layers of two products each with a residual, all of other weights.
 ir::Graph deep(int layers, Form form = Form::kPlain) {
@@ -21,6 +21,7 @@ ir::Graph deep(int layers, Form form = Form::kPlain) {
   };
   ir::Value x = b.input("x", {ir::DType::kF32, {8, 256}});
   const ir::Value mask = b.add("tanh", {b.input("mask", {ir::DType::kF32, {8, 1024}})});
+  const ir::Value of_constants = b.add("tanh", {weight("constant mask", {8, 1024})});
   const ir::Value shared = weight("shared", {256, 1024});
   ir::Value kept = x;
   for (int i = 0; i < layers; ++i) {
@@ -28,6 +29,7 @@ ir::Graph deep(int layers, Form form = Form::kPlain) {
     const ir::Value up = form == Form::kSharedWeight ? shared : weight("up" + number, {256, 1024});
     ir::Value h = b.add("relu", {b.add("matmul", {x, up})});
     if (form == Form::kMasked) h = b.add("mul", {h, mask});
+    if (form == Form::kConstantMask) h = b.add("mul", {h, of_constants});
     if (form == Form::kKeepsInner && i == 1) kept = h;
     x = b.add("add", {x, b.add("matmul", {h, weight("down" + number, {1024, 256})})});
     if (form == Form::kKeepsSeam && i == 1) kept = x;
@@ -73,9 +75,31 @@ TEST(EqualLayers, KeepTheirOwnWeights) {
 }
 
 TEST(EqualLayers, MayAllReadAMask) {
-  const auto found = equal_layers(deep(8, Form::kMasked));
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->nodes.size(), 8U);
+  for (const Form form : {Form::kMasked, Form::kConstantMask}) {
+    const auto found = equal_layers(deep(8, form));
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->nodes.size(), 8U);
+  }
+}
+
+// Two residuals a layer, as in a transformer: values inside of a layer look like seams, unless what
+// is far above them counts, and that differs between few layers.
+TEST(EqualLayers, MayBeFewAndHaveTwoResiduals) {
+  for (const int layers : {3, 4, 5, 8}) {
+    Model m;
+    ir::Value x = m.input("x", {8, 16});
+    for (int i = 0; i < layers; ++i) {
+      const auto weight = [&](const char* name) {
+        return m.weight((name + std::to_string(i)).c_str(), {16, 16});
+      };
+      x = m("add", {x, m("matmul", {m("tanh", {m("matmul", {x, weight("a")})}), weight("b")})});
+      x = m("add", {x, m("matmul", {m("relu", {m("matmul", {x, weight("c")})}), weight("d")})});
+    }
+    const auto found = equal_layers(m.finish(m("tanh", {x})));
+    ASSERT_TRUE(found) << layers;
+    EXPECT_EQ(found->nodes.size(), static_cast<std::size_t>(layers));
+    for (const auto& nodes : found->nodes) EXPECT_EQ(nodes.size(), 8U + 4U);
+  }
 }
 
 // Others than the next layer read a value of layer 1: equal layers come after it.
