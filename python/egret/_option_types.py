@@ -222,6 +222,9 @@ class PlanOptions(TypedDict, total=False):
     searches: bool
     # For the largest inputs and weights, print the time of the best plan with another placement
     explain: bool
+    # Times are those of a simulation in which exchanges run beside computation; the program
+    # gets an order for that
+    overlap: bool
     # Time for comparing the plan with the model on all ranks; 0: no comparison. `egret verify-
     # plan` proves a plan of any size
     limit_check: Union[float, str]
@@ -412,6 +415,49 @@ class ClusterPlanOptions(TypedDict, total=False):
     trials: int
     # Seed of the random steps
     trial_seed: int
+
+
+class PipelinePlanOptions(TypedDict, total=False):
+    # Mesh of devices as NAME=SIZE,... (default: the one that the other arguments give)
+    mesh: Union[Mapping[str, int], str]
+    # Machine: a TOML file, or a preset such as local, dgx-h100, gh200 or tpu-v4
+    machine: Union[str, os.PathLike[str]]
+    # Memory limit of one device; 0: the machine's memory
+    device_memory: Union[int, str]
+    # Set the size of a symbolic dimension, as NAME=SIZE
+    bind: Union[Mapping[str, int], Sequence[str], str]
+    # Random values of an input lie in this range, as NAME=LOW..HIGH: a mask=0..1, for example
+    input_range: Union[Mapping[str, tuple[float, float]], Sequence[str], str]
+    # Loss to minimize: cross_entropy of logits and class numbers, or mse
+    loss: Literal["cross_entropy", "mse"]
+    # Optimizer that updates the parameters
+    optimizer: Literal["sgd", "momentum", "adam"]
+    # Learning rate
+    lr: float
+    # Momentum: factor of the last step
+    momentum: float
+    # Adam: decay of the average gradient
+    beta1: float
+    # Adam: decay of the average square
+    beta2: float
+    # Adam: added to the root
+    adam_epsilon: float
+    # Output on which the loss is computed (default: the first)
+    loss_of: str
+    # Constant to keep fixed during training, by name; a final * matches any suffix
+    freeze: Union[Sequence[str], str]
+    # With --pipeline: so many stages; 0: as the search chooses
+    pipeline_stages: int
+    # With --pipeline: so many ranks divide each stage; 0: as the search chooses, for each stage
+    stage_ranks: int
+    # With --pipeline: so many pipelines share the batch
+    replicas: int
+    # With --pipeline: so many equal parts of a replica's samples
+    micro_batches: int
+    # With --pipeline: cut the model into at most so many pieces
+    pieces: int
+    # With --pipeline: time to place a piece on a stage's ranks
+    piece_time: Union[float, str]
 
 
 class SimulateOptions(TypedDict, total=False):

@@ -14,9 +14,12 @@ RANKS = {"exchange", "limit-exchange"}
 COMMON = {"json", "color", "progress", "config", "print-config", "quiet", "verbose", "help", "output", "input"}
 # Flags of plans without a model, which another function makes.
 CLUSTER = {row["name"] for row in _egret.plan_cluster_options()}
+# Flags of plans of pipelines, likewise.
+PLANNED_PIPELINE = {row["name"] for row in _egret.plan_pipeline_options()}
 
 # Pipelines run over ranks, as plans do.
-PIPELINE = {"pipeline-stages", "micro-batches", "schedule", "stages-per-rank", "stage-layers", "replicas", "no-overlap"}
+PIPELINE = {"pipeline-stages", "micro-batches", "schedule", "stages-per-rank", "stage-layers", "stage-operators", "replicas",
+            "no-overlap"}
 
 # Training steps within less memory, which Python does not run yet.
 RECOMPUTE = {"recompute-by", "recompute-time", "recompute-prices"}
@@ -26,7 +29,7 @@ FUNCTIONS = {
     "optimize": (_egret.optimize_options, {"in-place"}),  # of files
     "run": (_egret.session_options, {"at", "output-folder", "trace", "check"} | RANKS),
     "compare": (_egret.compare_options, {"at"}),
-    "plan": (_egret.plan_options, {"threads", "report", "certificate", "rank-models"} | CLUSTER),
+    "plan": (_egret.plan_options, {"threads", "report", "certificate", "rank-models"} | CLUSTER | PLANNED_PIPELINE),
     "train-step": (_egret.training_options, {"steps", "check", "predict", "curve"} | RANKS | PIPELINE | RECOMPUTE),
 }
 
@@ -49,3 +52,8 @@ def test_options_are_the_flags_of_the_verb(verb):
 def test_a_cluster_is_planned_with_flags_of_plan():
     assert CLUSTER <= flags_of("plan")
     assert {"devices", "hidden", "zero", "explain"} <= CLUSTER
+
+
+def test_a_pipeline_is_planned_with_flags_of_plan():
+    assert PLANNED_PIPELINE <= flags_of("plan")
+    assert {"pipeline-stages", "stage-ranks", "replicas", "piece-time"} <= PLANNED_PIPELINE
