@@ -110,8 +110,8 @@ class LayerFinder {
     return kinds;
   }
 
-  // Of a value that is computed from constants: the nodes that read it, or what is computed from it,
-  // and are not constant. Several layers may share it, such as a mask.
+  // Of a value that is computed from constants: the nodes that read it, or what is computed from
+  // it, and are not constant. Several layers may share it, such as a mask.
   void find_reads() {
     reads_.resize(graph_.size());
     for (std::size_t i = graph_.size(); i-- > 0;) {

@@ -29,8 +29,8 @@ struct PipelineMachine {
          {"machine", &M::machine,
           "Machine: a TOML file, or a preset such as local, dgx-h100, gh200 or tpu-v4",
           base::path()},
-         {"device-memory", &M::device_memory,
-          "Memory limit of one device; 0: the machine's memory", base::bytes()}}};
+         {"device-memory", &M::device_memory, "Memory limit of one device; 0: the machine's memory",
+          base::bytes()}}};
     return rows;
   }
 };
@@ -67,8 +67,7 @@ base::Result<PlannedPipelines> planned(const driver::ModelSource& source,
 PlannedPipelines plan_pipeline(const Model& model, const OptionTexts& options,
                                const nb::object& progress) {
   Arguments arguments;
-  fill_options(options, arguments.machine, arguments.model, arguments.training,
-               arguments.pipeline);
+  fill_options(options, arguments.machine, arguments.model, arguments.training, arguments.pipeline);
   const driver::ModelSource source = model.source();
   Call call(progress);
   return call.run([&] { return planned(source, arguments, call.progress()); }).value();
