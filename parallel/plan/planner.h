@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,7 @@ struct ParallelPlanOptions {
   bool searches = false;              // plan all layers, and run the other searches too
   bool explain = false;               // find the runner-up of each choice
   double limit_check = 60;            // seconds of the comparison with the program; 0: none
+  bool baselines = true;              // plan the baselines too; they have no flag
 
   static const base::OptionTable<ParallelPlanOptions>& table();
 };
@@ -57,6 +59,7 @@ struct PlanTask {
   const ir::Graph& graph;
   std::vector<Carried> carried{};
   std::vector<ir::Tensor> inputs{};  // on which the plan is checked; empty: random ones
+  std::set<std::string> free{};      // outputs that may stay in blocks
 };
 
 // The communication of all collectives of one kind along one axis, per rank.
