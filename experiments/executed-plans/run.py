@@ -76,21 +76,22 @@ def solve_pipeline(table, folder, name, count, steps):
     if table.has(strategy=name, ranks=count):
         return
     pipeline, sizes = strategies.PIPELINES[name], strategies.LAYERS
-    document = planned_transformer(count)
+    document = planned_transformer(count, *pipeline.options)
     is_found = pipeline.is_found(document["plan"])
     if not is_found:
-        document = planned_transformer(count, *pipeline.told)
+        document = planned_transformer(count, *pipeline.options, *pipeline.told)
     found = document["plan"]
     small_models.layers(folder, **sizes)
-    used = found["pp"] * found["dp"]
+    used = found["pp"] * found["dp"] * found["tp"]
+    shared = ["--stage-ranks", found["tp"]] if found["tp"] > 1 else []
     done = json_of(ranks.run(
         used, "train-step", folder / f"layers{sizes['count']}.onnx", "--loss", "mse", "--optimizer", "momentum",
         "--steps", steps, "--pipeline-stages", found["pp"] * found["vpp"], "--stages-per-rank", found["vpp"],
-        "--stage-layers", ",".join(str(chunk["layers"]) for chunk in found["chunks"]),
+        "--stage-layers", ",".join(str(chunk["layers"]) for chunk in found["chunks"]), *shared,
         "--replicas", found["dp"], "--micro-batches", sizes["batch"] // (found["dp"] * found["micro_batch"]),
         "--schedule", found["schedule"], "--check", "--json", "--progress=never"))
     table.add(strategy=name, ranks=count, model=f"layers{sizes['count']}", machine="slow-links",
-              mesh=f"pp={found['pp']},vpp={found['vpp']},dp={found['dp']}", found=int(is_found),
+              mesh=f"pp={found['pp']},vpp={found['vpp']},tp={found['tp']},dp={found['dp']}", found=int(is_found),
               asked="" if is_found else " ".join(map(str, pipeline.told)), time_s=found["seconds"],
               collectives=f"{found['schedule']}, micro-batches of {found['micro_batch']}", steps=len(done["losses"]),
               loss_error=done["loss_error"], left_error=done["left_error"],
@@ -108,13 +109,17 @@ def solve_row(table, folder, name, count, steps):
         table.add(strategy=name, ranks=count, found=0, says=last_line(error))
 
 
+def ranks_of(name, numbers):
+    """Of these those that the strategy can have, else the fewest that it needs."""
+    possible = (strategies.PLANNED.get(name) or strategies.PIPELINES[name]).ranks
+    return [count for count in numbers if count in possible] or possible[:1]
+
+
 def main():
     mode, config = settings.read(__doc__, HERE)
     form = config[mode]
     table = results.Table("executed-plans", mode, COLUMNS, KEY, {"egret": egret.version(), "steps": config["steps"]})
-    cases = settings.WithinTime(
-        (name, count) for name in form["strategies"] for count in form["ranks"]
-        if count in (strategies.PLANNED.get(name) or strategies.PIPELINES[name]).ranks)
+    cases = settings.WithinTime((name, count) for name in form["strategies"] for count in ranks_of(name, form["ranks"]))
     with tempfile.TemporaryDirectory() as folder:
         for name, count in cases:
             solve_row(table, pathlib.Path(folder), name, count, config["steps"])

@@ -184,6 +184,7 @@ class Pipeline:
     is_found: Callable
     told: tuple = ()
     ranks: tuple = (2, 4, 8)
+    options: tuple = ("--tp", 1)  # also where it should be the plan untold
 
 
 def schedule_is(name):
@@ -194,16 +195,25 @@ def is_interleaved(plan):
     return plan["pp"] > 1 and plan["vpp"] > 1
 
 
+def is_pipeline_of(tp, dp):
+    return lambda plan: plan["pp"] > 1 and plan["tp"] == tp and plan["dp"] == dp
+
+
 # Layers of the transformer, sequences of a step, and their sizes.
 LAYERS = {"count": 8, "batch": 16, "sequence": 16, "width": 64, "heads": 8}
 TRANSFORMER = ("--model-layers", LAYERS["count"], "--hidden", LAYERS["width"], "--heads", LAYERS["heads"],
                "--sequence-length", LAYERS["sequence"], "--global-batch", LAYERS["batch"], "--vocabulary", LAYERS["width"],
-               "--no-dropout", "--train-precision", "f32", "--recompute", "none", "--offload", "none", "--tp", 1,
-               "--cp", 1, "--zero", 0)
+               "--no-dropout", "--train-precision", "f32", "--recompute", "none", "--offload", "none", "--cp", 1,
+               "--zero", 0)
+SHARED = ("--tp", 2, "--pp", 2, "--equal-degrees")  # two devices for each of two stages
 PIPELINES = {
     "1F1B": Pipeline(schedule_is("1f1b"), ("--schedule", "1f1b", "--vpp", 1)),
     "interleaved": Pipeline(is_interleaved, ("--vpp", 2), ranks=(2, 4)),
     "zero-bubble": Pipeline(schedule_is("zb-h1"), ("--schedule", "zb-h1")),
     "1F1B x data": Pipeline(lambda plan: plan["pp"] > 1 and plan["dp"] > 1, ("--pp", 2, "--dp", 2, "--schedule", "1f1b", "--vpp", 1),
                             ranks=(4,)),
+    "pipeline x tensor": Pipeline(is_pipeline_of(tp=2, dp=1), (*SHARED, "--dp", 1, "--vpp", 1), ranks=(4,), options=()),
+    "pipeline x tensor x data": Pipeline(is_pipeline_of(tp=2, dp=2), (*SHARED, "--dp", 2, "--vpp", 1), ranks=(8,), options=()),
+    "interleaved x tensor": Pipeline(lambda plan: is_interleaved(plan) and plan["tp"] == 2,
+                                     (*SHARED, "--dp", 1, "--vpp", 2), ranks=(4,), options=()),
 }

@@ -326,6 +326,7 @@ class Maker {
     for (const StateRow& shared : optimizer_.shared) {
       add_variable(made_.state, std::string(shared.name), Tensor::scalar(real(), 0), shared.later);
     }
+    made_.shared_state = made_.state.size();
     const std::size_t count = made_.parameters.size();
     for (std::size_t i = 0; i < count; ++i) {
       for (const StateRow& state : optimizer_.state) {

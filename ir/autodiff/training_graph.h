@@ -27,7 +27,8 @@ struct TrainingOptions {
 struct TrainingGraph {
   Graph graph;
   std::vector<std::string> parameters;  // names
-  std::vector<std::string> state;       // names
+  std::vector<std::string> state;       // names: what all parameters share, then that of each
+  std::size_t shared_state = 0;         // how many of them all parameters share
   std::vector<Tensor> initial;          // of the parameters, then of the state
   std::size_t model_inputs = 0;
   std::int64_t classes = 0;           // labels are below this; 0: labels are real

@@ -4,45 +4,83 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/formats/json.h"
 #include "parallel/pipeline/pipeline_schedule.h"
 #include "parallel/pipeline/staged_step.h"
 
 namespace egret::parallel {
 
 // Parameters whose gradients the same ranks sum: replicas of a stage, both directions of DualPipe,
-// or stages that share a weight.
+// or stages that share a weight. Where ranks share stages, those with the same place in their
+// groups sum their blocks.
 struct GradientExchange {
   std::vector<std::int64_t> ranks;   // at least two, ascending
   std::vector<std::int64_t> stages;  // that compute these gradients
   std::vector<std::size_t> parameters;
-  double bytes = 0;  // of one copy of the gradients
+  double bytes = 0;  // of what one rank has of the gradients
 };
 
-// Rank r of replica d is rank d * schedule.ranks + r of all.
+// A weight that stages hold in different blocks. Each list has stages that hold it alike, whose
+// ranks sum its gradient as a GradientExchange; then each gets the sums of the other lists.
+struct TiedParameter {
+  std::size_t parameter = 0;
+  std::vector<std::vector<std::int64_t>> stages;
+};
+
+// Where a rank of all stands.
+struct RankPlace {
+  std::int64_t replica = 0;
+  std::int64_t pipeline_rank = 0;  // of PipelineSchedule
+  std::int64_t place = 0;          // among those that share its stages
+};
+
+// Each rank of the schedule is a group of ranks, which share its stages (stage_division.h); most
+// often a group of one. Ranks of all are numbered by replica, then by rank of the schedule, then by
+// place in the group.
 struct PipelineLayout {
   PipelineSchedule schedule;
   std::int64_t replicas = 1;
+  std::vector<std::int64_t> group_sizes;  // by rank of the schedule
   StagedStep step;
   std::vector<GradientExchange> exchanges;
+  std::vector<TiedParameter> tied;
 
-  std::int64_t ranks() const { return schedule.ranks * replicas; }
-  // The rank of all that computes a stage for a micro-batch of a replica.
-  std::int64_t rank_of(std::int64_t replica, std::int64_t stage, std::int64_t micro_batch) const {
-    return replica * schedule.ranks + schedule.rank_of(stage, micro_batch);
+  std::int64_t ranks() const;
+  bool has_groups() const;  // of more than one rank
+  RankPlace place_of(std::int64_t rank) const;
+  // The first rank of a group.
+  std::int64_t group_begin(std::int64_t replica, std::int64_t pipeline_rank) const;
+  std::int64_t group_size(std::int64_t pipeline_rank) const {
+    return group_sizes[static_cast<std::size_t>(pipeline_rank)];
   }
-  // Stages for which a pipeline rank has passes, ascending.
-  std::vector<std::int64_t> stages_of(std::int64_t rank) const;
-  // The ranks of all that compute the last stage, ascending.
+  // Of the group that computes a stage.
+  std::int64_t group_size_of(std::int64_t stage, std::int64_t micro_batch = 0) const {
+    return group_size(schedule.rank_of(stage, micro_batch));
+  }
+  // The rank of all that computes a stage for a micro-batch of a replica, at a place of its group.
+  std::int64_t rank_of(std::int64_t replica, std::int64_t stage, std::int64_t micro_batch,
+                       std::int64_t place = 0) const {
+    return group_begin(replica, schedule.rank_of(stage, micro_batch)) + place;
+  }
+  // Stages for which a rank of the schedule has passes, ascending.
+  std::vector<std::int64_t> stages_of(std::int64_t pipeline_rank) const;
+  // Parameters, then parameters.size() + i for state i, that a group updates, ascending; and under
+  // which placement its ranks hold one. State is held as its parameter.
+  std::vector<std::size_t> variables_of(std::int64_t pipeline_rank) const;
+  Placement placement_of(std::int64_t pipeline_rank, std::size_t variable) const;
+  // The first ranks of the groups that compute the last stage, ascending.
   std::vector<std::int64_t> loss_ranks() const;
 };
 
-// Of the stages and replicas of LAYOUT. BYTES: of the gradients of each parameter on a rank.
-std::vector<GradientExchange> gradient_exchanges(const PipelineLayout& layout,
-                                                 std::span<const double> bytes);
+// Replaces the exchanges and the tied parameters of a layout. The function gives the bytes that a
+// rank has of the gradient of a parameter in a stage.
+using ShareBytes = std::function<double(std::int64_t stage, std::size_t parameter)>;
+void find_exchanges(PipelineLayout& layout, const ShareBytes& share_bytes);
 
 struct PipelineShape {
   PipelineKind kind = PipelineKind::k1F1B;
@@ -54,6 +92,9 @@ struct PipelineShape {
   std::vector<std::int64_t> stage_layers = {};
   // Of each stage, in operators of the loss; empty: as above.
   std::vector<std::int64_t> stage_operators = {};
+  // That share the stages of each rank of the schedule: one number for all, or one for each; empty:
+  // one rank each.
+  std::vector<std::int64_t> stage_ranks = {};
 };
 
 // The part of a model that the loss reads, as all of its inputs and one output. The step of this
@@ -64,9 +105,14 @@ base::Result<ir::Graph> model_of_loss(const ir::Graph& model, const ir::Training
 // `model` computes the whole batch, which replicas and micro-batches share equally. Only the output
 // that the loss reads counts. Errors: those of staged_step() and pipeline_schedule(); usage, for
 // stages that the ranks cannot share equally; unsupported, where an operator mixes the samples of
-// the batch.
+// the batch. Where ranks share stages, divide_stages() completes the layout.
 base::Result<PipelineLayout> pipeline_layout(const ir::Graph& model,
                                              const ir::TrainingOptions& training,
                                              const PipelineShape& shape, const cost::Rates& rates);
+
+// The stages become those of PLANS, by stage (plan_stage()); null for a stage of one rank. Errors:
+// those of divided_stage(), with the stage; unsupported, for a weight of which one rank has two
+// stages that hold it in different blocks.
+base::Status divide_stages(PipelineLayout& layout, const std::vector<base::Json>& plans);
 
 }  // namespace egret::parallel

@@ -2,13 +2,13 @@
 #include "parallel/pipeline/staged_step.h"
 
 #include <algorithm>
-#include <set>
 #include <span>
 #include <string>
 
 #include "ir/autodiff/gradient.h"
 #include "ir/graph/builder.h"
 #include "ir/graph/shared_nodes.h"
+#include "parallel/pipeline/pass_division.h"
 #include "parallel/pipeline/stage_cut.h"
 
 namespace egret::parallel {
@@ -33,86 +33,42 @@ std::vector<bool> depends_on_parameters(const ir::TrainingGraph& loss) {
   return depends;
 }
 
-// Divides a graph among passes that run one after the other. A node belongs to the first pass with
-// an output that needs it.
-class PassDivision {
- public:
-  // OUTPUTS: nodes, by pass.
-  PassDivision(const ir::Graph& joint, std::vector<std::vector<std::size_t>> outputs)
-      : joint_(joint), outputs_(std::move(outputs)), pass_(joint.size(), kNone) {
-    for (std::size_t p = 0; p < outputs_.size(); ++p) {
-      for (const std::size_t node : outputs_[p]) mark(node, p);
-    }
+PassDivision division_of(const ir::Graph& joint, std::vector<std::vector<std::size_t>> outputs) {
+  std::vector<std::vector<std::size_t>> inputs(joint.size());
+  std::vector<bool> computed(joint.size());
+  for (std::size_t i = 0; i < joint.size(); ++i) {
+    const ir::Node& node = joint.nodes()[i];
+    for (const NodeId input : node.inputs) inputs[i].push_back(input.index());
+    computed[i] = node.kind == NodeKind::kOperator;
   }
+  return {std::move(inputs), std::move(computed), std::move(outputs)};
+}
 
-  base::Result<StagePass> pass(std::size_t p) const {
-    std::set<std::size_t> results;
-    for (const std::size_t node : outputs_[p]) {
-      if (pass_[node] == p && is_operator(node)) results.insert(node);
-    }
-    for (std::size_t i = 0; i < joint_.size(); ++i) {
-      if (pass_[i] == kNone || pass_[i] <= p || !is_operator(i)) continue;
-      for (const NodeId input : joint_.nodes()[i].inputs) {
-        if (pass_[input.index()] == p && is_operator(input.index())) results.insert(input.index());
+base::Result<StagePass> pass_of(const ir::Graph& joint, const PassDivision& division,
+                                std::size_t p) {
+  StagePass pass;
+  pass.outputs = division.results(p);
+  ir::GraphBuilder b;
+  std::vector<Value> values(joint.size());
+  for (const std::size_t i : division.computed(p)) {
+    const ir::Node& node = joint.nodes()[i];
+    std::vector<Value> inputs;
+    for (const NodeId input : node.inputs) {
+      Value& value = values[input.index()];
+      const ir::Node& from = joint.node(input);
+      if (!value.valid() && from.kind == NodeKind::kConstant) value = b.constant(from.data);
+      if (!value.valid()) {
+        value = b.input("v" + std::to_string(input.index()), from.type);
+        pass.inputs.push_back(input.index());
       }
+      inputs.push_back(value);
     }
-    // A value of this pass may be a result of a later one.
-    for (std::size_t later = p + 1; later < outputs_.size(); ++later) {
-      for (const std::size_t node : outputs_[later]) {
-        if (pass_[node] == p && is_operator(node)) results.insert(node);
-      }
-    }
-    return written(p, {results.begin(), results.end()});
+    values[i] = b.add(*node.op, inputs, node.attrs);
   }
-
- private:
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
-  bool is_operator(std::size_t node) const {
-    return joint_.nodes()[node].kind == NodeKind::kOperator;
-  }
-
-  void mark(std::size_t node, std::size_t p) {
-    std::vector<std::size_t> waiting{node};
-    while (!waiting.empty()) {
-      const std::size_t at = waiting.back();
-      waiting.pop_back();
-      if (pass_[at] != kNone) continue;
-      pass_[at] = p;
-      for (const NodeId input : joint_.nodes()[at].inputs) waiting.push_back(input.index());
-    }
-  }
-
-  base::Result<StagePass> written(std::size_t p, std::vector<std::size_t> results) const {
-    StagePass pass;
-    pass.outputs = std::move(results);
-    ir::GraphBuilder b;
-    std::vector<Value> values(joint_.size());
-    for (std::size_t i = 0; i < joint_.size(); ++i) {
-      const ir::Node& node = joint_.nodes()[i];
-      if (pass_[i] != p || node.kind != NodeKind::kOperator) continue;
-      std::vector<Value> inputs;
-      for (const NodeId input : node.inputs) {
-        Value& value = values[input.index()];
-        const ir::Node& from = joint_.node(input);
-        if (!value.valid() && from.kind == NodeKind::kConstant) value = b.constant(from.data);
-        if (!value.valid()) {
-          value = b.input("v" + std::to_string(input.index()), from.type);
-          pass.inputs.push_back(input.index());
-        }
-        inputs.push_back(value);
-      }
-      values[i] = b.add(*node.op, inputs, node.attrs);
-    }
-    for (const std::size_t node : pass.outputs) b.output("v" + std::to_string(node), values[node]);
-    EGRET_ASSIGN_OR_RETURN(pass.graph, b.finish());
-    return pass;
-  }
-
-  const ir::Graph& joint_;
-  const std::vector<std::vector<std::size_t>> outputs_;
-  std::vector<std::size_t> pass_;  // by node
-};
+  for (const std::size_t node : pass.outputs) b.output("v" + std::to_string(node), values[node]);
+  EGRET_ASSIGN_OR_RETURN(pass.graph, b.finish());
+  return pass;
+}
 
 // Names of a joint graph's inputs.
 std::string value_name(NodeId id) { return "value " + std::to_string(id.index()); }
@@ -261,16 +217,17 @@ class StageWriter {
       return std::vector<std::size_t>(outputs.begin() + static_cast<std::ptrdiff_t>(first),
                                       outputs.begin() + static_cast<std::ptrdiff_t>(last));
     };
-    const PassDivision whole(joint, {part(0, forward), part(forward, next)});
-    const PassDivision split(joint,
-                             {part(0, forward), part(forward, backward), part(backward, next)});
+    const PassDivision whole = division_of(joint, {part(0, forward), part(forward, next)});
+    const PassDivision split =
+        division_of(joint, {part(0, forward), part(forward, backward), part(backward, next)});
     const auto at = [&](PassKind kind) -> StagePass& {
       return stage.passes[static_cast<std::size_t>(kind)];
     };
-    EGRET_ASSIGN_OR_RETURN(at(PassKind::kForward), whole.pass(0));
-    EGRET_ASSIGN_OR_RETURN(at(PassKind::kBackward), whole.pass(1));
-    EGRET_ASSIGN_OR_RETURN(at(PassKind::kInputs), split.pass(1));
-    EGRET_ASSIGN_OR_RETURN(at(PassKind::kWeights), split.pass(2));
+    EGRET_ASSIGN_OR_RETURN(at(PassKind::kForward), pass_of(joint, whole, 0));
+    EGRET_ASSIGN_OR_RETURN(at(PassKind::kBackward), pass_of(joint, whole, 1));
+    EGRET_ASSIGN_OR_RETURN(at(PassKind::kInputs), pass_of(joint, split, 1));
+    EGRET_ASSIGN_OR_RETURN(at(PassKind::kWeights), pass_of(joint, split, 2));
+    stage.joint = joint;
     return stage;
   }
 
@@ -323,6 +280,19 @@ base::Result<std::vector<std::size_t>> cuts_of(const ir::TrainingGraph& loss,
 }
 
 }  // namespace
+
+const Mesh& Stage::mesh() const {
+  static const Mesh one;
+  return division ? division->joint.mesh : one;
+}
+
+Placement Stage::placement(std::size_t node) const {
+  return division ? division->joint.nodes[node].placement : Placement();
+}
+
+ir::Tensor Stage::share(std::size_t node, const ir::Tensor& whole, std::int64_t place) const {
+  return block_of(whole, placement(node), mesh(), place);
+}
 
 double Stage::outgoing_bytes() const { return bytes_of(outgoing, false); }
 double Stage::gradient_bytes() const { return bytes_of(incoming, true); }

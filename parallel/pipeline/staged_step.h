@@ -6,8 +6,9 @@
 // values go from a stage to the next one only, and the gradients of several uses add up on the way
 // back. Each stage is differentiated by itself: the gradients of its outgoing values are inputs.
 //
-// The graph of a stage's forward and backward pass is then divided: each pass computes what no
-// earlier pass has computed, and reads what earlier passes kept for it.
+// The joint graph of a stage's forward and backward pass is then divided (pass_division.h): each
+// pass computes what no earlier pass has computed, and reads what earlier passes kept for it. Where
+// ranks share a stage, the passes are programs over a mesh of these ranks (stage_division.h).
 #pragma once
 
 #include <array>
@@ -22,12 +23,14 @@
 #include "ir/autodiff/training_graph.h"
 #include "parallel/pipeline/pipeline_schedule.h"
 #include "parallel/pipeline/stage_cut.h"
+#include "parallel/placed/placed_graph.h"
 
 namespace egret::parallel {
 
-// Node numbers are those of the stage's joint graph, which only exists as its passes.
+// Node numbers are those of the stage's joint graph; where ranks share the stage, of
+// StageDivision::joint.
 struct StagePass {
-  ir::Graph graph;  // without outputs where there is nothing to compute
+  ir::Graph graph;  // of one rank; without outputs where there is nothing to compute
   std::vector<std::size_t> inputs;
   std::vector<std::size_t> outputs;
 };
@@ -49,7 +52,14 @@ struct StageData {
   std::size_t input = 0;  // of the step: the model's inputs, then the labels
 };
 
+// A stage that ranks share: its joint graph over a mesh of them, as a planner has placed it.
+struct StageDivision {
+  PlacedGraph joint;
+  std::array<PlacedGraph, 4> passes;  // by PassKind; inputs and outputs are those of the StagePass
+};
+
 struct Stage {
+  ir::Graph joint;                      // forward and backward, without the update
   std::vector<BoundaryValue> incoming;  // in the order of `outgoing` of the stage before
   std::vector<BoundaryValue> outgoing;
   std::vector<StageData> data;
@@ -57,8 +67,15 @@ struct Stage {
   std::optional<std::size_t> loss;  // the last stage
   // Results that are constants, as the gradient of a value that is not used.
   std::map<std::size_t, ir::Tensor> constants;
-  std::array<StagePass, 4> passes;  // by PassKind
+  std::array<StagePass, 4> passes;        // by PassKind
+  std::optional<StageDivision> division;  // none: one rank computes it
 
+  // Of the ranks that share it; one without axes for a single rank.
+  const Mesh& mesh() const;
+  // Under which they hold a value.
+  Placement placement(std::size_t node) const;
+  // A rank's share of a value, of which the whole is given.
+  ir::Tensor share(std::size_t node, const ir::Tensor& whole, std::int64_t place) const;
   const StagePass& pass(PassKind kind) const { return passes[static_cast<std::size_t>(kind)]; }
   // Bytes that leave with a forward pass, and with the gradients of its inputs.
   double outgoing_bytes() const;

@@ -328,8 +328,11 @@ class PipelineSearch {
                   const SlicedLoss& sliced, std::span<const PricedPieces* const> priced,
                   const PieceDivision& division) {
     const Links links = links_of(degrees);
-    PipelineLayout layout{
-        .schedule = schedule, .replicas = degrees.replicas, .step = {}, .exchanges = {}};
+    PipelineLayout layout;
+    layout.schedule = schedule;
+    layout.replicas = degrees.replicas;
+    // A rank stands for those that share its stages: they work alike.
+    layout.group_sizes.assign(static_cast<std::size_t>(schedule.ranks), 1);
     PipelineCosts costs;
     costs.update_s.assign(static_cast<std::size_t>(schedule.ranks), 0);
     costs.messages = {{.latency_s = links.messages->latency_s}};
@@ -374,7 +377,8 @@ class PipelineSearch {
       layout.step.stages.push_back(std::move(stage));
       begin = end;
     }
-    layout.exchanges = gradient_exchanges(layout, gradients);
+    find_exchanges(layout,
+                   [&](std::int64_t, std::size_t parameter) { return gradients[parameter]; });
     EGRET_ASSIGN_OR_RETURN(const PipelinePrediction predicted, simulate_pipeline(layout, costs));
     ++simulations_;
     planned.seconds = predicted.seconds;

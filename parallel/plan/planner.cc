@@ -463,7 +463,8 @@ PlacedEGraph::Request request_for(const PlanTask& task, const Mesh& mesh) {
   for (const auto& output : task.graph.outputs()) {
     const bool carried =
         std::ranges::find(task.carried, output.name, &Carried::output) != task.carried.end();
-    request.outputs.push_back(carried ? std::nullopt : std::optional(Placement(mesh.axis_count())));
+    const bool free = carried || task.free.contains(output.name);
+    request.outputs.push_back(free ? std::nullopt : std::optional(Placement(mesh.axis_count())));
   }
   for (const Carried& one : task.carried) {
     request.carried.insert(one.input);
@@ -638,7 +639,8 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
   if (plan.layers == 0 && base::stop_requested())
     return base::limit_hit("interrupted; no plan was made");
   if (plan.layers == 0)
-    EGRET_RETURN_IF_ERROR(search({program, task.carried}, &PlanSearch::run, false, nullptr, plan));
+    EGRET_RETURN_IF_ERROR(
+        search({program, task.carried, {}, task.free}, &PlanSearch::run, false, nullptr, plan));
   const bool exceeds = plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes;
   if (exceeds && options.search == kExtraction && !base::stop_requested()) {
     std::vector<Carried> carried = task.carried;
@@ -647,14 +649,15 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
     const ir::Graph twice = with_regathers(program, carried);
     plan.layers = 0;
     ParallelPlan ringed = plan;
-    const Status within = search({twice, carried}, &PlanSearch::run_within, false, nullptr, plan);
+    const Status within =
+        search({twice, carried, {}, task.free}, &PlanSearch::run_within, false, nullptr, plan);
     // Interrupted, it leaves the plan that does not fit.
     if (!within.ok() && !base::stop_requested()) return within;
     // A ring sends what a gather does, in more steps: it is never better where there is room.
     const bool fits = plan.memory_bytes <= plan.limit_bytes;
     if (!base::stop_requested() && (!fits || plan.time_s > plan.bound_s * (1 + kTolerance))) {
       const Status status =
-          search({twice, carried}, &PlanSearch::run_within, true, nullptr, ringed);
+          search({twice, carried, {}, task.free}, &PlanSearch::run_within, true, nullptr, ringed);
       if (!status.ok() && status.code() != base::StatusCode::kLimit) return status;
       if (status.ok() && is_better(ringed, plan)) plan = std::move(ringed);
     }

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,7 @@ struct PlanTask {
   const ir::Graph& graph;
   std::vector<Carried> carried{};
   std::vector<ir::Tensor> inputs{};  // on which the plan is checked; empty: random ones
+  std::set<std::string> free{};      // outputs that may stay in blocks
 };
 
 // The communication of all collectives of one kind along one axis, per rank.

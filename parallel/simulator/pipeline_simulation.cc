@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "parallel/pipeline/block_moves.h"
+
 namespace egret::parallel {
 namespace {
 
@@ -34,7 +36,7 @@ class PipelineTasks {
     for (std::size_t e = 0; e < layout_.exchanges.size(); ++e) add_exchange(e, summed);
     std::vector<TaskId> updated;
     for (std::int64_t rank = 0; rank < layout_.ranks(); ++rank) {
-      const double update = costs_.update_s[at(rank % layout_.schedule.ranks)];
+      const double update = costs_.update_s[at(layout_.place_of(rank).pipeline_rank)];
       updated.push_back(compute(rank, update, summed[at(rank)]));
     }
     add_loss(updated);
@@ -44,8 +46,8 @@ class PipelineTasks {
   double busiest_s() const { return *std::ranges::max_element(busy_); }
 
  private:
-  // Whether gradients, the boundary after a stage, the replica, the micro-batch.
-  using MessageKey = std::tuple<bool, std::int64_t, std::int64_t, std::int64_t>;
+  // Whether gradients, the boundary after a stage, sender, receiver, the micro-batch.
+  using MessageKey = std::tuple<bool, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
   struct Message {
     TaskId sent, arrived;
   };
@@ -92,45 +94,58 @@ class PipelineTasks {
 
   void add_passes(std::int64_t rank) {
     const PipelineSchedule& schedule = layout_.schedule;
-    const std::int64_t replica = rank / schedule.ranks;
-    for (const PipelinePass& pass : schedule.passes[at(rank % schedule.ranks)]) {
+    const RankPlace own = layout_.place_of(rank);
+    for (const PipelinePass& pass : schedule.passes[at(own.pipeline_rank)]) {
       const bool forward = pass.kind == PassKind::kForward;
       const std::int64_t from = pass.stage + (forward ? -1 : 1);
       const std::int64_t to = pass.stage + (forward ? 1 : -1);
       const bool receives = pass.kind != PassKind::kWeights && from >= 0 && from < schedule.stages;
       const bool sends = pass.kind != PassKind::kWeights && to >= 0 && to < schedule.stages;
-      const MessageKey in{!forward, std::min(from, pass.stage), replica, pass.micro_batch};
-      const MessageKey out{!forward, std::min(to, pass.stage), replica, pass.micro_batch};
       // Stages of one rank hand values over.
-      const auto travels = [&](std::int64_t other) {
-        return layout_.rank_of(replica, other, pass.micro_batch) != rank;
-      };
       std::vector<TaskId> after;
-      if (receives && travels(from) && !costs_.overlap) {
-        const std::int64_t sender = layout_.rank_of(replica, from, pass.micro_batch);
-        const Message moved = message(rank, kCompute, sender, bytes_of(in), {});
+      std::vector<MessageKey> waits;
+      for (std::int64_t k = 0; receives && k < layout_.group_size_of(from, pass.micro_batch); ++k) {
+        const std::int64_t boundary = std::min(from, pass.stage);
+        const std::int64_t sender = layout_.rank_of(own.replica, from, pass.micro_batch, k);
+        const MessageKey in{!forward, boundary, sender, rank, pass.micro_batch};
+        const double bytes = bytes_over(boundary, !forward, k, own.place);
+        if (bytes == 0) continue;
+        if (sender == rank || costs_.overlap) {
+          waits.push_back(in);
+          continue;
+        }
+        const Message moved = message(rank, kCompute, sender, bytes, {});
         awaits_.emplace_back(moved.sent, in);
-        after = {moved.arrived};
+        after.push_back(moved.arrived);
       }
       const double seconds = costs_.stages[at(pass.stage)][static_cast<std::size_t>(pass.kind)];
       const TaskId task = compute(rank, seconds, std::move(after));
-      if (receives && (!travels(from) || costs_.overlap)) awaits_.emplace_back(task, in);
-      if (sends) {
+      for (const MessageKey& in : waits) awaits_.emplace_back(task, in);
+      for (std::int64_t k = 0; sends && k < layout_.group_size_of(to, pass.micro_batch); ++k) {
+        const std::int64_t boundary = std::min(to, pass.stage);
+        const std::int64_t receiver = layout_.rank_of(own.replica, to, pass.micro_batch, k);
+        const double bytes = bytes_over(boundary, !forward, own.place, k);
+        if (bytes == 0) continue;
         const auto stream = forward ? kSendForward : kSendBackward;
-        arrivals_[out] = travels(to) && costs_.overlap
-                             ? message(rank, stream, rank, bytes_of(out), {task}).arrived
-                             : task;
-        if (travels(to)) compute(rank, time_of(costs_.messages, bytes_of(out)).sender_s, {});
+        arrivals_[{!forward, boundary, rank, receiver, pass.micro_batch}] =
+            receiver != rank && costs_.overlap ? message(rank, stream, rank, bytes, {task}).arrived
+                                               : task;
+        if (receiver != rank) compute(rank, time_of(costs_.messages, bytes).sender_s, {});
       }
       const bool ends = pass.kind == PassKind::kBackward || pass.kind == PassKind::kWeights;
       passes_[at(rank)].push_back({pass.stage, ends, task});
     }
   }
 
-  double bytes_of(const MessageKey& key) const {
-    const auto& [is_gradient, boundary, replica, micro_batch] = key;
-    return is_gradient ? layout_.step.stages[at(boundary + 1)].gradient_bytes()
-                       : layout_.step.stages[at(boundary)].outgoing_bytes();
+  // From one place of the sending group to one of the receiving group.
+  double bytes_over(std::int64_t boundary, bool backward, std::int64_t from, std::int64_t to) {
+    const auto [known, is_new] = moves_.try_emplace({boundary, backward, to});
+    if (is_new) {
+      const BoundaryMoves moves = boundary_moves(layout_.step, boundary, backward, to);
+      for (std::size_t place = 0; place < moves.by_place.size(); ++place)
+        known->second.push_back(static_cast<double>(moves.bytes(static_cast<std::int64_t>(place))));
+    }
+    return known->second[at(from)];
   }
 
   // Of a sum, beside its messages.
@@ -196,6 +211,8 @@ class PipelineTasks {
   std::vector<double> busy_;               // by rank
   std::vector<std::vector<Pass>> passes_;  // by rank
   std::map<MessageKey, TaskId> arrivals_;
+  // Bytes by sending place, for each boundary, direction and receiving place.
+  std::map<std::tuple<std::int64_t, bool, std::int64_t>, std::vector<double>> moves_;
   std::vector<std::pair<TaskId, MessageKey>> awaits_;
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The step of a pipeline that runtime/pipeline/ executes, from the times of its passes.
 //
+// Passes of stages that ranks share include their collectives, as their ranks time them together.
+// What stages with a weight in different blocks send each other is left out.
+//
 // Each rank is a device: its passes are tasks of one lane, its messages flows over its own link.
 // Ranks that share cores share them evenly at any time, as flows share a link. Without overlap,
 // messages move while their receiver waits for them.

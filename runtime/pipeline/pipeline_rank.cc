@@ -11,6 +11,7 @@
 #include "base/stop.h"
 #include "base/thread_clock.h"
 #include "base/timer.h"
+#include "parallel/pipeline/stage_division.h"
 #include "runtime/pipeline/pass_timing.h"
 #include "runtime/pipeline/tensor_bytes.h"
 
@@ -42,9 +43,10 @@ PipelineRank::PipelineRank(const parallel::PipelineLayout& layout, std::int64_t 
                            Messages& messages)
     : layout_(layout),
       rank_(rank),
+      at_(layout.place_of(rank)),
       overlap_(overlap),
       messages_(messages),
-      stages_(layout.stages_of(rank % layout.schedule.ranks)),
+      stages_(layout.stages_of(at_.pipeline_rank)),
       sums_(layout.exchanges, rank, boundary_tags(layout.schedule), messages) {}
 
 Result<std::unique_ptr<PipelineRank>> PipelineRank::make(const parallel::PipelineLayout& layout,
@@ -60,29 +62,72 @@ Result<std::unique_ptr<PipelineRank>> PipelineRank::make(const parallel::Pipelin
 
 Status PipelineRank::compile(const ir::TrainingOptions& training, const backends::Backend& backend,
                              const backends::CompileOptions& compile) {
+  exchange_ = group_exchange(rank_ - at_.place, free_tag(2), messages_);
+  EGRET_RETURN_IF_ERROR(compile_passes(backend, compile));
+  for (const std::int64_t at : stages_) {
+    for (const bool after : {false, true}) {
+      const std::int64_t boundary = after ? at : at - 1;
+      if (boundary < 0 || boundary + 1 == layout_.schedule.stages) continue;
+      // Values leave through the boundary behind a stage, and gradients through that before it.
+      sent_[{boundary, !after}] = sent_over(layout_.step, boundary, !after, at_.place);
+      received_[{boundary, after}] = received_over(layout_.step, boundary, after, at_.place);
+    }
+    for (const auto& [node, whole] : stage(at).constants)
+      constants_[{at, node}] = stage(at).share(node, whole, at_.place);
+  }
+  return compile_update(training, backend, compile);
+}
+
+Result<std::unique_ptr<PassProgram>> PipelineRank::program_of(
+    const ir::Graph& whole, const parallel::PlacedGraph* divided, const backends::Backend& backend,
+    const backends::CompileOptions& compile) {
+  return divided == nullptr
+             ? PassProgram::of_one(whole, backend, compile)
+             : PassProgram::of_group(*divided, at_.place, exchange_, backend, compile);
+}
+
+Status PipelineRank::compile_passes(const backends::Backend& backend,
+                                    const backends::CompileOptions& compile) {
   std::set<std::pair<std::int64_t, PassKind>> kinds;
   for (const PipelinePass& pass :
        layout_.schedule.passes[static_cast<std::size_t>(pipeline_rank())])
     kinds.insert({pass.stage, pass.kind});
   for (const auto& [at, kind] : kinds) {
-    const ir::Graph& graph = stage(at).pass(kind).graph;
-    if (graph.outputs().empty()) continue;
-    EGRET_ASSIGN_OR_RETURN(plans_[std::pair(at, kind)], backend.compile(graph, compile));
+    const parallel::Stage& here = stage(at);
+    if (here.pass(kind).outputs.empty()) continue;
+    const parallel::PlacedGraph* divided =
+        here.division ? &here.division->passes[static_cast<std::size_t>(kind)] : nullptr;
+    EGRET_ASSIGN_OR_RETURN(programs_[std::pair(at, kind)],
+                           program_of(here.pass(kind).graph, divided, backend, compile));
   }
-  std::set<std::size_t> parameters;
-  for (const std::int64_t at : stages_) {
-    for (const parallel::StageParameter& p : stage(at).parameters) parameters.insert(p.parameter);
+  return base::ok();
+}
+
+// Parameters and state lie where the stages hold the parameters.
+Status PipelineRank::compile_update(const ir::TrainingOptions& training,
+                                    const backends::Backend& backend,
+                                    const backends::CompileOptions& compile) {
+  const std::vector<std::size_t> variables = layout_.variables_of(pipeline_rank());
+  const std::size_t first_state = layout_.step.loss.parameters.size();
+  for (const std::size_t variable : variables) {
+    variable < first_state ? parameters_.push_back(variable)
+                           : state_.push_back(variable - first_state);
   }
-  parameters_.assign(parameters.begin(), parameters.end());
   if (parameters_.empty()) return base::ok();
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph,
                          ir::update_graph(layout_.step.loss, parameters_, training));
-  const std::vector<std::string>& names = layout_.step.loss.state;
-  for (std::size_t i = 2 * parameters_.size(); i < graph.inputs().size(); ++i) {
-    const auto found = std::ranges::find(names, graph.node(graph.inputs()[i]).name);
-    state_.push_back(static_cast<std::size_t>(found - names.begin()));
+  if (group_size() > 1) {
+    const auto placement_of = [&](std::size_t input) {
+      const std::size_t count = parameters_.size();
+      const std::size_t variable =
+          input < 2 * count ? parameters_[input % count] : first_state + state_[input - 2 * count];
+      return layout_.placement_of(pipeline_rank(), variable);
+    };
+    EGRET_ASSIGN_OR_RETURN(
+        update_, parallel::divided_update(graph, stage(stages_.front()).mesh(), placement_of));
   }
-  EGRET_ASSIGN_OR_RETURN(optimizer_, backend.compile(graph, compile));
+  EGRET_ASSIGN_OR_RETURN(
+      optimizer_, program_of(graph, group_size() > 1 ? &update_ : nullptr, backend, compile));
   return base::ok();
 }
 
@@ -111,6 +156,11 @@ Status PipelineRank::begin(std::span<const Tensor> inputs) {
     }
   }
   variables_.assign(inputs.begin() + static_cast<std::ptrdiff_t>(data), inputs.end());
+  for (const std::size_t variable : layout_.variables_of(pipeline_rank())) {
+    Tensor& held = variables_[variable];
+    held = block_of(held, layout_.placement_of(pipeline_rank(), variable),
+                    stage(stages_.front()).mesh(), at_.place);
+  }
   return base::ok();
 }
 
@@ -129,56 +179,60 @@ Tensor PipelineRank::value(std::int64_t at, const Values& values, std::size_t no
   const parallel::Stage& here = stage(at);
   const auto parameter = std::ranges::find(here.parameters, node, &parallel::StageParameter::node);
   if (parameter != here.parameters.end()) return variables_[parameter->parameter];
-  return here.constants.at(node);
+  return constants_.at({at, node});
 }
 
 Status PipelineRank::receive(const PipelinePass& pass, Values& values) {
-  const parallel::Stage& here = stage(pass.stage);
   const bool is_forward = pass.kind == PassKind::kForward;
   if (is_forward) {
+    const parallel::Stage& here = stage(pass.stage);
     const auto& data = data_[static_cast<std::size_t>(pass.micro_batch)];
-    for (const parallel::StageData& input : here.data) values[input.node] = data[input.input];
-    if (pass.stage == 0) return base::ok();
-    const std::int64_t from = layout_.rank_of(replica(), pass.stage - 1, pass.micro_batch);
+    for (const parallel::StageData& input : here.data)
+      values[input.node] = here.share(input.node, data[input.input], at_.place);
+  }
+  const std::int64_t from = pass.stage + (is_forward ? -1 : 1);
+  if (pass.kind == PassKind::kWeights || from < 0 || from == layout_.schedule.stages)
+    return base::ok();
+  const std::int64_t boundary = std::min(from, pass.stage);
+  const BoundarySide& side = received_.at({boundary, !is_forward});
+  std::vector<Tensor> shares;
+  for (const ir::TensorType& type : side.types) shares.push_back(Tensor::unfilled(type));
+  for (const BoundaryMessage& message : side.messages) {
+    const std::int64_t sender = layout_.rank_of(replica(), from, pass.micro_batch, message.place);
     EGRET_ASSIGN_OR_RETURN(
         const MessageBytes bytes,
-        messages_.receive(from, message_tag(false, pass.stage - 1, pass.micro_batch)));
-    return read_values(bytes, here.incoming, false, values);
+        messages_.receive(sender, message_tag(!is_forward, boundary, pass.micro_batch)));
+    EGRET_RETURN_IF_ERROR(unpack(message, bytes, shares));
   }
-  if (pass.kind == PassKind::kWeights || pass.stage + 1 == layout_.schedule.stages)
-    return base::ok();
-  const std::int64_t from = layout_.rank_of(replica(), pass.stage + 1, pass.micro_batch);
-  EGRET_ASSIGN_OR_RETURN(const MessageBytes bytes,
-                         messages_.receive(from, message_tag(true, pass.stage, pass.micro_batch)));
-  return read_values(bytes, here.outgoing, true, values);
+  for (std::size_t i = 0; i < shares.size(); ++i) values[side.nodes[i]] = std::move(shares[i]);
+  return base::ok();
 }
 
 Status PipelineRank::compute(const PipelinePass& pass, Values& values) {
-  const auto plan = plans_.find({pass.stage, pass.kind});
-  if (plan == plans_.end()) return base::ok();
-  const parallel::StagePass& graph = stage(pass.stage).pass(pass.kind);
+  const auto program = programs_.find({pass.stage, pass.kind});
+  if (program == programs_.end()) return base::ok();
+  const parallel::StagePass& numbers = stage(pass.stage).pass(pass.kind);
   std::vector<Tensor> inputs;
-  for (const std::size_t node : graph.inputs) inputs.push_back(value(pass.stage, values, node));
-  EGRET_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, plan->second->run(inputs));
-  for (std::size_t i = 0; i < outputs.size(); ++i) values[graph.outputs[i]] = std::move(outputs[i]);
+  for (const std::size_t node : numbers.inputs) inputs.push_back(value(pass.stage, values, node));
+  EGRET_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, program->second->run(inputs));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    values[numbers.outputs[i]] = std::move(outputs[i]);
   return base::ok();
 }
 
 Status PipelineRank::send(const PipelinePass& pass, const Values& values) {
-  const parallel::Stage& here = stage(pass.stage);
   const bool is_forward = pass.kind == PassKind::kForward;
   const std::int64_t to = pass.stage + (is_forward ? 1 : -1);
   if (pass.kind == PassKind::kWeights || to < 0 || to == layout_.schedule.stages) return base::ok();
-  MessageBytes bytes;
-  for (const parallel::BoundaryValue& crossing : is_forward ? here.outgoing : here.incoming) {
-    if (!is_forward && !crossing.gradient) continue;
-    const std::size_t node = is_forward ? crossing.value : *crossing.gradient;
-    const Tensor tensor = value(pass.stage, values, node);
-    bytes.insert(bytes.end(), tensor.data().begin(), tensor.data().end());
+  const std::int64_t boundary = std::min(to, pass.stage);
+  const BoundarySide& side = sent_.at({boundary, !is_forward});
+  const auto share = [&](std::size_t i) { return value(pass.stage, values, side.nodes[i]); };
+  for (const BoundaryMessage& message : side.messages) {
+    EGRET_RETURN_IF_ERROR(messages_.send(
+        layout_.rank_of(replica(), to, pass.micro_batch, message.place),
+        message_tag(!is_forward, boundary, pass.micro_batch), packed(message, share)));
   }
-  return messages_.send(layout_.rank_of(replica(), to, pass.micro_batch),
-                        message_tag(!is_forward, is_forward ? pass.stage : to, pass.micro_batch),
-                        std::move(bytes));
+  return base::ok();
 }
 
 void PipelineRank::add_gradients(const PipelinePass& pass, const Values& values) {
@@ -211,7 +265,10 @@ void PipelineRank::forget(const PipelinePass& pass, Values& values) {
 Status PipelineRank::start_sums(std::int64_t finished_stage) {
   for (std::size_t e = 0; e < layout_.exchanges.size(); ++e) {
     const parallel::GradientExchange& exchange = layout_.exchanges[e];
-    if (std::ranges::find(exchange.stages, finished_stage) == exchange.stages.end()) continue;
+    if (std::ranges::find(exchange.stages, finished_stage) == exchange.stages.end() ||
+        std::ranges::find(exchange.ranks, rank_) == exchange.ranks.end()) {
+      continue;
+    }
     const bool is_ready = std::ranges::all_of(exchange.stages, [&](std::int64_t at) {
       return std::ranges::find(stages_, at) == stages_.end() || gradients_left_[at] == 0;
     });
@@ -251,6 +308,68 @@ Status PipelineRank::update() {
     variables_[parameters_[i]] = std::move(next[i]);
   for (std::size_t i = 0; i < state_.size(); ++i)
     variables_[first_state + state_[i]] = std::move(next[parameters_.size() + i]);
+  return base::ok();
+}
+
+// Forms in the order of the layout, so that all ranks add alike. Those of other stages have their
+// sums from the ranks of the first of them.
+Status PipelineRank::add_tied(std::size_t at) {
+  const parallel::TiedParameter& tied = layout_.tied[at];
+  const ir::TensorType& whole = layout_.step.loss.initial[tied.parameter].type();
+  const std::int64_t tag = free_tag(3 + static_cast<std::int64_t>(variables_.size() + at));
+  const auto held_in = [&](const std::vector<std::int64_t>& stages) {
+    const parallel::Stage& first = stage(stages.front());
+    const auto found =
+        std::ranges::find(first.parameters, tied.parameter, &parallel::StageParameter::parameter);
+    return parallel::HeldIn{first.mesh(), first.placement(found->node)};
+  };
+  const auto is_own = [&](const std::vector<std::int64_t>& stages) {
+    return std::ranges::any_of(
+        stages, [&](std::int64_t s) { return std::ranges::find(stages_, s) != stages_.end(); });
+  };
+  const auto own = std::ranges::find_if(tied.stages, is_own);
+  if (own == tied.stages.end()) return base::ok();
+  Tensor& gradient = gradients_[tied.parameter];
+  const bool sends = layout_.rank_of(replica(), own->front(), 0, at_.place) == rank_;
+  for (const auto& other : tied.stages) {
+    if (&other == &*own || !sends) continue;
+    std::set<std::int64_t> groups;
+    for (const std::int64_t s : other) {
+      groups.insert(layout_.schedule.rank_of(s, 0));
+      groups.insert(layout_.schedule.rank_of(s, layout_.schedule.micro_batches - 1));
+    }
+    for (const std::int64_t group : groups) {
+      for (std::int64_t place = 0; place < layout_.group_size(group); ++place) {
+        const auto moves = parallel::block_moves(whole, held_in(*own), held_in(other), place);
+        const auto& runs = moves[static_cast<std::size_t>(at_.place)];
+        if (runs.empty()) continue;
+        MessageBytes bytes;
+        append_runs(gradient, runs, bytes);
+        EGRET_RETURN_IF_ERROR(
+            messages_.send(layout_.group_begin(replica(), group) + place, tag, std::move(bytes)));
+      }
+    }
+  }
+  Tensor sum;
+  for (const auto& other : tied.stages) {
+    if (&other == &*own) {
+      add_to(sum, gradient);
+      continue;
+    }
+    Tensor part = Tensor::unfilled(gradient.type());
+    const auto moves = parallel::block_moves(whole, held_in(other), held_in(*own), at_.place);
+    for (std::size_t place = 0; place < moves.size(); ++place) {
+      if (moves[place].empty()) continue;
+      EGRET_ASSIGN_OR_RETURN(
+          const MessageBytes bytes,
+          messages_.receive(
+              layout_.rank_of(replica(), other.front(), 0, static_cast<std::int64_t>(place)), tag));
+      std::size_t read = 0;
+      EGRET_RETURN_IF_ERROR(write_runs(bytes, read, moves[place], part));
+    }
+    add_to(sum, part);
+  }
+  gradient = std::move(sum);
   return base::ok();
 }
 
@@ -300,38 +419,50 @@ Result<double> PipelineRank::step() {
       EGRET_RETURN_IF_ERROR(sums_.start(e, gradients_));
   }
   EGRET_RETURN_IF_ERROR(sums_.finish(gradients_));
+  for (std::size_t i = 0; i < layout_.tied.size(); ++i) EGRET_RETURN_IF_ERROR(add_tied(i));
   EGRET_RETURN_IF_ERROR(update());
   return mean_loss();
 }
 
-// Each variable comes from the first rank that has it.
+// Each variable comes from the first group of the first replica that has it.
 Result<std::vector<Tensor>> PipelineRank::end() {
-  const ir::TrainingGraph& loss = layout_.step.loss;
-  std::vector<bool> is_here(variables_.size(), false);
-  for (const std::size_t p : parameters_) is_here[p] = true;
-  for (const std::size_t s : state_) is_here[loss.parameters.size() + s] = true;
-  MessageBytes list(variables_.size());
-  for (std::size_t i = 0; i < list.size(); ++i) list[i] = is_here[i] ? std::byte{1} : std::byte{0};
-  const auto tag = [&](std::size_t variable) {
-    return free_tag(3 + static_cast<std::int64_t>(variable));
-  };
-  EGRET_RETURN_IF_ERROR(messages_.send(0, free_tag(2), list));
-  for (std::size_t i = 0; i < variables_.size() && rank_ != 0; ++i) {
-    if (is_here[i]) EGRET_RETURN_IF_ERROR(messages_.send(0, tag(i), bytes_of(variables_[i])));
-  }
-  if (rank_ != 0) return std::vector<Tensor>{};
-  std::vector<bool> is_known = is_here;
-  for (std::int64_t rank = 0; rank < layout_.ranks(); ++rank) {
-    EGRET_ASSIGN_OR_RETURN(const MessageBytes has, messages_.receive(rank, free_tag(2)));
-    for (std::size_t i = 0; i < has.size() && rank != 0; ++i) {
-      if (has[i] == std::byte{0}) continue;
-      EGRET_ASSIGN_OR_RETURN(const MessageBytes bytes, messages_.receive(rank, tag(i)));
-      if (is_known[i]) continue;
-      EGRET_ASSIGN_OR_RETURN(variables_[i], tensor_of(bytes, variables_[i].type()));
-      is_known[i] = true;
+  std::vector<Tensor> wholes = rank_ == 0 ? variables_ : std::vector<Tensor>{};
+  std::vector<bool> is_known(variables_.size(), false);
+  for (std::int64_t group = 0; group < layout_.schedule.ranks; ++group) {
+    const std::int64_t first = layout_.group_begin(0, group);
+    const parallel::Mesh& mesh = stage(layout_.stages_of(group).front()).mesh();
+    for (const std::size_t variable : layout_.variables_of(group)) {
+      if (is_known[variable]) continue;
+      is_known[variable] = true;
+      const std::int64_t tag = free_tag(3 + static_cast<std::int64_t>(variable));
+      if (replica() == 0 && pipeline_rank() == group)
+        EGRET_RETURN_IF_ERROR(messages_.send(0, tag, bytes_of(variables_[variable])));
+      if (rank_ != 0) continue;
+      const ir::TensorType& whole = layout_.step.loss.initial[variable].type();
+      const parallel::Placement placement = layout_.placement_of(group, variable);
+      EGRET_ASSIGN_OR_RETURN(const ir::TensorType type, local_type(whole, placement, mesh));
+      std::vector<Tensor> shares;
+      for (std::int64_t place = 0; place < layout_.group_size(group); ++place) {
+        EGRET_ASSIGN_OR_RETURN(const MessageBytes bytes, messages_.receive(first + place, tag));
+        EGRET_ASSIGN_OR_RETURN(Tensor share, tensor_of(bytes, type));
+        shares.push_back(std::move(share));
+      }
+      EGRET_ASSIGN_OR_RETURN(wholes[variable], whole_of(shares, whole, placement, mesh));
     }
   }
-  return variables_;
+  return wholes;
+}
+
+// Whether a rank of the group saw base::stop_requested(): those that wait for each other stop
+// together.
+Result<bool> PipelineRank::group_stops() const {
+  if (group_size() == 1) return base::stop_requested();
+  std::vector<std::int64_t> all(static_cast<std::size_t>(group_size()));
+  std::iota(all.begin(), all.end(), 0);
+  const MessageBytes own{base::stop_requested() ? std::byte{1} : std::byte{0}};
+  EGRET_ASSIGN_OR_RETURN(const auto flags,
+                         exchange_(all, std::vector<MessageBytes>(all.size(), own)));
+  return std::ranges::any_of(flags, [](const MessageBytes& one) { return one != MessageBytes(1); });
 }
 
 double RankSeconds::total() const {
@@ -359,30 +490,40 @@ Result<RankSeconds> PipelineRank::time_work(const TimingOptions& timing,
   std::vector<TimedPass> passes;
   std::vector<std::pair<std::int64_t, PassKind>> keys;
   for (const std::int64_t at : stages_) result.stages.push_back({.stage = at});
-  for (auto& [key, plan] : plans_) {
+  const auto side = [](const auto& sides, std::int64_t boundary, bool backward) {
+    const auto found = sides.find({boundary, backward});
+    return found == sides.end() ? nullptr : &found->second;
+  };
+  for (auto& [key, program] : programs_) {
     const auto& [at, kind] = key;
     const bool forward = kind == PassKind::kForward;
     const bool weights = kind == PassKind::kWeights;
-    const bool first = at == 0, last = at + 1 == layout_.schedule.stages;
+    const bool adds =
+        (weights || kind == PassKind::kBackward) && layout_.schedule.micro_batches > 1;
+    TimedPass::Surroundings around{.adds = adds};
+    if (!weights) {
+      around.received = side(received_, forward ? at - 1 : at, !forward);
+      around.sent = side(sent_, forward ? at : at - 1, !forward);
+    }
     keys.push_back(key);
-    passes.emplace_back(stage(at), kind, *plan,
-                        TimedPass::Surroundings{.receives = !weights && !(forward ? first : last),
-                                                .sends = !weights && !(forward ? last : first),
-                                                .adds = (weights || kind == PassKind::kBackward) &&
-                                                        layout_.schedule.micro_batches > 1});
+    passes.emplace_back(stage(at), kind, *program, around);
   }
   std::vector<Tensor> update;
   if (optimizer_ != nullptr) {
     for (const ir::TensorType& type : optimizer_->input_types()) update.emplace_back(type);
   }
   std::vector<std::vector<double>> seconds(passes.size() + 1);
-  for (int i = 0; i <= timing.repetitions && !base::stop_requested(); ++i) {
+  for (int i = 0; i <= timing.repetitions; ++i) {
+    EGRET_ASSIGN_OR_RETURN(const bool stops, group_stops());
+    if (stops) break;
     for (std::size_t k = 0; k < seconds.size(); ++k) {
       if (k == passes.size() && optimizer_ == nullptr) continue;
       const auto run = [&] {
         return k < passes.size() ? passes[k].run() : optimizer_->run(update).status();
       };
       EGRET_RETURN_IF_ERROR(between());
+      // Ranks of a group begin together.
+      if (group_size() > 1) EGRET_RETURN_IF_ERROR(group_stops().status());
       EGRET_ASSIGN_OR_RETURN(const double taken, seconds_of(run, timing));
       if (i > 0 || timing.repetitions == 0) seconds[k].push_back(taken);
     }

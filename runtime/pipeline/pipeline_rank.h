@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank of a pipeline: its passes in the order of the schedule, messages to the neighbouring
-// stages, sums of gradients, and the optimizer. The order of sums does not depend on times, so
-// repeated runs have equal bits.
+// stages, sums of gradients, and the optimizer. Where ranks share a stage, this one holds its
+// shares of values, parameters and state. The order of sums does not depend on times, so repeated
+// runs have equal bits.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,9 @@
 #include "backends/backend.h"
 #include "parallel/pipeline/pipeline_layout.h"
 #include "runtime/mpi/messages.h"
+#include "runtime/pipeline/boundary_messages.h"
 #include "runtime/pipeline/gradient_sums.h"
+#include "runtime/pipeline/pass_program.h"
 
 namespace egret::runtime {
 
@@ -73,6 +76,15 @@ class PipelineRank {
   base::Status compile(const ir::TrainingOptions& training, const backends::Backend& backend,
                        const backends::CompileOptions& compile);
 
+  base::Status compile_passes(const backends::Backend& backend,
+                              const backends::CompileOptions& compile);
+  base::Status compile_update(const ir::TrainingOptions& training, const backends::Backend& backend,
+                              const backends::CompileOptions& compile);
+  base::Result<std::unique_ptr<PassProgram>> program_of(const ir::Graph& whole,
+                                                        const parallel::PlacedGraph* divided,
+                                                        const backends::Backend& backend,
+                                                        const backends::CompileOptions& compile);
+
   base::Status run(const parallel::PipelinePass& pass);
   base::Status receive(const parallel::PipelinePass& pass, Values& values);
   base::Status compute(const parallel::PipelinePass& pass, Values& values);
@@ -80,11 +92,14 @@ class PipelineRank {
   void add_gradients(const parallel::PipelinePass& pass, const Values& values);
   void forget(const parallel::PipelinePass& pass, Values& values);
   base::Status start_sums(std::int64_t finished_stage);
+  base::Status add_tied(std::size_t at);
+  base::Result<bool> group_stops() const;
   base::Status update();
   base::Result<double> mean_loss();
   ir::Tensor value(std::int64_t stage, const Values& values, std::size_t node) const;
-  std::int64_t replica() const { return rank_ / layout_.schedule.ranks; }
-  std::int64_t pipeline_rank() const { return rank_ % layout_.schedule.ranks; }
+  std::int64_t replica() const { return at_.replica; }
+  std::int64_t pipeline_rank() const { return at_.pipeline_rank; }
+  std::int64_t group_size() const { return layout_.group_size(at_.pipeline_rank); }
   const parallel::Stage& stage(std::int64_t at) const {
     return layout_.step.stages[static_cast<std::size_t>(at)];
   }
@@ -93,18 +108,23 @@ class PipelineRank {
 
   const parallel::PipelineLayout& layout_;
   const std::int64_t rank_;
+  const parallel::RankPlace at_;
   const bool overlap_;
   Messages& messages_;
   const std::vector<std::int64_t> stages_;
-  std::map<std::pair<std::int64_t, parallel::PassKind>, std::unique_ptr<backends::ExecutablePlan>>
-      plans_;
+  Exchange exchange_;  // within the group
+  std::map<std::pair<std::int64_t, parallel::PassKind>, std::unique_ptr<PassProgram>> programs_;
+  std::map<std::pair<std::int64_t, bool>, BoundarySide> sent_, received_;  // by boundary, backward
+  std::map<std::pair<std::int64_t, std::size_t>, ir::Tensor> constants_;   // by stage, node
   std::vector<std::size_t> parameters_;  // of this rank, ascending
   std::vector<std::size_t> state_;       // of them, in the order of the optimizer's inputs
-  std::unique_ptr<backends::ExecutablePlan> optimizer_;
+  parallel::PlacedGraph update_;         // where ranks share the stages
+  std::unique_ptr<PassProgram> optimizer_;
 
   std::vector<std::vector<ir::Tensor>> data_;  // by micro-batch, then by input of the step
-  std::vector<ir::Tensor> variables_;  // parameters, then state, of all ranks; step() changes
-                                       // those at parameters_ and state_ alone
+  // Parameters, then state: shares of those at parameters_ and state_, which step() changes; of
+  // others the wholes before the first step.
+  std::vector<ir::Tensor> variables_;
   std::map<std::pair<std::int64_t, std::int64_t>, Values> values_;  // by stage, micro-batch
   std::vector<ir::Tensor> gradients_;                               // by parameter; sums so far
   std::map<std::int64_t, std::int64_t> gradients_left_;             // passes, by stage

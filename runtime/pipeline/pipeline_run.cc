@@ -31,6 +31,12 @@ Status within_memory(const std::function<Status(std::size_t at)>& body, std::siz
 
 }  // namespace
 
+Status check_ranks(const parallel::PipelineLayout& layout, const Ranks& ranks) {
+  if (!ranks.is_distributed() || ranks.size() == layout.ranks()) return base::ok();
+  return base::usage_error("the pipeline is for " + std::to_string(layout.ranks()) +
+                           " ranks, but mpirun started " + std::to_string(ranks.size()));
+}
+
 Result<std::unique_ptr<PipelineRun>> PipelineRun::start(parallel::PipelineLayout layout,
                                                         const ir::TrainingOptions& training,
                                                         const Ranks& ranks,
@@ -39,14 +45,11 @@ Result<std::unique_ptr<PipelineRun>> PipelineRun::start(parallel::PipelineLayout
                          backends::backend_called(options.backend));
   EGRET_RETURN_IF_ERROR(backend->takes_precision(options.precision));
   EGRET_RETURN_IF_ERROR(backend->availability());
+  EGRET_RETURN_IF_ERROR(check_ranks(layout, ranks));
   const bool overlap = options.overlap && ranks.can_overlap();
   std::unique_ptr<PipelineRun> run(new PipelineRun(std::move(layout), overlap));
   const std::int64_t count = run->layout_.ranks();
   if (ranks.is_distributed()) {
-    if (ranks.size() != count) {
-      return base::usage_error("the pipeline is for " + std::to_string(count) +
-                               " ranks, but mpirun started " + std::to_string(ranks.size()));
-    }
     run->first_rank_ = ranks.rank();
     run->ranks_per_host_ = ranks.size_of_host();
     EGRET_ASSIGN_OR_RETURN(auto messages, ranks.messages(overlap));
@@ -129,7 +132,8 @@ Result<std::vector<ir::Tensor>> PipelineRun::end() {
 
 std::int64_t PipelineRun::first_free_tag() const {
   const parallel::PipelineSchedule& schedule = layout_.schedule;
-  const std::size_t others = layout_.exchanges.size() + layout_.step.loss.initial.size() + 8;
+  const std::size_t others =
+      layout_.exchanges.size() + layout_.step.loss.initial.size() + layout_.tied.size() + 8;
   return 2 * (schedule.stages * schedule.micro_batches + static_cast<std::int64_t>(others));
 }
 
@@ -170,15 +174,15 @@ Status PipelineRun::gather_costs(std::size_t at, const TimingOptions& timing,
   costs.stages.assign(layout_.step.stages.size(), {});
   costs.update_s.assign(static_cast<std::size_t>(layout_.schedule.ranks), 0);
   for (std::int64_t from = 0; from < layout_.ranks(); ++from) {
-    const std::int64_t place = from % layout_.schedule.ranks;
+    const std::int64_t group = layout_.place_of(from).pipeline_rank;
     const auto next = [&](std::int64_t which) -> Result<double> {
       EGRET_ASSIGN_OR_RETURN(const MessageBytes bytes, messages.receive(from, which));
       return number_of(bytes);
     };
     EGRET_ASSIGN_OR_RETURN(const double update, next(tag + 1));
-    double& longest = costs.update_s[static_cast<std::size_t>(place)];
+    double& longest = costs.update_s[static_cast<std::size_t>(group)];
     longest = std::max(longest, update);
-    for (const std::int64_t stage : layout_.stages_of(place)) {
+    for (const std::int64_t stage : layout_.stages_of(group)) {
       for (double& seconds : costs.stages[static_cast<std::size_t>(stage)]) {
         EGRET_ASSIGN_OR_RETURN(const double one, next(tag + 2));
         seconds = std::max(seconds, one);

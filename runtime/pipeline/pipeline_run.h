@@ -30,9 +30,12 @@ struct PipelineRunOptions {
   bool overlap = true;  // where MPI permits it
 };
 
+// Errors: usage, for another number of ranks under mpirun than the layout's.
+base::Status check_ranks(const parallel::PipelineLayout& layout, const Ranks& ranks);
+
 class PipelineRun {
  public:
-  // Errors: usage, for another number of ranks than the layout's; those of the backend.
+  // Errors: those of check_ranks() and of the backend.
   static base::Result<std::unique_ptr<PipelineRun>> start(parallel::PipelineLayout layout,
                                                           const ir::TrainingOptions& training,
                                                           const Ranks& ranks,

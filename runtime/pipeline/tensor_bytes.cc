@@ -51,20 +51,28 @@ base::Result<ir::Tensor> tensor_of(const MessageBytes& bytes, const ir::TensorTy
   return tensor;
 }
 
-base::Status read_values(const MessageBytes& bytes,
-                         std::span<const parallel::BoundaryValue> boundary, bool gradients,
-                         std::map<std::size_t, ir::Tensor>& values) {
-  std::size_t at = 0;
-  for (const parallel::BoundaryValue& crossing : boundary) {
-    if (gradients && !crossing.gradient) continue;
-    ir::Tensor tensor = ir::Tensor::unfilled(crossing.type);
-    const std::span<std::byte> to = tensor.mutable_data();
-    if (at + to.size() > bytes.size()) return wrong_length();
-    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), to.size(), to.begin());
-    at += to.size();
-    values[gradients ? *crossing.gradient : crossing.value] = std::move(tensor);
+void append_runs(const ir::Tensor& share, std::span<const parallel::ElementRun> runs,
+                 MessageBytes& bytes) {
+  const std::size_t size = ir::byte_size(share.dtype());
+  for (const parallel::ElementRun& run : runs) {
+    const auto piece = share.data().subspan(static_cast<std::size_t>(run.from) * size,
+                                            static_cast<std::size_t>(run.count) * size);
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
   }
-  return at == bytes.size() ? base::ok() : wrong_length();
+}
+
+base::Status write_runs(const MessageBytes& bytes, std::size_t& at,
+                        std::span<const parallel::ElementRun> runs, ir::Tensor& share) {
+  const std::size_t size = ir::byte_size(share.dtype());
+  const std::span<std::byte> to = share.mutable_data();
+  for (const parallel::ElementRun& run : runs) {
+    const std::size_t count = static_cast<std::size_t>(run.count) * size;
+    if (at + count > bytes.size()) return wrong_length();
+    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), count,
+                to.subspan(static_cast<std::size_t>(run.to) * size).begin());
+    at += count;
+  }
+  return base::ok();
 }
 
 base::Result<ir::Tensor> rows_of(const ir::Tensor& whole, const ir::TensorType& part,

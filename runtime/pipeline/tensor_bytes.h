@@ -2,12 +2,11 @@
 // Tensors and numbers as the bytes of messages.
 #pragma once
 
-#include <map>
 #include <span>
 
 #include "base/status.h"
 #include "ir/core/tensor.h"
-#include "parallel/pipeline/staged_step.h"
+#include "parallel/pipeline/block_moves.h"
 #include "runtime/mpi/messages.h"
 
 namespace egret::runtime {
@@ -20,10 +19,12 @@ base::Result<double> number_of(const MessageBytes& bytes);
 void add_to(ir::Tensor& sum, const ir::Tensor& part);
 base::Result<ir::Tensor> tensor_of(const MessageBytes& bytes, const ir::TensorType& type);
 
-// The values of a boundary, or their gradients, by node. Errors: internal.
-base::Status read_values(const MessageBytes& bytes,
-                         std::span<const parallel::BoundaryValue> boundary, bool gradients,
-                         std::map<std::size_t, ir::Tensor>& values);
+// Appends these elements of a share, and writes such bytes from AT on into another one; AT moves
+// on. Errors: internal, for too few bytes.
+void append_runs(const ir::Tensor& share, std::span<const parallel::ElementRun> runs,
+                 MessageBytes& bytes);
+base::Status write_runs(const MessageBytes& bytes, std::size_t& at,
+                        std::span<const parallel::ElementRun> runs, ir::Tensor& share);
 
 // The part number AT of a tensor whose first axis is cut into equal parts of type PART. Errors:
 // bad_input, for a tensor without that part.

@@ -125,6 +125,57 @@ TEST_F(RanksProgram, TrainsOnPipelines) {
   }
 }
 
+// Stages that ranks share: tensor parallelism beside the pipeline, and replicas of both.
+TEST_F(RanksProgram, TrainsOnPipelinesWhoseStagesRanksShare) {
+  struct Case {
+    int ranks;
+    const char* words;
+  };
+  for (const auto& [ranks, words] :
+       {Case{4, "--pipeline-stages 2 --stage-ranks 2 --micro-batches 4 --optimizer adam"},
+        Case{3, "--pipeline-stages 2 --stage-ranks 1,2 --micro-batches 2 --schedule zb-h1"},
+        Case{8, "--pipeline-stages 2 --stage-ranks 2 --replicas 2 --micro-batches 2"}}) {
+    const ProgramRun run = on_ranks(ranks, train(std::string(words) + " --predict"));
+    if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+    ASSERT_EQ(run.code, 0) << words << "\n" << run.err;
+    const base::Json json = base::Json::parse(run.out).value();
+    EXPECT_TRUE(*json.find("passed")->as_bool());
+    EXPECT_GT(*json.find("predicted_s")->as_real(), 0);
+    const ProgramRun threads = run_program(train(words));
+    ASSERT_EQ(threads.code, 0) << threads.err;
+    const base::Json without = base::Json::parse(threads.out).value();
+    EXPECT_EQ(*without.find("left")->as_string(), *json.find("left")->as_string());
+  }
+}
+
+TEST_F(RanksProgram, RefusesStagesThatRanksCannotShare) {
+  const auto message = [&](const std::string& words, int code) {
+    const ProgramRun run = run_program(train("--pipeline-stages 2 " + words));
+    EXPECT_EQ(run.code, code) << words;
+    return run.err;
+  };
+  EXPECT_THAT(message("--stage-ranks 1,2,1", 2), HasSubstr("one for each of the 2 ranks"));
+  EXPECT_THAT(message("--stage-ranks 1;2", 2), HasSubstr("--stage-ranks needs a number"));
+  EXPECT_THAT(message("--stage-strategy data", 2), HasSubstr("needs --stage-ranks above 1"));
+  EXPECT_THAT(message("--stage-machine nowhere --stage-ranks 2", 2), HasSubstr("nowhere"));
+  // Matrices of 48 rows and columns.
+  EXPECT_THAT(message("--stage-ranks 5", 3), HasSubstr("stage 0"));
+}
+
+// A rank that is killed ends the others, with its name.
+TEST_F(RanksProgram, EndsAGroupWhoseRankDies) {
+  const ProgramRun run = on_ranks(
+      4,
+      "train-step " + path("model.onnx") +
+          " --loss mse --steps 1000000 --pipeline-stages 2 --stage-ranks 2 --micro-batches 4",
+      "",
+      " sh -c 'if [ $OMPI_COMM_WORLD_RANK = 3 ]; then exec timeout -s KILL 3 \"$0\" \"$@\"; "
+      "else exec \"$0\" \"$@\"; fi'");
+  if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+  EXPECT_NE(run.code, 0);
+  EXPECT_THAT(run.err, HasSubstr("rank 3"));
+}
+
 // A runtime that grants no second thread: executor and simulator wait, and results are the same.
 TEST_F(RanksProgram, WaitForMessagesWhereMpiHasNoThreads) {
   const std::string words = "--pipeline-stages 2 --micro-batches 4 --replicas 1 --predict";
@@ -174,8 +225,9 @@ TEST_F(RanksProgram, RefusesOptionsThatPipelinesDoNotTake) {
     EXPECT_EQ(run.code, 2) << words;
     return run.err;
   };
-  for (const char* option : {"--micro-batches 2", "--replicas 2", "--schedule gpipe",
-                             "--stages-per-rank 2", "--stage-layers 1,2", "--no-overlap"})
+  for (const char* option :
+       {"--micro-batches 2", "--replicas 2", "--schedule gpipe", "--stages-per-rank 2",
+        "--stage-layers 1,2", "--stage-ranks 2", "--no-overlap"})
     EXPECT_THAT(message(option), HasSubstr("needs --pipeline-stages")) << option;
   for (const char* option : {"--without fusion", "--exchange mpi", "--limit-arena 1KiB"}) {
     EXPECT_THAT(message(std::string("--pipeline-stages 2 ") + option),

@@ -9,6 +9,7 @@
 #include "base/formats/units.h"
 #include "parallel/machine/named_cluster.h"
 #include "parallel/transformer/number_list.h"
+#include "runtime/pipeline/stage_plans.h"
 
 namespace egret::tools {
 namespace {
@@ -31,6 +32,16 @@ const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
        {"stage-operators", &P::stage_operators,
         "Operators of the loss in each stage, in topological order, as `egret plan --pipeline` "
         "writes them"},
+       {"stage-ranks", &P::stage_ranks,
+        "Ranks that share the stages of each rank of the pipeline: one number, or one for each, as "
+        "1,2 (default: 1)"},
+       {"stage-strategy", &P::stage_strategy,
+        "Strategy by which ranks share a stage, as --strategy of `egret plan` has it; any: "
+        "searched",
+        base::one_of({parallel::kStageStrategies.begin(), parallel::kStageStrategies.end()})},
+       {"stage-machine", &P::stage_machine,
+        "Machine for which shared stages are planned: a preset or a file, as --machine of `egret "
+        "plan`"},
        {"micro-batches", &P::micro_batches,
         "Equal parts of a replica's samples, which follow each other through the pipeline", size},
        {"replicas", &P::replicas, "Pipelines that share the batch and sum their gradients", size},
@@ -48,6 +59,9 @@ base::Status check_pipeline(const PipelineArguments& arguments, const BackendOpt
       {"--stages-per-rank", arguments.stages_per_rank != plain.stages_per_rank},
       {"--stage-layers", !arguments.stage_layers.empty()},
       {"--stage-operators", !arguments.stage_operators.empty()},
+      {"--stage-ranks", !arguments.stage_ranks.empty()},
+      {"--stage-strategy", arguments.stage_strategy != plain.stage_strategy},
+      {"--stage-machine", arguments.stage_machine != plain.stage_machine},
       {"--micro-batches", arguments.micro_batches != plain.micro_batches},
       {"--replicas", arguments.replicas != plain.replicas},
       {"--schedule", arguments.schedule != plain.schedule},
@@ -58,6 +72,11 @@ base::Status check_pipeline(const PipelineArguments& arguments, const BackendOpt
   for (const auto& [flag, is_given] : of_pipelines) {
     if (is_given && !arguments.are_given())
       return base::usage_error(std::string(flag) + " needs --pipeline-stages");
+  }
+  const bool divides_nothing = arguments.stage_ranks.empty() || arguments.stage_ranks == "1";
+  for (const auto& [flag, is_given] : {of_pipelines[3], of_pipelines[4]}) {
+    if (is_given && divides_nothing)
+      return base::usage_error(std::string(flag) + " needs --stage-ranks above 1");
   }
   for (const auto& [flag, is_given] : of_others) {
     if (is_given && arguments.are_given())
@@ -79,15 +98,24 @@ base::Result<std::unique_ptr<runtime::PipelineRun>> start_pipeline(
     return base::usage_error("--stage-operators needs numbers between commas, as in 12,20,9");
   if (!stage_layers->empty() && !stage_operators->empty())
     return base::usage_error("--stage-operators cannot be combined with --stage-layers");
+  const auto stage_ranks = parallel::numbers_of(arguments.stage_ranks);
+  if (!stage_ranks)
+    return base::usage_error("--stage-ranks needs a number, or numbers between commas, as in 1,2");
   const parallel::PipelineShape shape{.kind = arguments.schedule,
                                       .stages = arguments.pipeline_stages,
                                       .stages_per_rank = arguments.stages_per_rank,
                                       .micro_batches = arguments.micro_batches,
                                       .replicas = arguments.replicas,
                                       .stage_layers = *stage_layers,
-                                      .stage_operators = *stage_operators};
+                                      .stage_operators = *stage_operators,
+                                      .stage_ranks = *stage_ranks};
   EGRET_ASSIGN_OR_RETURN(parallel::PipelineLayout layout,
                          parallel::pipeline_layout(model, training.options(), shape, local.rates));
+  EGRET_RETURN_IF_ERROR(runtime::check_ranks(layout, ranks));
+  EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine,
+                         parallel::cluster_called(arguments.stage_machine));
+  EGRET_RETURN_IF_ERROR(runtime::plan_and_divide_stages(
+      layout, machine, {.strategy = arguments.stage_strategy}, ranks));
   return runtime::PipelineRun::start(std::move(layout), training.options(), ranks,
                                      {.backend = backend.backend,
                                       .precision = precision_of(backend),
@@ -97,8 +125,14 @@ base::Result<std::unique_ptr<runtime::PipelineRun>> start_pipeline(
 std::string description_of(const parallel::PipelineLayout& layout) {
   const parallel::PipelineSchedule& schedule = layout.schedule;
   std::string text(kSchedules[static_cast<std::size_t>(schedule.kind)]);
-  text += ", " + base::counted(schedule.stages, "stage") + " on " +
-          base::counted(schedule.ranks, "rank") + ", " +
+  std::string ranks = base::counted(schedule.ranks, "rank");
+  if (layout.has_groups()) {
+    ranks.clear();
+    for (const std::int64_t size : layout.group_sizes)
+      ranks += (ranks.empty() ? "" : " + ") + std::to_string(size);
+    ranks += " ranks";
+  }
+  text += ", " + base::counted(schedule.stages, "stage") + " on " + ranks + ", " +
           base::counted(schedule.micro_batches, "micro-batch", "micro-batches");
   if (layout.replicas > 1) text += ", " + base::counted(layout.replicas, "replica");
   return text;
