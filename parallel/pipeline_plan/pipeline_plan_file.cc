@@ -85,7 +85,7 @@ base::Json to_json(const PipelinePlan& plan, const std::string& machine) {
 }
 
 std::string to_toml(const PipelinePlan& plan, const ir::TrainingArguments& training,
-                    const std::string& model) {
+                    const std::string& model, const std::string& machine) {
   const PlannedPipeline& best = plan.best;
   std::string text = "# A plan of `egret plan --pipeline`: " + to_string(best) + ".\n";
   text += "# " + base::format_seconds(best.seconds) + " a step, simulated; run it with\n";
@@ -98,6 +98,7 @@ std::string to_toml(const PipelinePlan& plan, const ir::TrainingArguments& train
   if (ranks_text(best) != "1") {
     text += "stage-ranks = \"" + ranks_text(best) + "\"\n";
     text += "stage-strategy = \"any\"\n";
+    text += "stage-machine = " + base::Json(machine).dump() + "\n";
   }
   text += "replicas = " + std::to_string(best.shape.replicas) + "\n";
   text += "micro-batches = " + std::to_string(best.shape.micro_batches) + "\n";

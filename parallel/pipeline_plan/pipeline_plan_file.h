@@ -21,6 +21,6 @@ base::Json to_json(const PipelinePlan& plan, const std::string& machine);
 
 // `mpirun -n RANKS egret train-step MODEL --config FILE` runs the step.
 std::string to_toml(const PipelinePlan& plan, const ir::TrainingArguments& training,
-                    const std::string& model);
+                    const std::string& model, const std::string& machine);
 
 }  // namespace egret::parallel

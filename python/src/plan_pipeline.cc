@@ -60,8 +60,9 @@ base::Result<PlannedPipelines> planned(const driver::ModelSource& source,
   EGRET_ASSIGN_OR_RETURN(const parallel::PipelinePlan plan,
                          parallel::plan_pipeline({read.model.graph, training, memory}, machine,
                                                  arguments.pipeline, progress));
-  return PlannedPipelines{to_json(plan, machine.name).dump(1),
-                          to_toml(plan, arguments.training, source.path)};
+  return PlannedPipelines{
+      to_json(plan, machine.name).dump(1),
+      to_toml(plan, arguments.training, source.path, arguments.machine.machine)};
 }
 
 PlannedPipelines plan_pipeline(const Model& model, const OptionTexts& options,

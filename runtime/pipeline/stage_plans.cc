@@ -11,11 +11,17 @@ namespace {
 
 using base::Result;
 
+// The ranks of a stage lie along it.
+std::string inner_axis(const parallel::Cluster& machine) {
+  const int axes = machine.mesh.axis_count();
+  return axes > 0 ? machine.mesh.axis(axes - 1).name : "ranks";
+}
+
 Result<base::Json> plan_of(const parallel::PipelineLayout& layout, std::int64_t stage,
                            const parallel::Cluster& machine,
                            const parallel::StagePlanOptions& options) {
   EGRET_ASSIGN_OR_RETURN(const parallel::Mesh mesh,
-                         parallel::Mesh::of({{"ranks", layout.group_size_of(stage)}}));
+                         parallel::Mesh::of({{inner_axis(machine), layout.group_size_of(stage)}}));
   auto plan = parallel::plan_stage(layout.step.stages[static_cast<std::size_t>(stage)],
                                    machine.with_mesh(mesh), options);
   if (!plan.ok()) return plan.status().at("stage " + std::to_string(stage));

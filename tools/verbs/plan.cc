@@ -259,8 +259,8 @@ class PlanVerb final : public Command {
         parallel::plan_pipeline({model, training, memory}, machine, pipeline_, console.progress());
     if (!plan.ok()) return plan.status().at(path_);
     if (!arguments_.output.empty() && !keeps_earlier_file(console, arguments_.output)) {
-      EGRET_RETURN_IF_ERROR(
-          write_output(console, arguments_.output, to_toml(*plan, training_, path_)));
+      EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output,
+                                         to_toml(*plan, training_, path_, arguments_.machine)));
     }
     if (arguments_.output != "-") {
       console.result(to_json(*plan, machine.name),
