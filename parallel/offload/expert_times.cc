@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/offload/expert_times.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "parallel/offload/generation_kernels.h"
+
+namespace egret::parallel {
+
+ExpertTimes::ExpertTimes(const System& system, const GenerationSetup& setup)
+    : system_(system),
+      setup_(setup),
+      bytes_(setup.expert_elements() * kFullBytes),
+      copy_s_(bytes_ / system.host->to_device_bytes_per_second) {}
+
+double ExpertTimes::device_s(double tokens) const { return expert_s(system_, setup_, tokens); }
+
+double ExpertTimes::cores_s(double tokens) const {
+  const double bytes = tokens * static_cast<double>(setup_.hidden) * kFullBytes;
+  return host_expert_s(system_, setup_, tokens) +
+         bytes / system_.host->from_device_bytes_per_second +
+         bytes / system_.host->to_device_bytes_per_second;
+}
+
+std::int64_t ExpertTimes::crossover(std::int64_t most) const {
+  std::int64_t low = 1, high = most;
+  const auto copies = [&](std::int64_t tokens) {
+    const auto rows = static_cast<double>(tokens);
+    return copy_s_ + device_s(rows) < cores_s(rows);
+  };
+  if (!copies(most)) return 0;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (copies(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+ExpertLayerTime ExpertTimes::divided(const std::vector<double>& resident,
+                                     const std::vector<double>& missing,
+                                     const std::vector<bool>& copied) const {
+  ExpertLayerTime time;
+  double device = 0, link = 0, cores = 0;
+  for (const double tokens : resident) device += device_s(tokens);
+  // From the most tokens on, so the last expert to arrive is short.
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    if (copied[i]) {
+      link += copy_s_;
+      device = std::max(device, link) + device_s(missing[i]);
+      ++time.copied;
+    } else {
+      cores += cores_s(missing[i]);
+      ++time.on_cores;
+    }
+  }
+  time.seconds = std::max(device, cores);
+  return time;
+}
+
+ExpertLayerTime ExpertTimes::layer(const std::vector<ActiveExpert>& active,
+                                   ExpertRule rule) const {
+  std::vector<double> resident, missing;
+  for (const ActiveExpert& one : active) {
+    if (one.tokens > 0) (one.resident ? resident : missing).push_back(one.tokens);
+  }
+  std::ranges::sort(missing, std::greater<>());
+  std::vector<bool> copied(missing.size(), rule == ExpertRule::kCopy);
+  if (rule == ExpertRule::kEach) {
+    for (std::size_t i = 0; i < missing.size(); ++i)
+      copied[i] = copy_s_ + device_s(missing[i]) < cores_s(missing[i]);
+  }
+  if (rule != ExpertRule::kTogether) return divided(resident, missing, copied);
+  ExpertLayerTime best = divided(resident, missing, copied);
+  const auto offer = [&] {
+    const ExpertLayerTime time = divided(resident, missing, copied);
+    if (time.seconds < best.seconds) best = time;
+  };
+  if (missing.size() > kMostExact) {
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      copied[i] = true;
+      offer();
+    }
+    return best;
+  }
+  for (std::uint32_t subset = 1; subset < (1U << missing.size()); ++subset) {
+    for (std::size_t i = 0; i < missing.size(); ++i) copied[i] = ((subset >> i) & 1U) != 0;
+    offer();
+  }
+  return best;
+}
+
+}  // namespace egret::parallel
