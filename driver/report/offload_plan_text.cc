@@ -31,7 +31,7 @@ std::string busy_text(const OffloadPolicy& policy) {
          base::format_percent(policy.run.busy_s[busiest] / policy.run.seconds) + ")";
 }
 
-base::TextTable places_table(const OffloadPolicy& policy, const parallel::System& system) {
+base::TextTable places_table(const OffloadPolicy& policy, const parallel::HostedSystem& system) {
   base::TextTable table({{"place"},
                          {"weights", Align::kRight},
                          {"tensors", Align::kRight},
@@ -60,8 +60,7 @@ base::TextTable busy_table(const OffloadPolicy& policy) {
   base::TextTable table({{"resource"}, {"busy", Align::kRight}, {"part", Align::kRight}});
   for (std::size_t r = 0; r < policy.run.busy_s.size(); ++r) {
     if (policy.run.busy_s[r] <= 0) continue;
-    table.row({std::string(parallel::kResourceNames[r]),
-               base::format_seconds(policy.run.busy_s[r]),
+    table.row({std::string(parallel::kResourceNames[r]), base::format_seconds(policy.run.busy_s[r]),
                base::format_percent(policy.run.busy_s[r] / policy.run.seconds)});
   }
   return table;
@@ -127,7 +126,8 @@ std::string stop_text(const std::string& reason) {
 
 }  // namespace
 
-std::string offload_plan_text(const parallel::OffloadPlan& plan, const parallel::System& system) {
+std::string offload_plan_text(const parallel::OffloadPlan& plan,
+                              const parallel::HostedSystem& system) {
   const OffloadPolicy& best = plan.best;
   std::string text = base::format_short(best.tokens_per_s) + " tokens/s of " +
                      base::format_short(plan.setup.model_parameters() / 1e9) +
@@ -148,7 +148,8 @@ std::string offload_plan_text(const parallel::OffloadPlan& plan, const parallel:
   return text;
 }
 
-std::string expert_plan_text(const parallel::ExpertPlan& plan, const parallel::System& system) {
+std::string expert_plan_text(const parallel::ExpertPlan& plan,
+                             const parallel::HostedSystem& system) {
   const parallel::ExpertPolicy& best = plan.best;
   const auto all = plan.setup.layers * plan.setup.experts;
   std::string text = base::format_short(best.speed.tokens_per_s) + " tokens/s of " +

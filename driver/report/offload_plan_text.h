@@ -7,11 +7,13 @@
 
 #include "parallel/offload/expert_planner.h"
 #include "parallel/offload/offload_plan.h"
-#include "parallel/system/system.h"
+#include "parallel/system/host.h"
 
 namespace egret::driver {
 
-std::string offload_plan_text(const parallel::OffloadPlan& plan, const parallel::System& system);
-std::string expert_plan_text(const parallel::ExpertPlan& plan, const parallel::System& system);
+std::string offload_plan_text(const parallel::OffloadPlan& plan,
+                              const parallel::HostedSystem& system);
+std::string expert_plan_text(const parallel::ExpertPlan& plan,
+                             const parallel::HostedSystem& system);
 
 }  // namespace egret::driver

@@ -23,7 +23,7 @@ LinearForm& of(ResourceForms& forms, Resource resource) {
 
 class CostWriter {
  public:
-  CostWriter(const System& system, const GenerationSetup& setup, const BlockChoice& choice)
+  CostWriter(const HostedSystem& system, const GenerationSetup& setup, const BlockChoice& choice)
       : system_(system),
         host_(*system.host),
         setup_(setup),
@@ -94,8 +94,7 @@ class CostWriter {
     row.bytes.add(Value::kWeights, Place::kDisk, row.staged_bytes);
     row.bytes.add(Value::kCache, Place::kDisk,
                   2 * batch * phase.context * sizes_.cache_token_bytes);
-    row.bytes.add(Value::kActivations, Place::kDisk,
-                  2 * batch * phase.tokens * sizes_.token_bytes);
+    row.bytes.add(Value::kActivations, Place::kDisk, 2 * batch * phase.tokens * sizes_.token_bytes);
     if (choice_.cpu_attention) {
       const double sent = 2 * batch * (sizes_.query_bytes + sizes_.attended_bytes);
       row.bytes.add_away(Value::kCache, sent);
@@ -150,15 +149,14 @@ class CostWriter {
       const DecodeParts parts = decode_layer_s(system_, setup_, choice_.batch);
       device.constant = batches_ * (parts.before_s + parts.after_s);
       if (!choice_.cpu_attention) {
-        device.constant += batches_ * attention_s(system_, setup_,
-                                                  static_cast<double>(choice_.batch),
-                                                  phase.context);
+        device.constant +=
+            batches_ *
+            attention_s(system_, setup_, static_cast<double>(choice_.batch), phase.context);
       } else {
         device.add(Value::kCache, Place::kDevice,
                    sequences_ * least_attention_s(system_, setup_, phase.context));
-        const double cores_s =
-            sequences_ * (host_attention_s(system_, setup_, 1, phase.context) -
-                          host_.seconds_per_kernel);
+        const double cores_s = sequences_ * (host_attention_s(system_, setup_, 1, phase.context) -
+                                             host_.seconds_per_kernel);
         of(forms, Resource::kCores).add_away(Value::kCache, cores_s);
         of(forms, Resource::kChain).add_away(Value::kCache, cores_s / batches_);
       }
@@ -201,19 +199,17 @@ class CostWriter {
     const double tokens = batch * phase.tokens;
     const double columns = setup_.query_elements() + setup_.cache_elements();
     const bool stores_scores = !setup_.flash_attention;
-    const double scores =
-        stores_scores
-            ? batch * static_cast<double>(setup_.heads) * phase.tokens * phase.context * kFullBytes
-            : 0;
-    const double attention =
-        tokens * (columns + setup_.query_elements()) * kFullBytes + 2 * scores;
+    const double scores = stores_scores ? batch * static_cast<double>(setup_.heads) * phase.tokens *
+                                              phase.context * kFullBytes
+                                        : 0;
+    const double attention = tokens * (columns + setup_.query_elements()) * kFullBytes + 2 * scores;
     const double feed_forward = tokens * (setup_.gated ? 3 : 2) *
                                 static_cast<double>(setup_.as_training(1).ffn_size()) * kFullBytes;
     const double logits = 2 * batch * static_cast<double>(setup_.vocabulary) * kFullBytes;
     return std::max({attention, feed_forward, logits});
   }
 
-  const System& system_;
+  const HostedSystem& system_;
   const Host& host_;
   const GenerationSetup& setup_;
   const BlockChoice& choice_;
@@ -245,8 +241,7 @@ BlockSizes::BlockSizes(const GenerationSetup& setup) {
   const TrainingSetup model = setup.as_training(1);
   const double weight = setup.compresses_weights() ? kPackedBytes : kFullBytes;
   layer_bytes = model.layer_parameters() * weight;
-  head_bytes =
-      static_cast<double>(setup.vocabulary) * static_cast<double>(setup.hidden) * weight;
+  head_bytes = static_cast<double>(setup.vocabulary) * static_cast<double>(setup.hidden) * weight;
   table_bytes = setup.untied ? head_bytes / weight * kFullBytes : 0;
   cache_token_bytes =
       setup.cache_elements() * (setup.compresses_cache() ? kPackedBytes : kFullBytes);
@@ -296,7 +291,7 @@ double BlockCosts::peak_bytes(Place place, const Fractions& fractions) const {
   return peak;
 }
 
-BlockCosts block_costs(const System& system, const GenerationSetup& setup,
+BlockCosts block_costs(const HostedSystem& system, const GenerationSetup& setup,
                        const BlockChoice& choice) {
   const CostWriter writer(system, setup, choice);
   const BlockSizes sizes(setup);

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "parallel/offload/generation_setup.h"
-#include "parallel/system/system.h"
+#include "parallel/system/host.h"
 
 namespace egret::parallel {
 
@@ -32,8 +32,8 @@ inline constexpr std::array<Value, 3> kValues = {Value::kWeights, Value::kCache,
 
 enum class Resource : unsigned char { kUp, kDown, kRead, kWrite, kDevice, kCores, kChain };
 inline constexpr std::array<std::string_view, 7> kResourceNames = {
-    "host to accelerator", "accelerator to host",   "disk reads",        "disk writes",
-    "accelerator",         "cores of the host", "one batch's layers"};
+    "host to accelerator", "accelerator to host", "disk reads",        "disk writes",
+    "accelerator",         "cores of the host",   "one batch's layers"};
 
 inline constexpr std::size_t index_of(Value value, Place place) {
   return static_cast<std::size_t>(value) * 3 + static_cast<std::size_t>(place);
@@ -75,10 +75,10 @@ struct BlockChoice {
 
 // Bytes and rates that forms, placements and simulation share.
 struct BlockSizes {
-  double layer_bytes = 0, head_bytes = 0;  // of weights as stored
-  double table_bytes = 0;                  // of an embedding that is not the output layer
-  double cache_token_bytes = 0;            // of one token in one layer, as stored
-  double token_bytes = 0;                  // of an activation of one token
+  double layer_bytes = 0, head_bytes = 0;      // of weights as stored
+  double table_bytes = 0;                      // of an embedding that is not the output layer
+  double cache_token_bytes = 0;                // of one token in one layer, as stored
+  double token_bytes = 0;                      // of an activation of one token
   double query_bytes = 0, attended_bytes = 0;  // sent for attention on the cores, of one token
   double prompt = 0, mean_context = 0, longest_context = 0;
 
@@ -87,14 +87,15 @@ struct BlockSizes {
 
 struct MemoryRow {
   Place place;
-  LinearForm bytes;
+  LinearForm bytes{};
   double limit = 0;
   // Part of bytes: buffers of weights, if all of them pass through this place.
   double staged_bytes = 0;
 };
 
 struct BlockCosts {
-  // Seconds of all batches in one layer, and in embedding and output layer; of kChain, of one batch.
+  // Seconds of all batches in one layer, and in embedding and output layer; of kChain, of one
+  // batch.
   ResourceForms prefill_layer, prefill_head, decode_layer, decode_head;
   std::vector<MemoryRow> memory;
   std::int64_t layers = 0;
@@ -110,7 +111,7 @@ struct BlockCosts {
 };
 
 // SYSTEM has a host.
-BlockCosts block_costs(const System& system, const GenerationSetup& setup,
+BlockCosts block_costs(const HostedSystem& system, const GenerationSetup& setup,
                        const BlockChoice& choice);
 
 }  // namespace egret::parallel

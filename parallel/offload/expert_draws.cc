@@ -35,8 +35,8 @@ void add_outcomes(const std::vector<double>& popularity, std::int64_t choices, d
   }
 }
 
-void take_experts(const std::vector<double>& popularity, std::int64_t choices,
-                  base::Random& random, std::vector<double>& tokens) {
+void take_experts(const std::vector<double>& popularity, std::int64_t choices, base::Random& random,
+                  std::vector<double>& tokens) {
   std::vector<bool> taken(popularity.size(), false);
   double left = std::accumulate(popularity.begin(), popularity.end(), 0.0);
   for (std::int64_t choice = 0; choice < choices; ++choice) {
@@ -102,8 +102,7 @@ std::vector<ExpertDraw> expert_draws(const std::vector<double>& popularity, std:
   }
   for (std::int64_t sample = 0; sample < kSamples; ++sample) {
     base::Random random = base::Random(kSeed).split(static_cast<std::uint64_t>(sample));
-    ExpertDraw draw{1.0 / static_cast<double>(kSamples),
-                    std::vector<double>(popularity.size(), 0)};
+    ExpertDraw draw{1.0 / static_cast<double>(kSamples), std::vector<double>(popularity.size(), 0)};
     for (std::int64_t token = 0; token < tokens; ++token)
       take_experts(popularity, choices, random, draw.tokens);
     draws.push_back(std::move(draw));

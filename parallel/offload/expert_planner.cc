@@ -6,7 +6,9 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <tuple>
 
+#include "base/formats/units.h"
 #include "base/stop.h"
 #include "base/timer.h"
 #include "parallel/offload/block_costs.h"
@@ -25,7 +27,7 @@ struct ExpectedLayer {
 
 class ExpertPlanner {
  public:
-  ExpertPlanner(const System& system, const GenerationSetup& setup,
+  ExpertPlanner(const HostedSystem& system, const GenerationSetup& setup,
                 std::vector<std::vector<double>> popularity)
       : system_(system),
         setup_(setup),
@@ -36,7 +38,8 @@ class ExpertPlanner {
     for (const std::vector<double>& row : popularity_) {
       std::vector<std::size_t>& order = order_.emplace_back(row.size());
       std::iota(order.begin(), order.end(), 0);
-      std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return row[a] > row[b]; });
+      std::ranges::stable_sort(order,
+                               [&](std::size_t a, std::size_t b) { return row[a] > row[b]; });
       // Layers with equal popularity have equal times.
       kind_.push_back(kinds_.try_emplace(row, kinds_.size()).first->second);
     }
@@ -47,8 +50,10 @@ class ExpertPlanner {
   base::Result<ExpertPlan> plan() {
     const base::Stopwatch watch;
     if (room_ < 0) {
-      return base::limit_hit("what is not an expert needs " + std::to_string(fixed_bytes_) +
-                             " bytes of the accelerator's memory, which are not there");
+      return base::limit_hit("what is not an expert needs " + base::format_bytes(fixed_bytes_) +
+                             " of the accelerator's memory, and two experts on their way " +
+                             base::format_bytes(kCopyBuffers * times_.bytes()) +
+                             "; there is not so much");
     }
     ExpertPlan plan;
     plan.setup = setup_;
@@ -113,15 +118,13 @@ class ExpertPlanner {
   void find_common_times() {
     const auto batch = static_cast<double>(batch_);
     const double context = BlockSizes(setup_).mean_context;
-    const double router =
-        system_.accelerator.matmul_seconds(1, batch, experts(), static_cast<double>(setup_.hidden),
-                                           Precision::kF16);
+    const double router = system_.accelerator.matmul_seconds(
+        1, batch, experts(), static_cast<double>(setup_.hidden), Precision::kF16);
     const DecodeParts parts = decode_layer_s(system_, setup_, batch_, /*feed_forward=*/false);
     common_prefill_s_ = prefill_attention_s(system_, setup_, batch_) + router;
     common_decode_s_ =
         parts.before_s + parts.after_s + attention_s(system_, setup_, batch, context) + router;
-    ends_prefill_s_ =
-        head_s(system_, setup_, batch_, batch * static_cast<double>(setup_.prompt));
+    ends_prefill_s_ = head_s(system_, setup_, batch_, batch * static_cast<double>(setup_.prompt));
     ends_decode_s_ = head_s(system_, setup_, batch_, batch);
   }
 
@@ -164,9 +167,8 @@ class ExpertPlanner {
     for (std::size_t layer = 0; layer < layers(); ++layer) {
       for (std::int64_t r = 0; r <= most; ++r) {
         if (base::stop_requested()) return base::limit_hit("interrupted");
-        costs[layer].push_back(
-            expected(layer, r, ExpertRule::kTogether, prefill_tokens()).seconds +
-            steps_ * expected(layer, r, ExpertRule::kTogether, batch_).seconds);
+        costs[layer].push_back(expected(layer, r, ExpertRule::kTogether, prefill_tokens()).seconds +
+                               steps_ * expected(layer, r, ExpertRule::kTogether, batch_).seconds);
       }
     }
     return costs;
@@ -216,8 +218,7 @@ class ExpertPlanner {
     }
     finish(speed);
     const double missing = experts() * static_cast<double>(layers()) - held;
-    policy.device_bytes =
-        fixed_bytes_ + (held + (missing > 0 ? kCopyBuffers : 0)) * times_.bytes();
+    policy.device_bytes = fixed_bytes_ + (held + (missing > 0 ? kCopyBuffers : 0)) * times_.bytes();
     policy.host_bytes = missing * times_.bytes();
     policy.exists = policy.host_bytes <= system_.host->usable_bytes();
     return policy;
@@ -238,8 +239,7 @@ class ExpertPlanner {
     finish(policy.speed);
     // Two layers of experts are on the accelerator.
     policy.device_bytes = fixed_bytes_ + 2 * experts() * times_.bytes();
-    if (policy.device_bytes >
-        system_.accelerator.memory_bytes - system_.accelerator.reserved_bytes)
+    if (policy.device_bytes > system_.accelerator.memory_bytes - system_.accelerator.reserved_bytes)
       policy.exists = false;
     return policy;
   }
@@ -261,15 +261,14 @@ class ExpertPlanner {
     const auto attention = [&](double tokens, double context) {
       const double numbers = layer_bytes_ / kFullBytes;
       return host.seconds(2 * tokens * numbers, layer_bytes_) + 4 * host.seconds_per_kernel +
-             host.seconds(4 * tokens * setup_.query_elements() * context,
-                          static_cast<double>(batch_) * context * setup_.cache_elements() *
-                              kFullBytes);
+             host.seconds(
+                 4 * tokens * setup_.query_elements() * context,
+                 static_cast<double>(batch_) * context * setup_.cache_elements() * kFullBytes);
     };
     const double context = BlockSizes(setup_).mean_context;
-    policy.speed.prefill_s +=
-        on_cores * (attention(static_cast<double>(prefill_tokens()),
-                              static_cast<double>(setup_.prompt)) -
-                    common_prefill_s_);
+    policy.speed.prefill_s += on_cores * (attention(static_cast<double>(prefill_tokens()),
+                                                    static_cast<double>(setup_.prompt)) -
+                                          common_prefill_s_);
     policy.speed.decode_step_s +=
         on_cores * (attention(static_cast<double>(batch_), context) - common_decode_s_);
     finish(policy.speed);
@@ -279,7 +278,7 @@ class ExpertPlanner {
     return policy;
   }
 
-  const System& system_;
+  const HostedSystem& system_;
   const GenerationSetup& setup_;
   const ExpertTimes times_;
   const std::int64_t batch_;
@@ -325,7 +324,7 @@ std::vector<std::int64_t> divide_slots(const std::vector<std::vector<double>>& c
   return result;
 }
 
-base::Result<ExpertPlan> plan_experts(const System& system, const GenerationSetup& setup) {
+base::Result<ExpertPlan> plan_experts(const HostedSystem& system, const GenerationSetup& setup) {
   EGRET_RETURN_IF_ERROR(setup.check());
   if (setup.experts == 0) return base::usage_error("plan_experts() needs --experts");
   if (!system.host) {

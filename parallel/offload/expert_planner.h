@@ -44,7 +44,7 @@ struct ExpertPolicy {
   // Experts of each layer on the accelerator, the most popular ones first; for whole-layers all or
   // none.
   std::vector<std::int64_t> resident;
-  ExpertSpeed speed;
+  ExpertSpeed speed{};
   double device_bytes = 0, host_bytes = 0;
   bool exists = true;  // it fits into memory
 };
@@ -52,11 +52,11 @@ struct ExpertPolicy {
 struct ExpertPlan {
   GenerationSetup setup;
   std::int64_t batch = 1;
-  std::int64_t slots = 0;          // experts that fit on the accelerator
+  std::int64_t slots = 0;  // experts that fit on the accelerator
   double expert_bytes = 0;
-  double copy_s = 0;               // of an expert
-  double cores_s = 0;              // of an expert with one token
-  std::int64_t crossover = 0;      // tokens from which on copying takes less; 0: never
+  double copy_s = 0;           // of an expert
+  double cores_s = 0;          // of an expert with one token
+  std::int64_t crossover = 0;  // tokens from which on copying takes less; 0: never
   ExpertPolicy best;
   std::vector<ExpertPolicy> rules;
   double seconds = 0;  // spent planning
@@ -70,6 +70,6 @@ std::vector<std::int64_t> divide_slots(const std::vector<std::vector<double>>& c
 // Errors: usage, for a setup that makes no sense or a system without a host; bad_input, for a file
 // of popularity; limit, where even without experts the accelerator's memory is too small, or the
 // host's for the experts, and on base::stop_requested().
-base::Result<ExpertPlan> plan_experts(const System& system, const GenerationSetup& setup);
+base::Result<ExpertPlan> plan_experts(const HostedSystem& system, const GenerationSetup& setup);
 
 }  // namespace egret::parallel

@@ -8,7 +8,7 @@
 
 namespace egret::parallel {
 
-ExpertTimes::ExpertTimes(const System& system, const GenerationSetup& setup)
+ExpertTimes::ExpertTimes(const HostedSystem& system, const GenerationSetup& setup)
     : system_(system),
       setup_(setup),
       bytes_(setup.expert_elements() * kFullBytes),
@@ -41,20 +41,26 @@ std::int64_t ExpertTimes::crossover(std::int64_t most) const {
   return low;
 }
 
-ExpertLayerTime ExpertTimes::divided(const std::vector<double>& resident,
-                                     const std::vector<double>& missing,
-                                     const std::vector<bool>& copied) const {
+namespace {
+
+// A missing expert on either side.
+struct Missing {
+  double tokens, device_s, cores_s;
+};
+
+// RESIDENT_S: of the accelerator for the experts that it has. Copies follow from the most tokens
+// on, so the last expert to arrive is short.
+ExpertLayerTime divided(double resident_s, double copy_s, const std::vector<Missing>& missing,
+                        const std::vector<bool>& copied) {
   ExpertLayerTime time;
-  double device = 0, link = 0, cores = 0;
-  for (const double tokens : resident) device += device_s(tokens);
-  // From the most tokens on, so the last expert to arrive is short.
+  double device = resident_s, link = 0, cores = 0;
   for (std::size_t i = 0; i < missing.size(); ++i) {
     if (copied[i]) {
-      link += copy_s_;
-      device = std::max(device, link) + device_s(missing[i]);
+      link += copy_s;
+      device = std::max(device, link) + missing[i].device_s;
       ++time.copied;
     } else {
-      cores += cores_s(missing[i]);
+      cores += missing[i].cores_s;
       ++time.on_cores;
     }
   }
@@ -62,22 +68,30 @@ ExpertLayerTime ExpertTimes::divided(const std::vector<double>& resident,
   return time;
 }
 
-ExpertLayerTime ExpertTimes::layer(const std::vector<ActiveExpert>& active,
-                                   ExpertRule rule) const {
-  std::vector<double> resident, missing;
+}  // namespace
+
+ExpertLayerTime ExpertTimes::layer(const std::vector<ActiveExpert>& active, ExpertRule rule) const {
+  double resident_s = 0;
+  std::vector<Missing> missing;
   for (const ActiveExpert& one : active) {
-    if (one.tokens > 0) (one.resident ? resident : missing).push_back(one.tokens);
+    if (one.tokens <= 0) continue;
+    const double device = device_s(one.tokens);
+    if (one.resident) {
+      resident_s += device;
+    } else {
+      missing.push_back({one.tokens, device, cores_s(one.tokens)});
+    }
   }
-  std::ranges::sort(missing, std::greater<>());
+  std::ranges::stable_sort(missing, std::greater<>(), &Missing::tokens);
   std::vector<bool> copied(missing.size(), rule == ExpertRule::kCopy);
   if (rule == ExpertRule::kEach) {
     for (std::size_t i = 0; i < missing.size(); ++i)
-      copied[i] = copy_s_ + device_s(missing[i]) < cores_s(missing[i]);
+      copied[i] = copy_s_ + missing[i].device_s < missing[i].cores_s;
   }
-  if (rule != ExpertRule::kTogether) return divided(resident, missing, copied);
-  ExpertLayerTime best = divided(resident, missing, copied);
+  ExpertLayerTime best = divided(resident_s, copy_s_, missing, copied);
+  if (rule != ExpertRule::kTogether) return best;
   const auto offer = [&] {
-    const ExpertLayerTime time = divided(resident, missing, copied);
+    const ExpertLayerTime time = divided(resident_s, copy_s_, missing, copied);
     if (time.seconds < best.seconds) best = time;
   };
   if (missing.size() > kMostExact) {

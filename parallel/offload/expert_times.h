@@ -3,9 +3,9 @@
 // host.
 //
 // A missing expert's weights are copied to the accelerator, or its tokens go to the cores, which
-// hold the weights (Kamahori et al., "Fiddler", 2024). The copies follow each other on the link, and
-// the accelerator computes an expert when it is there; the cores work meanwhile. So the layer takes
-// as long as the longer of the two sides.
+// hold the weights (Kamahori et al., "Fiddler", 2024). The copies follow each other on the link,
+// and the accelerator computes an expert when it is there; the cores work meanwhile. So the layer
+// takes as long as the longer of the two sides.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "parallel/offload/generation_setup.h"
-#include "parallel/system/system.h"
+#include "parallel/system/host.h"
 
 namespace egret::parallel {
 
@@ -38,7 +38,7 @@ struct ExpertLayerTime {
 class ExpertTimes {
  public:
   // SYSTEM has a host.
-  ExpertTimes(const System& system, const GenerationSetup& setup);
+  ExpertTimes(const HostedSystem& system, const GenerationSetup& setup);
 
   double device_s(double tokens) const;
   // With the way of the tokens there and back.
@@ -55,10 +55,7 @@ class ExpertTimes {
   ExpertLayerTime layer(const std::vector<ActiveExpert>& active, ExpertRule rule) const;
 
  private:
-  ExpertLayerTime divided(const std::vector<double>& resident, const std::vector<double>& missing,
-                          const std::vector<bool>& copied) const;
-
-  const System& system_;
+  const HostedSystem& system_;
   const GenerationSetup& setup_;
   const double bytes_, copy_s_;
 };

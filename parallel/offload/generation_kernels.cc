@@ -37,11 +37,12 @@ double expert_flops(const GenerationSetup& setup, double tokens) {
 
 }  // namespace
 
-double prefill_layer_s(const System& system, const GenerationSetup& setup, std::int64_t batch) {
+double prefill_layer_s(const HostedSystem& system, const GenerationSetup& setup,
+                       std::int64_t batch) {
   return seconds(layer_forward(system, setup.as_training(batch)));
 }
 
-double prefill_attention_s(const System& system, const GenerationSetup& setup,
+double prefill_attention_s(const HostedSystem& system, const GenerationSetup& setup,
                            std::int64_t batch) {
   KernelList list(system, kPrecision);
   for (const Kernel& kernel : layer_forward(system, setup.as_training(batch)).kernels()) {
@@ -50,8 +51,8 @@ double prefill_attention_s(const System& system, const GenerationSetup& setup,
   return seconds(list);
 }
 
-DecodeParts decode_layer_s(const System& system, const GenerationSetup& setup, std::int64_t batch,
-                           bool feed_forward) {
+DecodeParts decode_layer_s(const HostedSystem& system, const GenerationSetup& setup,
+                           std::int64_t batch, bool feed_forward) {
   const auto tokens = static_cast<double>(batch);
   const auto hidden = static_cast<double>(setup.hidden);
   const double hidden_bytes = tokens * hidden * kFullBytes;
@@ -69,7 +70,7 @@ DecodeParts decode_layer_s(const System& system, const GenerationSetup& setup, s
   return {seconds(before), seconds(after)};
 }
 
-double attention_s(const System& system, const GenerationSetup& setup, double sequences,
+double attention_s(const HostedSystem& system, const GenerationSetup& setup, double sequences,
                    double context) {
   if (sequences <= 0) return 0;
   const double groups = sequences * setup.kv_head_count();
@@ -82,16 +83,15 @@ double attention_s(const System& system, const GenerationSetup& setup, double se
   return seconds(list);
 }
 
-double least_attention_s(const System& system, const GenerationSetup& setup, double context) {
+double least_attention_s(const HostedSystem& system, const GenerationSetup& setup, double context) {
   const Accelerator& device = system.accelerator;
-  const double bytes =
-      setup.cache_elements() * context * kFullBytes + score_bytes(setup, context);
+  const double bytes = setup.cache_elements() * context * kFullBytes + score_bytes(setup, context);
   return std::max(bytes / (device.bytes_per_second * device.memory_efficiency),
                   attention_flops(setup, context) /
                       (device.peak(kPrecision) * device.product_efficiency(kPrecision)));
 }
 
-double host_attention_s(const System& system, const GenerationSetup& setup, double sequences,
+double host_attention_s(const HostedSystem& system, const GenerationSetup& setup, double sequences,
                         double context) {
   if (sequences <= 0) return 0;
   return sequences * system.host->seconds(attention_flops(setup, context),
@@ -99,7 +99,7 @@ double host_attention_s(const System& system, const GenerationSetup& setup, doub
          system.host->seconds_per_kernel;
 }
 
-double head_s(const System& system, const GenerationSetup& setup, std::int64_t batch,
+double head_s(const HostedSystem& system, const GenerationSetup& setup, std::int64_t batch,
               double tokens) {
   const auto rows = static_cast<double>(batch);
   const auto hidden = static_cast<double>(setup.hidden);
@@ -112,18 +112,19 @@ double head_s(const System& system, const GenerationSetup& setup, std::int64_t b
   return seconds(list);
 }
 
-double unpacking_s(const System& system, double numbers) {
-  return numbers <= 0 ? 0 : system.accelerator.memory_seconds(numbers * (kPackedBytes + kFullBytes));
+double unpacking_s(const HostedSystem& system, double numbers) {
+  return numbers <= 0 ? 0
+                      : system.accelerator.memory_seconds(numbers * (kPackedBytes + kFullBytes));
 }
 
-double expert_s(const System& system, const GenerationSetup& setup, double tokens) {
+double expert_s(const HostedSystem& system, const GenerationSetup& setup, double tokens) {
   KernelList list(system, kPrecision);
   add_feed_forward(list, setup, tokens,
                    static_cast<double>(setup.as_training(1).expert_ffn_size()));
   return seconds(list);
 }
 
-double host_expert_s(const System& system, const GenerationSetup& setup, double tokens) {
+double host_expert_s(const HostedSystem& system, const GenerationSetup& setup, double tokens) {
   return system.host->seconds(expert_flops(setup, tokens), setup.expert_elements() * kFullBytes) +
          system.host->seconds_per_kernel;
 }

@@ -76,17 +76,16 @@ base::Status GenerationSetup::check() const {
     return base::usage_error("--heads must be a multiple of --kv-heads");
   if (head_width == 0 && hidden % heads != 0)
     return base::usage_error("--hidden must be a multiple of --heads, or --head-size be given");
-  if (experts > 0 && top_k > experts)
-    return base::usage_error("--top-k must be at most --experts");
+  if (experts > 0 && top_k > experts) return base::usage_error("--top-k must be at most --experts");
   if (experts == 0 && (expert_skew > 0 || !expert_popularity.empty()))
     return base::usage_error("--expert-skew and --expert-popularity need --experts");
   if (expert_skew > 0 && !expert_popularity.empty())
     return base::usage_error("--expert-skew cannot be combined with --expert-popularity");
   if (compresses_cache() && cpu_attention == CpuAttention::kOn)
     return base::usage_error("--cpu-attention on cannot be combined with a compressed cache");
-  if (experts > 0 && (compress != Compression::kNone || cpu_attention == CpuAttention::kOn ||
-                      gpu_batches > 1 || !weights_on.empty() || !cache_on.empty() ||
-                      !activations_on.empty())) {
+  if (experts > 0 &&
+      (compress != Compression::kNone || cpu_attention == CpuAttention::kOn || gpu_batches > 1 ||
+       !weights_on.empty() || !cache_on.empty() || !activations_on.empty())) {
     return base::usage_error(
         "--experts cannot be combined with --compress, --cpu-attention, --gpu-batches, "
         "--weights-on, --cache-on and --activations-on");

@@ -28,15 +28,15 @@ struct GenerationSetup {
   std::int64_t vocabulary = 51200;
   bool untied = false;
   bool flash_attention = false;
-  std::int64_t prompt = 512;         // tokens of each sequence
-  std::int64_t output_tokens = 32;   // that are generated for each
-  std::int64_t experts = 0;          // of a layer; 0: layers are dense
-  std::int64_t top_k = 2;            // experts of a token
-  std::int64_t expert_ffn = 0;       // 0: as ffn
-  double expert_skew = 0;            // of their popularity: Zipf's exponent
-  std::string expert_popularity;     // a file; instead of expert_skew
-  std::int64_t gpu_batch = 0;        // sequences computed at a time; 0: searched
-  std::int64_t gpu_batches = 0;      // of a block, for which weights are loaded once; 0: searched
+  std::int64_t prompt = 512;        // tokens of each sequence
+  std::int64_t output_tokens = 32;  // that are generated for each
+  std::int64_t experts = 0;         // of a layer; 0: layers are dense
+  std::int64_t top_k = 2;           // experts of a token
+  std::int64_t expert_ffn = 0;      // 0: as ffn
+  double expert_skew = 0;           // of their popularity: Zipf's exponent
+  std::string expert_popularity;    // a file; instead of expert_skew
+  std::int64_t gpu_batch = 0;       // sequences computed at a time; 0: searched
+  std::int64_t gpu_batches = 0;     // of a block, for which weights are loaded once; 0: searched
   CpuAttention cpu_attention = CpuAttention::kSearch;
   Compression compress = Compression::kNone;
   // Percent on the accelerator, in the memory of the host and on its disk, as 20,80,0; empty:
@@ -55,9 +55,7 @@ struct GenerationSetup {
     return compress == Compression::kCache || compress == Compression::kBoth;
   }
   double head_size() const { return as_training(1).head_size(); }
-  double kv_head_count() const {
-    return static_cast<double>(kv_heads > 0 ? kv_heads : heads);
-  }
+  double kv_head_count() const { return static_cast<double>(kv_heads > 0 ? kv_heads : heads); }
   // Keys and values of one token in one layer, as numbers.
   double cache_elements() const { return 2 * kv_head_count() * head_size(); }
   double query_elements() const { return static_cast<double>(heads) * head_size(); }
@@ -68,7 +66,7 @@ struct GenerationSetup {
   TrainingSetup as_training(std::int64_t batch) const;
 };
 
-inline constexpr double kFullBytes = 2;               // of a number in 16 bits
+inline constexpr double kFullBytes = 2;                 // of a number in 16 bits
 inline constexpr double kPackedBytes = 0.5 + 4.0 / 64;  // of a number in a group of 64
 
 }  // namespace egret::parallel

@@ -22,7 +22,7 @@ struct Parts {
 
 class BlockProgram {
  public:
-  BlockProgram(const System& system, const GenerationSetup& setup, const BlockChoice& choice,
+  BlockProgram(const HostedSystem& system, const GenerationSetup& setup, const BlockChoice& choice,
                const WholePlacement& placement)
       : system_(system),
         setup_(setup),
@@ -129,8 +129,8 @@ class BlockProgram {
       if (bytes[2] > 0) {
         after = {add_move(Resource::kRead, bytes[2] / pieces, after, name_of("weights", layer))};
       }
-      loaded_[global] = add_move(Resource::kUp, (bytes[1] + bytes[2]) / pieces, after,
-                                 name_of("weights", layer));
+      loaded_[global] =
+          add_move(Resource::kUp, (bytes[1] + bytes[2]) / pieces, after, name_of("weights", layer));
     }
   }
 
@@ -138,8 +138,7 @@ class BlockProgram {
   Parts parts_of(const std::array<std::int64_t, 3>& sequences, std::int64_t batch) const {
     const std::int64_t device = sequences_of_batch(sequences[0], batches_, batch);
     const std::int64_t not_disk = sequences_of_batch(sequences[0] + sequences[1], batches_, batch);
-    return {static_cast<double>(not_disk - device),
-            static_cast<double>(choice_.batch - not_disk)};
+    return {static_cast<double>(not_disk - device), static_cast<double>(choice_.batch - not_disk)};
   }
 
   void add_item(const Item& item) {
@@ -184,15 +183,14 @@ class BlockProgram {
       std::vector<TaskId> after;
       after_buffers(after);
       if (made_[place]) after.push_back(*made_[place]);
-      there.push_back(add_move(Resource::kRead,
-                               cache.disk * context_ * sizes_.cache_token_bytes, after,
-                               name_of("cache", item.layer)));
+      there.push_back(add_move(Resource::kRead, cache.disk * context_ * sizes_.cache_token_bytes,
+                               after, name_of("cache", item.layer)));
       made_[place] = add_move(Resource::kWrite, cache.disk * sizes_.cache_token_bytes, {sent},
                               name_of("cache", item.layer));
     }
     const TaskId attended =
-        add_work(Resource::kCores, host_attention_s(system_, setup_, cache.away(), context_),
-                 there, name_of("attention", item.layer));
+        add_work(Resource::kCores, host_attention_s(system_, setup_, cache.away(), context_), there,
+                 name_of("attention", item.layer));
     waiting_ = Waiting{item, attended, place};
     if (batches_ == 1) finish_last();
   }
@@ -230,8 +228,7 @@ class BlockProgram {
   void store(const Item& item, std::size_t place, TaskId computed, const Parts& cache,
              const Parts& activations, bool stores_cache) {
     const auto add = [&](const Parts& sequences, double bytes, const std::string& name) {
-      const TaskId down =
-          add_move(Resource::kDown, sequences.away() * bytes, {computed}, name);
+      const TaskId down = add_move(Resource::kDown, sequences.away() * bytes, {computed}, name);
       if (sequences.disk <= 0) return down;
       return add_move(Resource::kWrite, sequences.disk * bytes, {down}, name);
     };
@@ -254,8 +251,8 @@ class BlockProgram {
     }
     if (is_head) return unpacking + head_s(system_, setup_, choice_.batch, batch * tokens_);
     if (setup_.compresses_cache()) {
-      unpacking += unpacking_s(
-          system_, batch * (decodes_ ? context_ : tokens_) * setup_.cache_elements());
+      unpacking +=
+          unpacking_s(system_, batch * (decodes_ ? context_ : tokens_) * setup_.cache_elements());
     }
     if (!decodes_) return unpacking + prefill_layer_s_;
     const auto [found, is_new] = attention_.try_emplace({held, context_}, 0);
@@ -263,7 +260,7 @@ class BlockProgram {
     return unpacking + decode_.before_s + found->second + (on_cores ? 0 : decode_.after_s);
   }
 
-  const System& system_;
+  const HostedSystem& system_;
   const GenerationSetup& setup_;
   const BlockChoice& choice_;
   const WholePlacement& placement_;
@@ -279,17 +276,17 @@ class BlockProgram {
   TaskGraph graph_;
   std::array<LinkId, 4> links_;
   std::vector<std::string> names_;
-  std::vector<TaskId> done_;                     // by item: its last computation
-  std::map<std::int64_t, TaskId> loaded_;        // by layer over all passes: its last piece
-  std::vector<std::optional<TaskId>> stored_;    // activations, by layer and batch
-  std::vector<std::optional<TaskId>> made_;      // caches
+  std::vector<TaskId> done_;                   // by item: its last computation
+  std::map<std::int64_t, TaskId> loaded_;      // by layer over all passes: its last piece
+  std::vector<std::optional<TaskId>> stored_;  // activations, by layer and batch
+  std::vector<std::optional<TaskId>> made_;    // caches
   std::optional<Waiting> waiting_;
   std::optional<TaskId> prefill_end_;
 };
 
 }  // namespace
 
-base::Result<GenerationTrace> simulate_generation(const System& system,
+base::Result<GenerationTrace> simulate_generation(const HostedSystem& system,
                                                   const GenerationSetup& setup,
                                                   const BlockChoice& choice,
                                                   const WholePlacement& placement,
@@ -316,12 +313,10 @@ base::Result<GenerationTrace> simulate_generation(const System& system,
   run.prefill_s = timeline.spans[prefill_end.index()].end_s;
   run.decode_steps = steps;
   run.tasks = static_cast<std::int64_t>(trace.simulator.graph().size());
-  if (steps > 0)
-    run.decode_step_s = (timeline.end_s - run.prefill_s) / static_cast<double>(steps);
+  if (steps > 0) run.decode_step_s = (timeline.end_s - run.prefill_s) / static_cast<double>(steps);
   run.seconds = run.prefill_s + run.decode_step_s * static_cast<double>(all_steps);
   if (steps == 0) run.seconds = timeline.end_s;
-  const double repeat =
-      steps > 0 ? static_cast<double>(all_steps) / static_cast<double>(steps) : 0;
+  const double repeat = steps > 0 ? static_cast<double>(all_steps) / static_cast<double>(steps) : 0;
   const auto tasks = trace.simulator.graph().tasks();
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const TaskSpan& span = timeline.spans[i];

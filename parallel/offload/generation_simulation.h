@@ -21,9 +21,9 @@
 namespace egret::parallel {
 
 struct GenerationRun {
-  double seconds = 0;        // of the whole block
-  double prefill_s = 0;      // until all first tokens are there
-  double decode_step_s = 0;  // mean of the later tokens
+  double seconds = 0;                 // of the whole block
+  double prefill_s = 0;               // until all first tokens are there
+  double decode_step_s = 0;           // mean of the later tokens
   std::array<double, 6> busy_s = {};  // by resource, without kChain
   std::int64_t tasks = 0;             // simulated
   std::int64_t decode_steps = 0;      // simulated; the rest is like them
@@ -37,7 +37,7 @@ struct GenerationTrace {
 
 // At most about MOST_TASKS tasks: of more decoding steps, some stand for all, at evenly spaced
 // lengths of the cache. Errors: limit, on base::stop_requested().
-base::Result<GenerationTrace> simulate_generation(const System& system,
+base::Result<GenerationTrace> simulate_generation(const HostedSystem& system,
                                                   const GenerationSetup& setup,
                                                   const BlockChoice& choice,
                                                   const WholePlacement& placement,

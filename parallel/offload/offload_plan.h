@@ -15,10 +15,10 @@ namespace egret::parallel {
 
 struct OffloadPolicy {
   BlockChoice choice;
-  WholePlacement placement;
-  double bound_s = 0;   // of all fractions with this choice; 0: none was computed
-  double priced_s = 0;  // as FlexGen prices it
-  GenerationRun run;    // simulated
+  WholePlacement placement{};
+  double bound_s = 0;                     // of all fractions with this choice; 0: none was computed
+  double priced_s = 0;                    // as FlexGen prices it
+  GenerationRun run{};                    // simulated
   std::array<double, 3> peak_bytes = {};  // by place
   bool fits = true;
   double tokens_per_s = 0;  // generated, over prefill and decoding

@@ -2,7 +2,7 @@
 #include "parallel/offload/offload_planner.h"
 
 #include <algorithm>
-#include <map>
+#include <functional>
 
 #include "base/formats/units.h"
 #include "base/stop.h"
@@ -14,8 +14,8 @@
 namespace egret::parallel {
 namespace {
 
-constexpr std::array<std::int64_t, 21> kBatchSizes = {1,  2,  3,  4,  6,  8,   12,  16,  20,  24, 32,
-                                                      40, 48, 64, 80, 96, 128, 160, 192, 256, 512};
+constexpr std::array<std::int64_t, 21> kBatchSizes = {
+    1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 512};
 constexpr std::array<std::int64_t, 13> kBatchCounts = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32};
 constexpr std::int64_t kMostMoves = 40;  // of the improvement
 
@@ -23,7 +23,7 @@ struct Candidate {
   BlockChoice choice;
   double quick_tokens_per_s = 0;  // at most, in closed form
   double tokens_per_s = 0;        // at most, by the linear program
-  PlacementAnswer answer;
+  PlacementAnswer answer{};
 };
 
 std::optional<std::array<double, 3>> given_parts(const std::string& text) {
@@ -36,15 +36,18 @@ std::optional<std::array<double, 3>> given_parts(const std::string& text) {
 
 class OffloadPlanner {
  public:
-  OffloadPlanner(const System& system, const GenerationSetup& setup, const OffloadOptions& options,
-                 PlacementProgram program, base::ProgressSink* progress)
+  OffloadPlanner(const HostedSystem& system, const GenerationSetup& setup,
+                 const OffloadOptions& options, PlacementProgram program,
+                 base::ProgressSink* progress)
       : system_(system),
         setup_(setup),
         options_(options),
         program_(program),
         has_disk_(system.host->disk_bytes > 0),
-        given_{given_parts(setup.weights_on), given_parts(setup.cache_on),
-               given_parts(setup.activations_on), {}},
+        given_{given_parts(setup.weights_on),
+               given_parts(setup.cache_on),
+               given_parts(setup.activations_on),
+               {}},
         progress_(progress, "plan") {}
 
   base::Result<OffloadPlan> plan(bool explain) {
@@ -132,10 +135,8 @@ class OffloadPlanner {
   // At most, if all weights for which there is room are on the accelerator and nothing else moves.
   double quick_rate(const BlockCosts& costs, const BlockChoice& choice) const {
     const BlockSizes sizes(setup_);
-    const double all =
-        static_cast<double>(setup_.layers) * sizes.layer_bytes + sizes.head_bytes;
-    const double room =
-        system_.accelerator.memory_bytes - system_.accelerator.reserved_bytes;
+    const double all = static_cast<double>(setup_.layers) * sizes.layer_bytes + sizes.head_bytes;
+    const double room = system_.accelerator.memory_bytes - system_.accelerator.reserved_bytes;
     const double load_s = std::max(0.0, all - room) / system_.host->to_device_bytes_per_second;
     const double prefill_s = std::max(load_s, costs.prefill(Resource::kDevice).constant);
     const double decode_s = std::max(load_s, costs.decode(Resource::kDevice).constant);
@@ -150,7 +151,8 @@ class OffloadPlanner {
           if (cores && (setup_.cpu_attention == CpuAttention::kOff || setup_.compresses_cache()))
             continue;
           if (!cores && setup_.cpu_attention == CpuAttention::kOn) continue;
-          Candidate one{.choice = {batch, batches, cores}};
+          Candidate one;
+          one.choice = {batch, batches, cores};
           const BlockCosts costs = block_costs(system_, setup_, one.choice);
           one.quick_tokens_per_s = quick_rate(costs, one.choice);
           all.push_back(one);
@@ -197,19 +199,17 @@ class OffloadPlanner {
     return {all.begin(), all.end()};
   }
 
-  base::Result<std::optional<OffloadPolicy>> tried(const Candidate& one,
-                                                   const GivenParts& given) {
+  base::Result<std::optional<OffloadPolicy>> tried(const Candidate& one, const GivenParts& given) {
     const BlockCosts costs = block_costs(system_, setup_, one.choice);
     ++plan_.counts.programs;
     EGRET_ASSIGN_OR_RETURN(const auto answer, program_.solve(costs, given, has_disk_));
-    if (!answer) return std::nullopt;
-    auto placement =
-        round_placement(costs, setup_, one.choice, answer->fractions, has_disk_);
-    if (!placement) return std::nullopt;
+    if (!answer) return std::optional<OffloadPolicy>();
+    auto placement = round_placement(costs, setup_, one.choice, answer->fractions, has_disk_);
+    if (!placement) return std::optional<OffloadPolicy>();
     EGRET_ASSIGN_OR_RETURN(OffloadPolicy policy,
                            simulated(costs, one.choice, *std::move(placement)));
     policy.bound_s = answer->least_s;
-    return policy;
+    return std::optional(std::move(policy));
   }
 
   base::Status simulate_candidates() {
@@ -259,9 +259,8 @@ class OffloadPlanner {
                   continue;
               }
               if (rate(start.choice, priced_s(costs, *placement)) < incumbent() * 0.98) continue;
-              EGRET_ASSIGN_OR_RETURN(
-                  OffloadPolicy policy,
-                  simulated(costs, start.choice, *std::move(placement)));
+              EGRET_ASSIGN_OR_RETURN(OffloadPolicy policy,
+                                     simulated(costs, start.choice, *std::move(placement)));
               if (policy.tokens_per_s <= incumbent() * (1 + 1e-6)) continue;
               policy.bound_s = start.bound_s;
               found_.push_back(std::move(policy));
@@ -280,9 +279,8 @@ class OffloadPlanner {
     plan_.best = found_.front();
     for (const OffloadPolicy& one : found_) {
       if (static_cast<std::int64_t>(plan_.ranking.size()) == options_.policies) break;
-      const bool known = std::ranges::any_of(plan_.ranking, [&](const OffloadPolicy& other) {
-        return other.choice == one.choice;
-      });
+      const bool known = std::ranges::any_of(
+          plan_.ranking, [&](const OffloadPolicy& other) { return other.choice == one.choice; });
       if (!known) plan_.ranking.push_back(one);
     }
   }
@@ -311,8 +309,7 @@ class OffloadPlanner {
       return base::ok();
     };
     EGRET_RETURN_IF_ERROR(add_block("gpu-batch", [](const BlockChoice& c) { return c.batch; }));
-    EGRET_RETURN_IF_ERROR(
-        add_block("gpu-batches", [](const BlockChoice& c) { return c.batches; }));
+    EGRET_RETURN_IF_ERROR(add_block("gpu-batches", [](const BlockChoice& c) { return c.batches; }));
     EGRET_RETURN_IF_ERROR(
         add_block("cpu-attention", [](const BlockChoice& c) { return c.cpu_attention; }));
     for (const Value value : kValues) {
@@ -339,7 +336,8 @@ class OffloadPlanner {
           if (cores && (setup_.cpu_attention == CpuAttention::kOff || setup_.compresses_cache()))
             continue;
           if (!cores && setup_.cpu_attention == CpuAttention::kOn) continue;
-          Candidate candidate{.choice = one};
+          Candidate candidate;
+          candidate.choice = one;
           const BlockCosts costs = block_costs(system_, setup_, one);
           ++plan_.counts.programs;
           EGRET_ASSIGN_OR_RETURN(const auto answer, program_.solve(costs, given_, has_disk_, true));
@@ -361,7 +359,8 @@ class OffloadPlanner {
         kPlaces, {}, [&](Place place) { return fractions.at(value, place); });
     GivenParts given = given_;
     given.forbidden[index_of(value, most)] = true;
-    Candidate one{.choice = plan_.best.choice};
+    Candidate one;
+    one.choice = plan_.best.choice;
     one.choice.overlaps = true;
     EGRET_ASSIGN_OR_RETURN(const auto policy, tried(one, given));
     if (!policy) return base::ok();
@@ -371,7 +370,7 @@ class OffloadPlanner {
     return base::ok();
   }
 
-  const System& system_;
+  const HostedSystem& system_;
   const GenerationSetup& setup_;
   const OffloadOptions& options_;
   PlacementProgram program_;
@@ -419,7 +418,7 @@ std::string places_text(const Fractions& fractions, Value value) {
   return text;
 }
 
-base::Result<OffloadPlan> plan_offload(const System& system, const GenerationSetup& setup,
+base::Result<OffloadPlan> plan_offload(const HostedSystem& system, const GenerationSetup& setup,
                                        const OffloadOptions& options, bool explain,
                                        base::ProgressSink* progress) {
   EGRET_RETURN_IF_ERROR(setup.check());

@@ -3,7 +3,8 @@
 //
 // 1. The rules of other systems (offload_rules.h) are priced and simulated. The best one that fits
 //    is the first incumbent.
-// 2. Blocks (sequences of a batch, batches, attention on the cores or not) are ordered by a bound in
+// 2. Blocks (sequences of a batch, batches, attention on the cores or not) are ordered by a bound
+// in
 //    closed form. Those below the incumbent are left out. For the others, a linear program over the
 //    fractions gives the least time (placement_program.h).
 // 3. In the order of their bounds, answers are rounded to whole tensors and sequences
@@ -30,7 +31,7 @@ struct OffloadOptions {
 
 // Errors: usage, for a setup that makes no sense, a system without a host, or experts (for those,
 // expert_planner.h); limit, where no policy fits into memory or a stop came before one was found.
-base::Result<OffloadPlan> plan_offload(const System& system, const GenerationSetup& setup,
+base::Result<OffloadPlan> plan_offload(const HostedSystem& system, const GenerationSetup& setup,
                                        const OffloadOptions& options, bool explain = false,
                                        base::ProgressSink* progress = nullptr);
 

@@ -6,27 +6,26 @@
 namespace egret::parallel {
 namespace {
 
-bool has_disk(const System& system) { return system.host->disk_bytes > 0; }
+bool has_disk(const HostedSystem& system) { return system.host->disk_bytes > 0; }
 
-std::vector<RuleCandidate> on_accelerator(const System& /*system*/, const GenerationSetup& setup,
-                                          std::int64_t batch) {
+std::vector<RuleCandidate> on_accelerator(const HostedSystem& /*system*/,
+                                          const GenerationSetup& setup, std::int64_t batch) {
   const BlockChoice choice{.batch = batch};
   return {{choice, layers_in_order(setup, choice, setup.layers + 1, 0)}};
 }
 
-std::vector<RuleCandidate> zero_inference(const System& system, const GenerationSetup& setup,
+std::vector<RuleCandidate> zero_inference(const HostedSystem& system, const GenerationSetup& setup,
                                           std::int64_t batch) {
   const BlockChoice choice{.batch = batch};
   const WholePlacement on_host = layers_in_order(setup, choice, 0, setup.layers + 1);
   const BlockCosts costs = block_costs(system, setup, choice);
   // The host alone decides where the weights are.
-  if (!has_disk(system) ||
-      peak_bytes(costs, on_host, Place::kHost) <= system.host->usable_bytes())
+  if (!has_disk(system) || peak_bytes(costs, on_host, Place::kHost) <= system.host->usable_bytes())
     return {{choice, on_host}};
   return {{choice, layers_in_order(setup, choice, 0, 0)}};
 }
 
-std::vector<RuleCandidate> accelerate(const System& system, const GenerationSetup& setup,
+std::vector<RuleCandidate> accelerate(const HostedSystem& system, const GenerationSetup& setup,
                                       std::int64_t batch) {
   const BlockChoice choice{.batch = batch, .overlaps = false};
   const BlockCosts costs = block_costs(system, setup, choice);
@@ -45,8 +44,8 @@ std::vector<RuleCandidate> accelerate(const System& system, const GenerationSetu
   const std::int64_t all = setup.layers + 1;
   const double device = system.accelerator.memory_bytes - system.accelerator.reserved_bytes;
   const std::int64_t layers = least(all, [&](std::int64_t count) {
-    return peak_bytes(costs, layers_in_order(setup, choice, count, all - count),
-                      Place::kDevice) <= device;
+    return peak_bytes(costs, layers_in_order(setup, choice, count, all - count), Place::kDevice) <=
+           device;
   });
   if (layers < 0) return {};
   std::int64_t host = all - layers;
@@ -60,7 +59,7 @@ std::vector<RuleCandidate> accelerate(const System& system, const GenerationSetu
   return {{choice, layers_in_order(setup, choice, layers, host)}};
 }
 
-std::vector<RuleCandidate> on_host(const System& system, const GenerationSetup& setup,
+std::vector<RuleCandidate> on_host(const HostedSystem& system, const GenerationSetup& setup,
                                    std::int64_t batch) {
   std::vector<RuleCandidate> candidates;
   Fractions fractions;

@@ -19,7 +19,7 @@ struct RuleCandidate {
 struct RuleRow {
   std::string_view name, method;
   // The policies of the rule for one number of sequences; those that do not fit are left out later.
-  std::vector<RuleCandidate> (*candidates)(const System& system, const GenerationSetup& setup,
+  std::vector<RuleCandidate> (*candidates)(const HostedSystem& system, const GenerationSetup& setup,
                                            std::int64_t batch);
 };
 

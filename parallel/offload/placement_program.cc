@@ -61,14 +61,16 @@ base::Result<std::optional<PlacementAnswer>> PlacementProgram::solve(const Block
                                                                      bool has_disk, bool quick) {
   Milp milp;
   for (const Value value : kValues) {
-    Milp::Row sum{.lower = 1, .upper = 1};
+    Milp::Row sum;
+    sum.lower = sum.upper = 1;
     for (const Place place : kPlaces) {
       const std::size_t i = index_of(value, place);
       Milp::Column column{.upper = 1, .integer = false};
       if ((place == Place::kDisk && !has_disk) || given.forbidden[i]) column.upper = 0;
       if (const auto& parts = given.of(value)) {
         column.lower = column.upper = (*parts)[static_cast<std::size_t>(place)];
-        if (column.lower > 0 && place == Place::kDisk && !has_disk) return std::nullopt;
+        if (column.lower > 0 && place == Place::kDisk && !has_disk)
+          return std::optional<PlacementAnswer>();
       }
       milp.columns.push_back(column);
       sum.add(static_cast<int>(i), 1);
@@ -96,7 +98,7 @@ base::Result<std::optional<PlacementAnswer>> PlacementProgram::solve(const Block
   const auto solver = solver_->make();
   EGRET_RETURN_IF_ERROR(solver->load(milp));
   EGRET_ASSIGN_OR_RETURN(extract::MilpAnswer answer, solver->solve(kSeconds));
-  if (!answer.proven || answer.values.empty()) return std::nullopt;
+  if (!answer.proven || answer.values.empty()) return std::optional<PlacementAnswer>();
   PlacementAnswer result;
   std::copy_n(answer.values.begin(), 9, result.fractions.parts.begin());
   clean(result.fractions);
@@ -104,16 +106,17 @@ base::Result<std::optional<PlacementAnswer>> PlacementProgram::solve(const Block
     return scale * (values[kPrefill] + costs.decode_steps * values[kDecode]);
   };
   result.least_s = std::min(by_columns(answer.values), costs.seconds(result.fractions));
-  if (quick) return result;
+  if (quick) return std::optional(result);
   // The least movement in nearly this time.
-  Milp::Row limit{.upper = by_columns(answer.values) / scale / passes * (1 + kNearlyAs)};
+  Milp::Row limit;
+  limit.upper = by_columns(answer.values) / scale / passes * (1 + kNearlyAs);
   for (const int column : {kPrefill, kDecode}) {
     limit.add(column, milp.columns[static_cast<std::size_t>(column)].cost);
     milp.columns[static_cast<std::size_t>(column)].cost = 0;
   }
   milp.rows.push_back(limit);
-  for (const Resource resource : {Resource::kUp, Resource::kDown, Resource::kRead,
-                                  Resource::kWrite, Resource::kCores}) {
+  for (const Resource resource :
+       {Resource::kUp, Resource::kDown, Resource::kRead, Resource::kWrite, Resource::kCores}) {
     LinearForm all = costs.prefill(resource);
     all.add(costs.decode(resource), costs.decode_steps);
     for (std::size_t i = 0; i < all.factors.size(); ++i)
@@ -122,12 +125,12 @@ base::Result<std::optional<PlacementAnswer>> PlacementProgram::solve(const Block
   const auto second = solver_->make();
   EGRET_RETURN_IF_ERROR(second->load(milp));
   EGRET_ASSIGN_OR_RETURN(answer, second->solve(kSeconds));
-  if (!answer.proven || answer.values.empty()) return result;
+  if (!answer.proven || answer.values.empty()) return std::optional(result);
   Fractions fractions;
   std::copy_n(answer.values.begin(), 9, fractions.parts.begin());
   clean(fractions);
   result.fractions = fractions;
-  return result;
+  return std::optional(result);
 }
 
 }  // namespace egret::parallel

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The linear program of FlexGen over the nine fractions (Sheng et al., 2023, section 4.3): the least
-// time of a block whose batches are given, within the memory of each place.
+// The linear program of FlexGen over the nine fractions (Sheng et al., 2023, section 4.3): the
+// least time of a block whose batches are given, within the memory of each place.
 //
 //   minimize   P + steps * D
 //   subject to P >= prefill(r), D >= decode(r)       for each resource r
@@ -39,8 +39,8 @@ class PlacementProgram {
 
   // Nothing where no fractions fit. With QUICK, any answer of the least time.
   base::Result<std::optional<PlacementAnswer>> solve(const BlockCosts& costs,
-                                                     const GivenParts& given,
-                                                     bool has_disk, bool quick = false);
+                                                     const GivenParts& given, bool has_disk,
+                                                     bool quick = false);
 
  private:
   explicit PlacementProgram(const extract::MilpSolverRow& solver) : solver_(&solver) {}

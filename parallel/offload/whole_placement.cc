@@ -17,8 +17,8 @@ std::vector<double> tensor_bytes(const GenerationSetup& setup) {
   const double number = setup.compresses_weights() ? kPackedBytes : kFullBytes;
   const auto hidden = static_cast<double>(setup.hidden);
   const auto ffn = static_cast<double>(model.ffn_size());
-  std::vector<double> bytes = {0, setup.query_elements() * hidden * number,
-                               hidden * ffn * number, hidden * ffn * number};
+  std::vector<double> bytes = {0, setup.query_elements() * hidden * number, hidden * ffn * number,
+                               hidden * ffn * number};
   if (setup.gated) bytes.push_back(hidden * ffn * number);
   bytes[0] = BlockSizes(setup).layer_bytes - std::accumulate(bytes.begin(), bytes.end(), 0.0);
   return bytes;
@@ -108,8 +108,7 @@ double row_bytes(const MemoryRow& row, const WholePlacement& placement,
 
 }  // namespace
 
-std::int64_t sequences_of_batch(std::int64_t sequences, std::int64_t batches,
-                                std::int64_t batch) {
+std::int64_t sequences_of_batch(std::int64_t sequences, std::int64_t batches, std::int64_t batch) {
   return sequences * (batch + 1) / batches - sequences * batch / batches;
 }
 
@@ -154,10 +153,9 @@ bool fits(const BlockCosts& costs, const WholePlacement& placement) {
   });
 }
 
-std::optional<WholePlacement> round_placement(const BlockCosts& costs,
-                                              const GenerationSetup& setup,
-                                              const BlockChoice& choice,
-                                              const Fractions& fractions, bool has_disk) {
+std::optional<WholePlacement> round_placement(const BlockCosts& costs, const GenerationSetup& setup,
+                                              const BlockChoice& choice, const Fractions& fractions,
+                                              bool has_disk) {
   // What is too much for a place moves on: a hundredth of a layer's share of the weights, or, if
   // the place has none, of the caches.
   Fractions target = fractions;

@@ -20,7 +20,7 @@ namespace egret::parallel {
 struct WholePlacement {
   // Stored bytes of weights by layer and place; the last one is the output layer.
   std::vector<std::array<double, 3>> layers;
-  std::array<std::int64_t, 3> tensors = {};              // by place
+  std::array<std::int64_t, 3> tensors = {};                  // by place
   std::array<std::int64_t, 3> cache = {}, activations = {};  // sequences by place
 
   Fractions fractions() const;
@@ -33,10 +33,9 @@ struct WholePlacement {
 std::int64_t sequences_of_batch(std::int64_t sequences, std::int64_t batches, std::int64_t batch);
 
 // Nothing where no rounding fits.
-std::optional<WholePlacement> round_placement(const BlockCosts& costs,
-                                              const GenerationSetup& setup,
-                                              const BlockChoice& choice,
-                                              const Fractions& fractions, bool has_disk);
+std::optional<WholePlacement> round_placement(const BlockCosts& costs, const GenerationSetup& setup,
+                                              const BlockChoice& choice, const Fractions& fractions,
+                                              bool has_disk);
 // The first tensors on the accelerator, the next ones on the host, the rest on the disk: whole
 // LAYERS on the accelerator and HOST_LAYERS on the host; the output layer with the last ones.
 WholePlacement layers_in_order(const GenerationSetup& setup, const BlockChoice& choice,

@@ -16,18 +16,13 @@
 //   devices = 0
 //   bytes_per_second = 2.5e10
 //   topology = {kind = "rail", leaf = 32, oversubscription = 2}
-//   [host]                           # optional: for generation with offload
-//   memory_bytes = 2e11
-//   to_device_bytes_per_second = 1.2e10
-//   from_device_bytes_per_second = 1.2e10
 //
-// These keys are required, with at least one peak and one tier. accelerator.h, fabric.h,
-// topology.h and host.h explain all others; docs/simulation.md lists them with the presets' values. Values are
+// These keys are required, with at least one peak and one tier. accelerator.h, fabric.h and
+// topology.h explain all others; docs/simulation.md lists them with the presets' values. Values are
 // in bytes, seconds and operations per second.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,7 +31,6 @@
 #include "base/status.h"
 #include "parallel/system/accelerator.h"
 #include "parallel/system/fabric.h"
-#include "parallel/system/host.h"
 
 namespace egret::parallel {
 
@@ -61,7 +55,6 @@ struct System {
   std::vector<AcceleratorPool> pools;  // by rank; one where all devices are equal
   Fabric fabric;
   std::vector<MeasuredLayer> measured_layers;
-  std::optional<Host> host;  // of one accelerator
 
   // Of the pools of these ranks, the one whose products in their 16-bit precision take longest.
   // Ranks beyond the pools are of the last.

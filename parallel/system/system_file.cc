@@ -7,6 +7,7 @@
 
 #include "base/formats/toml.h"
 #include "base/formats/units.h"
+#include "parallel/system/host.h"
 #include "parallel/system/system.h"
 
 namespace egret::parallel {
@@ -316,10 +317,10 @@ base::Status check_host(const Host& host, const std::set<std::string>& seen) {
 
 }  // namespace
 
-base::Result<System> parse_system(std::string_view toml, std::string_view origin) {
+base::Result<HostedSystem> parse_hosted_system(std::string_view toml, std::string_view origin) {
   constexpr std::string_view kPrefix = "accelerator.";
   EGRET_ASSIGN_OR_RETURN(const auto entries, base::parse_toml(toml, origin));
-  System system;
+  HostedSystem system;
   AcceleratorPool single;
   const Readers device = accelerator_readers(single.accelerator);
   Readers readers{{"name", text(system.name)},
@@ -361,6 +362,11 @@ base::Result<System> parse_system(std::string_view toml, std::string_view origin
   system.accelerator = system.pools.front().accelerator;
   EGRET_RETURN_IF_ERROR(check_tiers(system.fabric.tiers).at(origin));
   return system;
+}
+
+base::Result<System> parse_system(std::string_view toml, std::string_view origin) {
+  EGRET_ASSIGN_OR_RETURN(const HostedSystem system, parse_hosted_system(toml, origin));
+  return System(system);
 }
 
 }  // namespace egret::parallel

@@ -66,6 +66,7 @@ from ._planning import Plan, plan
 from ._progress import Progress
 from ._session import Comparison, Input, Session, compare, run
 from ._cluster_planning import ClusterPlan, plan_cluster
+from ._offload_planning import OffloadPlan, plan_offload
 from ._simulation import Simulation, simulate
 from ._training import TrainingStep, train_step
 from .rules import Rules
@@ -107,6 +108,7 @@ __all__ = [
     "rules",
     "run",
     "plan_cluster",
+    "plan_offload",
     "simulate",
     "train_step",
 ]

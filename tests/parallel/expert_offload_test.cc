@@ -33,18 +33,21 @@ GenerationSetup mixtral() {
   return setup;
 }
 
-System machine(const std::string& name = "rtx6000-fiddler") { return system_called(name).value(); }
+HostedSystem machine(const std::string& name = "rtx6000-fiddler") {
+  return hosted_system_called(name).value();
+}
 
 TEST(ExpertTimes, DivisionIsTheBestOfAll) {
-  const System system = machine();
+  const HostedSystem system = machine();
   const GenerationSetup setup = mixtral();
   const ExpertTimes times(system, setup);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     base::Random random(seed);
     std::vector<ActiveExpert> active;
     for (int e = 0; e < 8; ++e) {
-      active.push_back({static_cast<double>(random.between(0, 1 + 60 * (static_cast<int>(seed) % 3))),
-                        random.chance(0.3)});
+      active.push_back(
+          {static_cast<double>(random.between(0, 1 + 60 * (static_cast<int>(seed) % 3))),
+           random.chance(0.3)});
     }
     // Every missing expert on either side, by the definition.
     double least = std::numeric_limits<double>::infinity();
@@ -80,7 +83,7 @@ TEST(ExpertTimes, DivisionIsTheBestOfAll) {
 
 // A layer as tasks on the link, the accelerator and the cores.
 TEST(ExpertTimes, AgreeWithTheEventSimulator) {
-  const System system = machine();
+  const HostedSystem system = machine();
   const GenerationSetup setup = mixtral();
   const ExpertTimes times(system, setup);
   const std::vector<double> resident = {3, 5}, missing = {40, 12, 2, 1};
@@ -105,7 +108,7 @@ TEST(ExpertTimes, AgreeWithTheEventSimulator) {
 }
 
 TEST(ExpertTimes, CopyingPaysFromTheCrossoverOn) {
-  const System system = machine();
+  const HostedSystem system = machine();
   const GenerationSetup setup = mixtral();
   const ExpertTimes times(system, setup);
   const std::int64_t crossover = times.crossover(1'000'000);
@@ -169,8 +172,8 @@ double least_sum(const std::vector<std::vector<double>>& costs, std::size_t laye
   if (layer == costs.size()) return 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t r = 0; r < costs[layer].size() && static_cast<std::int64_t>(r) <= slots; ++r) {
-    least = std::min(least, costs[layer][r] +
-                                least_sum(costs, layer + 1, slots - static_cast<std::int64_t>(r)));
+    least = std::min(
+        least, costs[layer][r] + least_sum(costs, layer + 1, slots - static_cast<std::int64_t>(r)));
   }
   return least;
 }
@@ -197,7 +200,7 @@ TEST(ExpertPlan, DivisionOfSlotsIsTheBestOfAll) {
 
 // Within a layer, no other set of as many experts is better than the most popular ones.
 TEST(ExpertPlan, TheMostPopularExpertsOfALayerAreTheBestSet) {
-  const System system = machine();
+  const HostedSystem system = machine();
   const GenerationSetup setup = mixtral();
   const ExpertTimes times(system, setup);
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -232,7 +235,7 @@ TEST(ExpertPlan, IsNoWorseThanAnyRuleAndKeepsTheMemory) {
         GenerationSetup setup = mixtral();
         setup.expert_skew = skew;
         setup.gpu_batch = batch;
-        const System system = machine(name);
+        const HostedSystem system = machine(name);
         const auto plan = plan_experts(system, setup);
         ASSERT_TRUE(plan.ok()) << plan.status().message();
         for (const ExpertPolicy& rule : plan->rules) {
@@ -270,7 +273,7 @@ TEST(ExpertPlan, PopularExpertsHelp) {
 }
 
 TEST(ExpertPlan, ErrorsNameTheirCause) {
-  System system = machine();
+  HostedSystem system = machine();
   system.accelerator.memory_bytes = 3e9;
   EXPECT_THAT(std::string(plan_experts(system, mixtral()).status().message()),
               HasSubstr("what is not an expert"));

@@ -23,11 +23,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-System machine() { return system_called("t4-flexgen").value(); }
+HostedSystem machine() { return hosted_system_called("t4-flexgen").value(); }
 
 // A machine on which a small model exceeds the accelerator.
-System small_machine(double device_bytes, double host_bytes, double disk_bytes) {
-  System system = machine();
+HostedSystem small_machine(double device_bytes, double host_bytes, double disk_bytes) {
+  HostedSystem system = machine();
   system.accelerator.memory_bytes = device_bytes;
   system.accelerator.reserved_bytes = 0;
   system.host->memory_bytes = host_bytes;
@@ -58,7 +58,8 @@ GenerationSetup opt_30b() {
   return setup;
 }
 
-OffloadPlan planned(const System& system, const GenerationSetup& setup, bool explain = false) {
+OffloadPlan planned(const HostedSystem& system, const GenerationSetup& setup,
+                    bool explain = false) {
   auto plan = plan_offload(system, setup, {}, explain);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return plan.ok() ? *std::move(plan) : OffloadPlan{};
@@ -101,7 +102,8 @@ TEST(OffloadProgram, IsAsGoodAsAGridOfFractions) {
   int solved = 0, binding = 0;
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     base::Random random(seed);
-    const System system = small_machine(random.uniform(4e7, 4e8), random.uniform(5e7, 6e8), 1e10);
+    const HostedSystem system =
+        small_machine(random.uniform(4e7, 4e8), random.uniform(5e7, 6e8), 1e10);
     const GenerationSetup setup = small_model();
     const BlockChoice choice{random.between(1, 16), random.between(1, 6), random.chance(0.5)};
     const BlockCosts costs = block_costs(system, setup, choice);
@@ -132,7 +134,7 @@ TEST(OffloadProgram, IsAsGoodAsAGridOfFractions) {
 TEST(OffloadProgram, KeepsGivenPartsAndForbiddenPlaces) {
   SKIP_WITHOUT_SOLVER();
   PlacementProgram program = PlacementProgram::make().value();
-  const System system = small_machine(3e8, 1e9, 1e10);
+  const HostedSystem system = small_machine(3e8, 1e9, 1e10);
   const BlockCosts costs = block_costs(system, small_model(), {4, 2, false});
   GivenParts given;
   given.weights = {0.25, 0.5, 0.25};
@@ -142,15 +144,14 @@ TEST(OffloadProgram, KeepsGivenPartsAndForbiddenPlaces) {
   EXPECT_FALSE(program.solve(costs, given, false).value().has_value());  // no disk
   GivenParts without;
   without.forbidden[index_of(Value::kCache, Place::kDevice)] = true;
-  EXPECT_EQ(program.solve(costs, without, true).value()->fractions.at(Value::kCache,
-                                                                      Place::kDevice),
-            0);
+  EXPECT_EQ(
+      program.solve(costs, without, true).value()->fractions.at(Value::kCache, Place::kDevice), 0);
 }
 
 TEST(OffloadPlacement, DealsWholeTensorsEvenlyAndKeepsTheMemory) {
   const GenerationSetup setup = small_model();
   const BlockSizes sizes(setup);
-  const System system = small_machine(2e8, 2e8, 1e10);
+  const HostedSystem system = small_machine(2e8, 2e8, 1e10);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     base::Random random(seed);
     Fractions fractions;
@@ -195,7 +196,7 @@ TEST(OffloadPlacement, SequencesOfBatchesSumToThoseOfTheBlock) {
 
 // The simulation is a chain where nothing can overlap: its time is a sum of the parts.
 TEST(OffloadSimulation, IsTheSumOfItsPartsWithoutOverlap) {
-  const System system = small_machine(1e10, 1e10, 1e11);
+  const HostedSystem system = small_machine(1e10, 1e10, 1e11);
   GenerationSetup setup = small_model();
   setup.output_tokens = 4;
   const BlockChoice choice{.batch = 2, .overlaps = false};
@@ -208,14 +209,14 @@ TEST(OffloadSimulation, IsTheSumOfItsPartsWithoutOverlap) {
   double loads = 2 * sizes.layer_bytes / host.to_device_bytes_per_second;
   for (const double bytes : {sizes.layer_bytes, sizes.layer_bytes, sizes.head_bytes})
     loads += bytes / host.disk_read_bytes_per_second + bytes / host.to_device_bytes_per_second;
-  double expected = loads + 6 * prefill_layer_s(system, setup, 2) +
-                    head_s(system, setup, 2, 2 * sizes.prompt);
+  double expected =
+      loads + 6 * prefill_layer_s(system, setup, 2) + head_s(system, setup, 2, 2 * sizes.prompt);
   EXPECT_NEAR(trace->run.prefill_s, expected, expected * 1e-9);
   const DecodeParts parts = decode_layer_s(system, setup, 2);
   for (int step = 1; step <= 3; ++step) {
-    expected += loads + head_s(system, setup, 2, 2) +
-                6 * (parts.before_s + parts.after_s +
-                     attention_s(system, setup, 2, sizes.prompt + step));
+    expected +=
+        loads + head_s(system, setup, 2, 2) +
+        6 * (parts.before_s + parts.after_s + attention_s(system, setup, 2, sizes.prompt + step));
   }
   EXPECT_NEAR(trace->run.seconds, expected, expected * 1e-9);
   // The price in closed form is the same but for the mean length of caches.
@@ -230,7 +231,8 @@ TEST(OffloadSimulation, IsNoFasterThanItsResourcesAndNearThePrice) {
   double worst = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     base::Random random(seed);
-    const System system = small_machine(random.uniform(1e8, 4e8), random.uniform(2e8, 8e8), 1e10);
+    const HostedSystem system =
+        small_machine(random.uniform(1e8, 4e8), random.uniform(2e8, 8e8), 1e10);
     const GenerationSetup setup = small_model();
     const BlockChoice choice{random.between(1, 12), random.between(2, 8), random.chance(0.5)};
     const BlockCosts costs = block_costs(system, setup, choice);
@@ -253,7 +255,7 @@ TEST(OffloadSimulation, IsNoFasterThanItsResourcesAndNearThePrice) {
 }
 
 TEST(OffloadSimulation, LongGenerationsAreExtrapolatedFromSomeSteps) {
-  const System system = machine();
+  const HostedSystem system = machine();
   GenerationSetup setup = small_model();
   setup.output_tokens = 64;
   const BlockChoice choice{4, 3, false};
@@ -270,23 +272,22 @@ TEST(OffloadSimulation, IsMonotoneInEachRate) {
   const GenerationSetup setup = small_model();
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     base::Random random(seed);
-    const System system = small_machine(4e8, 1e9, 1e10);
+    const HostedSystem system = small_machine(4e8, 1e9, 1e10);
     const BlockChoice choice{random.between(1, 8), random.between(1, 5), random.chance(0.5)};
     Fractions fractions;
     for (const Value value : kValues) {
       const double device = random.unit(), host = (1 - device) * random.unit();
       fractions.set(value, device, host, 1 - device - host);
     }
-    const auto placement = round_placement(block_costs(system, setup, choice), setup, choice,
-                                           fractions, true);
+    const auto placement =
+        round_placement(block_costs(system, setup, choice), setup, choice, fractions, true);
     if (!placement) continue;
-    const double before =
-        simulate_generation(system, setup, choice, *placement)->run.seconds;
-    for (double Host::* rate :
+    const double before = simulate_generation(system, setup, choice, *placement)->run.seconds;
+    for (double Host::*rate :
          {&Host::to_device_bytes_per_second, &Host::from_device_bytes_per_second,
           &Host::disk_read_bytes_per_second, &Host::disk_write_bytes_per_second,
           &Host::bytes_per_second}) {
-      System faster = system;
+      HostedSystem faster = system;
       (*faster.host).*rate *= 1.7;
       EXPECT_LE(simulate_generation(faster, setup, choice, *placement)->run.seconds,
                 before * (1 + 1e-12))
@@ -299,7 +300,7 @@ TEST(OffloadPlan, IsNoWorseThanAnyRuleAndKeepsTheMemory) {
   SKIP_WITHOUT_SOLVER();
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     base::Random random(seed);
-    const System system =
+    const HostedSystem system =
         small_machine(random.uniform(1e8, 5e8), random.uniform(3e8, 2e9), 1e11);
     const OffloadPlan plan = planned(system, small_model());
     int rules = 0;
@@ -313,20 +314,20 @@ TEST(OffloadPlan, IsNoWorseThanAnyRuleAndKeepsTheMemory) {
     EXPECT_LE(plan.best.peak_bytes[1], system.host->memory_bytes * (1 + 1e-9));
     EXPECT_LE(plan.best.peak_bytes[2], system.host->disk_bytes * (1 + 1e-9));
     EXPECT_GE(plan.bound_tokens_per_s, plan.best.tokens_per_s);
-    EXPECT_TRUE(std::ranges::is_sorted(plan.ranking, std::greater<>(),
-                                       &OffloadPolicy::tokens_per_s));
+    EXPECT_TRUE(
+        std::ranges::is_sorted(plan.ranking, std::greater<>(), &OffloadPolicy::tokens_per_s));
   }
 }
 
 TEST(OffloadPlan, MoreMemoryOrFasterLinksAreNoWorse) {
   SKIP_WITHOUT_SOLVER();
-  const System system = small_machine(2e8, 6e8, 1e11);
+  const HostedSystem system = small_machine(2e8, 6e8, 1e11);
   const OffloadPlan plan = planned(system, small_model());
-  System larger = system, faster = system, roomier = system;
+  HostedSystem larger = system, faster = system, roomier = system;
   larger.accelerator.memory_bytes *= 2;
   faster.host->to_device_bytes_per_second *= 2;
   roomier.host->memory_bytes *= 3;
-  for (const System& other : {larger, faster, roomier}) {
+  for (const HostedSystem& other : {larger, faster, roomier}) {
     // Rounding and the order of simulations may cost a little.
     EXPECT_GE(planned(other, small_model()).best.tokens_per_s, plan.best.tokens_per_s * 0.99);
     EXPECT_GE(planned(other, small_model()).bound_tokens_per_s,
@@ -336,7 +337,7 @@ TEST(OffloadPlan, MoreMemoryOrFasterLinksAreNoWorse) {
 
 TEST(OffloadPlan, IsTheSameInEachRunAndIsFoundAgain) {
   SKIP_WITHOUT_SOLVER();
-  const System system = small_machine(2e8, 6e8, 1e11);
+  const HostedSystem system = small_machine(2e8, 6e8, 1e11);
   GenerationSetup setup = small_model();
   const OffloadPlan first = planned(system, setup), second = planned(system, setup);
   EXPECT_EQ(first.best.tokens_per_s, second.best.tokens_per_s);
@@ -348,7 +349,7 @@ TEST(OffloadPlan, IsTheSameInEachRunAndIsFoundAgain) {
 
 TEST(OffloadPlan, EverythingThatFitsStaysOnTheAccelerator) {
   SKIP_WITHOUT_SOLVER();
-  System system = machine();
+  HostedSystem system = machine();
   system.accelerator.memory_bytes = 1e12;
   GenerationSetup setup = small_model();
   setup.gpu_batch = 8;
@@ -373,13 +374,13 @@ TEST(OffloadPlan, ExplainsEachChoiceByAWorseOne) {
 TEST(OffloadPlan, ErrorsNameTheirCause) {
   SKIP_WITHOUT_SOLVER();
   GenerationSetup setup = small_model();
-  const System without = system_called("dgx-a100").value();
+  const HostedSystem without = hosted_system_called("dgx-a100").value();
   EXPECT_THAT(std::string(plan_offload(without, setup, {}).status().message()),
               HasSubstr("[host]"));
   setup.weights_on = "50,60,0";
   EXPECT_THAT(std::string(plan_offload(machine(), setup, {}).status().message()),
               HasSubstr("--weights-on"));
-  const System tiny = small_machine(2e6, 2e6, 0);
+  const HostedSystem tiny = small_machine(2e6, 2e6, 0);
   EXPECT_THAT(std::string(plan_offload(tiny, small_model(), {}).status().message()),
               HasSubstr("no policy fits"));
 }

@@ -49,12 +49,12 @@ class OffloadVerb final : public Command {
           check_not_input(file, {{"the file of the machine", arguments_.machine},
                                  {"the file of popularity", setup_.expert_popularity}}));
     }
-    EGRET_ASSIGN_OR_RETURN(const parallel::System system,
-                           parallel::system_called(arguments_.machine));
+    EGRET_ASSIGN_OR_RETURN(const parallel::HostedSystem system,
+                           parallel::hosted_system_called(arguments_.machine));
     if (setup_.experts > 0) return plan_experts(system, console);
-    EGRET_ASSIGN_OR_RETURN(const parallel::OffloadPlan plan,
-                           parallel::plan_offload(system, setup_, options_, arguments_.explain,
-                                                  console.progress()));
+    EGRET_ASSIGN_OR_RETURN(
+        const parallel::OffloadPlan plan,
+        parallel::plan_offload(system, setup_, options_, arguments_.explain, console.progress()));
     if (!arguments_.output.empty()) {
       EGRET_RETURN_IF_ERROR(
           write_output(console, arguments_.output, to_toml(plan, arguments_.machine)));
@@ -63,27 +63,24 @@ class OffloadVerb final : public Command {
       EGRET_ASSIGN_OR_RETURN(
           const parallel::GenerationTrace trace,
           parallel::simulate_generation(system, setup_, plan.best.choice, plan.best.placement));
-      EGRET_RETURN_IF_ERROR(
-          write_output(console, arguments_.trace, parallel::chrome_trace(trace)));
+      EGRET_RETURN_IF_ERROR(write_output(console, arguments_.trace, parallel::chrome_trace(trace)));
     }
     if (arguments_.output != "-" && arguments_.trace != "-") {
       console.result(to_json(plan, arguments_.machine), driver::offload_plan_text(plan, system));
     }
-    const bool limited = plan.stop_reason == "signal" ||
-                         (plan.stop_reason == "simulations" &&
-                          console.is_given("limit-simulations"));
+    const bool limited = plan.stop_reason == "signal" || (plan.stop_reason == "simulations" &&
+                                                          console.is_given("limit-simulations"));
     return limited ? ExitCode::kLimit : ExitCode::kOk;
   }
 
  private:
-  base::Result<ExitCode> plan_experts(const parallel::System& system, Console& console) {
+  base::Result<ExitCode> plan_experts(const parallel::HostedSystem& system, Console& console) {
     if (!arguments_.output.empty() || !arguments_.trace.empty() || arguments_.explain) {
       return base::usage_error(
           "--output, --trace and --explain are for dense layers, and cannot be combined with "
           "--experts; --json has the whole plan");
     }
-    EGRET_ASSIGN_OR_RETURN(const parallel::ExpertPlan plan,
-                           parallel::plan_experts(system, setup_));
+    EGRET_ASSIGN_OR_RETURN(const parallel::ExpertPlan plan, parallel::plan_experts(system, setup_));
     console.result(to_json(plan, arguments_.machine), driver::expert_plan_text(plan, system));
     return ExitCode::kOk;
   }
