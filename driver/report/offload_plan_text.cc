@@ -25,10 +25,12 @@ std::string signed_bytes(double bytes) {
   return signed_text(bytes, base::format_bytes(std::abs(bytes)));
 }
 
-std::string busy_text(const OffloadPolicy& policy) {
-  const auto busiest = static_cast<std::size_t>(policy.busiest());
-  return std::string(parallel::kResourceNames[busiest]) + " (busy " +
-         base::format_percent(policy.run.busy_s[busiest] / policy.run.seconds) + ")";
+std::string busy_text(const OffloadPolicy& policy, bool decoding) {
+  const auto r = static_cast<std::size_t>(policy.busiest(decoding));
+  const double all = decoding ? policy.run.seconds - policy.run.prefill_s : policy.run.prefill_s;
+  const double busy = decoding ? policy.run.decode_busy_s[r] : policy.run.prefill_busy_s[r];
+  return std::string(parallel::kResourceNames[r]) + " (busy " +
+         base::format_percent(all > 0 ? std::min(1.0, busy / all) : 0) + ")";
 }
 
 base::TextTable places_table(const OffloadPolicy& policy, const parallel::HostedSystem& system) {
@@ -104,7 +106,7 @@ base::TextTable runners_up_table(const parallel::OffloadPlan& plan) {
                          {"1000 tokens", Align::kRight},
                          {"accelerator", Align::kRight},
                          {"host", Align::kRight},
-                         {"bound by"},
+                         {"decoding bound by"},
                          {"its block"}});
   const OffloadPolicy& best = plan.best;
   for (const parallel::OffloadRunnerUp& one : plan.runners_up) {
@@ -112,7 +114,7 @@ base::TextTable runners_up_table(const parallel::OffloadPlan& plan) {
     table.row({one.choice, one.value, one.other, base::format_short(other.tokens_per_s),
                signed_seconds(1000 / other.tokens_per_s - 1000 / best.tokens_per_s),
                signed_bytes(other.peak_bytes[0] - best.peak_bytes[0]),
-               signed_bytes(other.peak_bytes[1] - best.peak_bytes[1]), busy_text(other),
+               signed_bytes(other.peak_bytes[1] - best.peak_bytes[1]), busy_text(other, true),
                to_string(other.choice)});
   }
   return table;
@@ -131,9 +133,10 @@ std::string offload_plan_text(const parallel::OffloadPlan& plan,
   const OffloadPolicy& best = plan.best;
   std::string text = base::format_short(best.tokens_per_s) + " tokens/s of " +
                      base::format_short(plan.setup.model_parameters() / 1e9) +
-                     " billion parameters on " + system.name + ", bound by " + busy_text(best) +
-                     "; at most " + base::format_percent(plan.gap()) + " below the bound\n" +
-                     to_string(best.choice) + "; prompts in " +
+                     " billion parameters on " + system.name + "; at most " +
+                     base::format_percent(plan.gap()) + " below the bound\n" + "bound by " +
+                     busy_text(best, false) + " in the prefill, by " + busy_text(best, true) +
+                     " in decoding\n" + to_string(best.choice) + "; prompts in " +
                      base::format_seconds(best.run.prefill_s) + ", then " +
                      base::format_seconds(best.run.decode_step_s) + " for a token of all " +
                      base::counted(best.choice.sequences(), "sequence") + "\n\n";

@@ -49,7 +49,7 @@ def measure_dense(case):
     block = f"{best['gpu_batch']} x {best['gpu_batches']}" + (" cores" if best["cpu_attention"] else "")
     return {"case": case.name, "machine": machine, "plan": block, "weights": places(best["weights"]),
             "cache": places(best["cache"]), "tokens_s": speed(plan["tokens_per_second"]), "gap": f"{plan['gap']:.4f}",
-            "bound_by": best["bound_by"], "planning_s": f"{plan['planning_seconds']:.3g}",
+            "bound_by": f"{best['prefill_bound_by']}; {best['decode_bound_by']}", "planning_s": f"{plan['planning_seconds']:.3g}",
             "simulations": plan["search"]["simulations"],
             "priced_over_simulated": f"{best['priced_seconds'] / best['seconds']:.3f}",
             "rule": name, "rule_tokens_s": speed(rules.get(name)), "zero_tokens_s": speed(rules.get("zero-inference")),

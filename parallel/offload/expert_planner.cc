@@ -2,6 +2,7 @@
 #include "parallel/offload/expert_planner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <map>

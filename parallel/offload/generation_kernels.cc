@@ -45,7 +45,8 @@ double prefill_layer_s(const HostedSystem& system, const GenerationSetup& setup,
 double prefill_attention_s(const HostedSystem& system, const GenerationSetup& setup,
                            std::int64_t batch) {
   KernelList list(system, kPrecision);
-  for (const Kernel& kernel : layer_forward(system, setup.as_training(batch)).kernels()) {
+  const KernelList whole = layer_forward(system, setup.as_training(batch));
+  for (const Kernel& kernel : whole.kernels()) {
     if (!kernel.name.starts_with("feed-forward") && kernel.name != "activation") list.add(kernel);
   }
   return seconds(list);

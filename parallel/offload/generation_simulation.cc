@@ -320,9 +320,15 @@ base::Result<GenerationTrace> simulate_generation(const HostedSystem& system,
   const auto tasks = trace.simulator.graph().tasks();
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const TaskSpan& span = timeline.spans[i];
-    const bool decodes = i > prefill_end.index();
-    run.busy_s[tasks[i].stream] += (span.end_s - span.start_s) * (decodes ? repeat : 1);
+    const double busy = span.end_s - span.start_s;
+    if (i > prefill_end.index()) {
+      run.decode_busy_s[tasks[i].stream] += busy * repeat;
+    } else {
+      run.prefill_busy_s[tasks[i].stream] += busy;
+    }
   }
+  for (std::size_t r = 0; r < run.busy_s.size(); ++r)
+    run.busy_s[r] = run.prefill_busy_s[r] + run.decode_busy_s[r];
   return trace;
 }
 

@@ -21,12 +21,13 @@
 namespace egret::parallel {
 
 struct GenerationRun {
-  double seconds = 0;                 // of the whole block
-  double prefill_s = 0;               // until all first tokens are there
-  double decode_step_s = 0;           // mean of the later tokens
-  std::array<double, 6> busy_s = {};  // by resource, without kChain
-  std::int64_t tasks = 0;             // simulated
-  std::int64_t decode_steps = 0;      // simulated; the rest is like them
+  double seconds = 0;        // of the whole block
+  double prefill_s = 0;      // until all first tokens are there
+  double decode_step_s = 0;  // mean of the later tokens
+  // By resource, without kChain: in the prefill, in all decoding steps, and together.
+  std::array<double, 6> prefill_busy_s = {}, decode_busy_s = {}, busy_s = {};
+  std::int64_t tasks = 0;         // simulated
+  std::int64_t decode_steps = 0;  // simulated; the rest is like them
 };
 
 struct GenerationTrace {

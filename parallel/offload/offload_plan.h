@@ -23,7 +23,8 @@ struct OffloadPolicy {
   bool fits = true;
   double tokens_per_s = 0;  // generated, over prefill and decoding
 
-  Resource busiest() const;
+  // In the prefill and in decoding.
+  Resource busiest(bool decoding) const;
 };
 
 struct OffloadRule {

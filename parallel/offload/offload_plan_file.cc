@@ -26,7 +26,8 @@ base::Json policy_json(const OffloadPolicy& policy) {
       .set("gpu_batches", policy.choice.batches)
       .set("cpu_attention", policy.choice.cpu_attention)
       .set("overlaps", policy.choice.overlaps)
-      .set("bound_by", kResourceNames[static_cast<std::size_t>(policy.busiest())]);
+      .set("prefill_bound_by", kResourceNames[static_cast<std::size_t>(policy.busiest(false))])
+      .set("decode_bound_by", kResourceNames[static_cast<std::size_t>(policy.busiest(true))]);
   for (const Value value : kValues)
     json.set(kValueNames[static_cast<std::size_t>(value)], places_json(fractions, value));
   base::Json peaks = base::Json::object(), busy = base::Json::object();

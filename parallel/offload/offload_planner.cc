@@ -395,9 +395,9 @@ const base::OptionTable<OffloadOptions>& OffloadOptions::table() {
   return rows;
 }
 
-Resource OffloadPolicy::busiest() const {
-  const auto most = std::ranges::max_element(run.busy_s);
-  return static_cast<Resource>(most - run.busy_s.begin());
+Resource OffloadPolicy::busiest(bool decoding) const {
+  const auto& busy = decoding ? run.decode_busy_s : run.prefill_busy_s;
+  return static_cast<Resource>(std::ranges::max_element(busy) - busy.begin());
 }
 
 std::string to_string(const BlockChoice& choice) {

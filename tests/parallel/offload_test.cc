@@ -30,9 +30,9 @@ HostedSystem small_machine(double device_bytes, double host_bytes, double disk_b
   HostedSystem system = machine();
   system.accelerator.memory_bytes = device_bytes;
   system.accelerator.reserved_bytes = 0;
-  system.host->memory_bytes = host_bytes;
-  system.host->reserved_bytes = 0;
-  system.host->disk_bytes = disk_bytes;
+  system.host.value().memory_bytes = host_bytes;
+  system.host.value().reserved_bytes = 0;
+  system.host.value().disk_bytes = disk_bytes;
   return system;
 }
 
@@ -288,7 +288,7 @@ TEST(OffloadSimulation, IsMonotoneInEachRate) {
           &Host::disk_read_bytes_per_second, &Host::disk_write_bytes_per_second,
           &Host::bytes_per_second}) {
       HostedSystem faster = system;
-      (*faster.host).*rate *= 1.7;
+      faster.host.value().*rate *= 1.7;
       EXPECT_LE(simulate_generation(faster, setup, choice, *placement)->run.seconds,
                 before * (1 + 1e-12))
           << seed;
@@ -311,8 +311,8 @@ TEST(OffloadPlan, IsNoWorseThanAnyRuleAndKeepsTheMemory) {
     }
     EXPECT_GE(rules, 1);
     EXPECT_LE(plan.best.peak_bytes[0], system.accelerator.memory_bytes * (1 + 1e-9));
-    EXPECT_LE(plan.best.peak_bytes[1], system.host->memory_bytes * (1 + 1e-9));
-    EXPECT_LE(plan.best.peak_bytes[2], system.host->disk_bytes * (1 + 1e-9));
+    EXPECT_LE(plan.best.peak_bytes[1], system.host.value().memory_bytes * (1 + 1e-9));
+    EXPECT_LE(plan.best.peak_bytes[2], system.host.value().disk_bytes * (1 + 1e-9));
     EXPECT_GE(plan.bound_tokens_per_s, plan.best.tokens_per_s);
     EXPECT_TRUE(
         std::ranges::is_sorted(plan.ranking, std::greater<>(), &OffloadPolicy::tokens_per_s));
@@ -325,8 +325,8 @@ TEST(OffloadPlan, MoreMemoryOrFasterLinksAreNoWorse) {
   const OffloadPlan plan = planned(system, small_model());
   HostedSystem larger = system, faster = system, roomier = system;
   larger.accelerator.memory_bytes *= 2;
-  faster.host->to_device_bytes_per_second *= 2;
-  roomier.host->memory_bytes *= 3;
+  faster.host.value().to_device_bytes_per_second *= 2;
+  roomier.host.value().memory_bytes *= 3;
   for (const HostedSystem& other : {larger, faster, roomier}) {
     // Rounding and the order of simulations may cost a little.
     EXPECT_GE(planned(other, small_model()).best.tokens_per_s, plan.best.tokens_per_s * 0.99);
@@ -393,7 +393,7 @@ TEST(OffloadPlan, FlexGensPolicyIsPricedNearItsMeasurement) {
   setup.gpu_batch = 48;
   setup.gpu_batches = 3;
   setup.cpu_attention = CpuAttention::kOn;
-  setup.weights_on = "20,80,0";
+  setup.weights_on = "8,92,0";  // as FlexGen rounds 20 %
   setup.cache_on = setup.activations_on = "0,100,0";
   const OffloadPlan plan = planned(machine(), setup);
   EXPECT_GT(plan.best.tokens_per_s, 7.32 / 1.5);
