@@ -18,6 +18,7 @@ constexpr std::array<std::int64_t, 21> kBatchSizes = {
     1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 512};
 constexpr std::array<std::int64_t, 13> kBatchCounts = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32};
 constexpr std::int64_t kMostMoves = 40;  // of the improvement
+constexpr int kMostRounds = 12;          // of blocks beside the best one
 
 struct Candidate {
   BlockChoice choice;
@@ -60,6 +61,7 @@ class OffloadPlanner {
       if (base::stop_requested()) return base::limit_hit("interrupted before a policy was found");
       return base::limit_hit("no policy fits into the memory of " + system_.name);
     }
+    EGRET_RETURN_IF_ERROR(refine_block());
     EGRET_RETURN_IF_ERROR(improve());
     rank();
     if (explain) EGRET_RETURN_IF_ERROR(find_runners_up());
@@ -148,9 +150,7 @@ class OffloadPlanner {
     for (const std::int64_t batch : values(setup_.gpu_batch, kBatchSizes)) {
       for (const std::int64_t batches : values(setup_.gpu_batches, kBatchCounts)) {
         for (const bool cores : {false, true}) {
-          if (cores && (setup_.cpu_attention == CpuAttention::kOff || setup_.compresses_cache()))
-            continue;
-          if (!cores && setup_.cpu_attention == CpuAttention::kOn) continue;
+          if (!is_allowed({batch, batches, cores})) continue;
           Candidate one;
           one.choice = {batch, batches, cores};
           const BlockCosts costs = block_costs(system_, setup_, one.choice);
@@ -206,8 +206,12 @@ class OffloadPlanner {
     if (!answer) return std::optional<OffloadPolicy>();
     auto placement = round_placement(costs, setup_, one.choice, answer->fractions, has_disk_);
     if (!placement) return std::optional<OffloadPolicy>();
-    EGRET_ASSIGN_OR_RETURN(OffloadPolicy policy,
-                           simulated(costs, one.choice, *std::move(placement)));
+    BlockChoice choice = one.choice;
+    // Without caches elsewhere, the cores have nothing to attend to.
+    if (placement->cache[0] == choice.sequences() && setup_.cpu_attention == CpuAttention::kSearch)
+      choice.cpu_attention = false;
+    EGRET_ASSIGN_OR_RETURN(OffloadPolicy policy, simulated(block_costs(system_, setup_, choice),
+                                                           choice, *std::move(placement)));
     policy.bound_s = answer->least_s;
     return std::optional(std::move(policy));
   }
@@ -228,6 +232,62 @@ class OffloadPlanner {
       if (policy) found_.push_back(*std::move(policy));
     }
     return base::ok();
+  }
+
+  static bool is_same(const WholePlacement& a, const WholePlacement& b) {
+    return a.layers == b.layers && a.cache == b.cache && a.activations == b.activations;
+  }
+
+  // Blocks beside the best one that the lists leave out.
+  base::Status refine_block() {
+    if (setup_.gpu_batch > 0 && setup_.gpu_batches > 0) return base::ok();
+    for (int round = 0; round < kMostRounds; ++round) {
+      const OffloadPolicy start = best();
+      if (!start.choice.overlaps) return base::ok();
+      for (const auto& [batch, batches] : beside(start.choice)) {
+        for (const bool cores : {false, true}) {
+          Candidate one;
+          one.choice = {batch, batches, cores};
+          if (!is_allowed(one.choice) || is_known(one.choice)) continue;
+          if (base::stop_requested()) return base::ok();
+          const BlockCosts costs = block_costs(system_, setup_, one.choice);
+          ++plan_.counts.programs;
+          EGRET_ASSIGN_OR_RETURN(const auto answer, program_.solve(costs, given_, has_disk_, true));
+          one.tokens_per_s = answer ? rate(one.choice, answer->least_s) : 0;
+          candidates_.push_back(one);
+          if (one.tokens_per_s <= incumbent()) continue;
+          EGRET_ASSIGN_OR_RETURN(auto policy, tried(one, given_));
+          if (policy) found_.push_back(*std::move(policy));
+        }
+      }
+      if (best().tokens_per_s <= start.tokens_per_s) break;
+    }
+    return base::ok();
+  }
+
+  std::vector<std::pair<std::int64_t, std::int64_t>> beside(const BlockChoice& choice) const {
+    std::vector<std::pair<std::int64_t, std::int64_t>> all;
+    const std::int64_t step = std::max<std::int64_t>(1, choice.batch / 16);
+    for (const std::int64_t batch : {choice.batch - 2 * step, choice.batch - step, choice.batch,
+                                     choice.batch + step, choice.batch + 2 * step}) {
+      if (batch < 1 || (setup_.gpu_batch > 0 && batch != setup_.gpu_batch)) continue;
+      for (const std::int64_t batches : {choice.batches - 1, choice.batches, choice.batches + 1}) {
+        if (batches < 1 || (setup_.gpu_batches > 0 && batches != setup_.gpu_batches)) continue;
+        all.emplace_back(batch, batches);
+      }
+    }
+    return all;
+  }
+
+  bool is_known(const BlockChoice& choice) const {
+    return std::ranges::any_of(candidates_,
+                               [&](const Candidate& one) { return one.choice == choice; });
+  }
+
+  bool is_allowed(const BlockChoice& choice) const {
+    if (choice.cpu_attention)
+      return setup_.cpu_attention != CpuAttention::kOff && !setup_.compresses_cache();
+    return setup_.cpu_attention != CpuAttention::kOn;
   }
 
   // Moves parts of one value of the best policy from one place to another, in halving steps.
@@ -253,11 +313,7 @@ class OffloadPlanner {
               moved.at(value, from) -= std::min(part, step);
               moved.at(value, to) += std::min(part, step);
               auto placement = round_placement(costs, setup_, start.choice, moved, has_disk_);
-              if (!placement || placement->layers == start.placement.layers) {
-                if (!placement || (placement->cache == start.placement.cache &&
-                                   placement->activations == start.placement.activations))
-                  continue;
-              }
+              if (!placement || is_same(*placement, start.placement)) continue;
               if (rate(start.choice, priced_s(costs, *placement)) < incumbent() * 0.98) continue;
               EGRET_ASSIGN_OR_RETURN(OffloadPolicy policy,
                                      simulated(costs, start.choice, *std::move(placement)));
@@ -333,9 +389,7 @@ class OffloadPlanner {
           const int changes = (batch != best.batch ? 1 : 0) + (batches != best.batches ? 1 : 0) +
                               (cores != best.cpu_attention ? 1 : 0);
           if (changes != 1 || !differs(one)) continue;
-          if (cores && (setup_.cpu_attention == CpuAttention::kOff || setup_.compresses_cache()))
-            continue;
-          if (!cores && setup_.cpu_attention == CpuAttention::kOn) continue;
+          if (!is_allowed({batch, batches, cores})) continue;
           Candidate candidate;
           candidate.choice = one;
           const BlockCosts costs = block_costs(system_, setup_, one);

@@ -10,7 +10,8 @@
 // 3. In the order of their bounds, answers are rounded to whole tensors and sequences
 //    (whole_placement.h) and simulated (generation_simulation.h), until no bound is better than the
 //    incumbent or the limit of simulations is reached.
-// 4. Parts of the best policy's values are moved to other places while its simulation gets faster.
+// 4. Blocks of nearly as many sequences as the best one are tried in the same way.
+// 5. Parts of the best policy's values are moved to other places while its simulation gets faster.
 //
 // All work is counted, so results do not depend on the machine's speed.
 #pragma once
