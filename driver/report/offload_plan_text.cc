@@ -131,15 +131,19 @@ std::string stop_text(const std::string& reason) {
 std::string offload_plan_text(const parallel::OffloadPlan& plan,
                               const parallel::HostedSystem& system) {
   const OffloadPolicy& best = plan.best;
+  const bool decodes = plan.setup.output_tokens > 1;
   std::string text = base::format_short(best.tokens_per_s) + " tokens/s of " +
                      base::format_short(plan.setup.model_parameters() / 1e9) +
-                     " billion parameters on " + system.name + "; at most " +
-                     base::format_percent(plan.gap()) + " below the bound\n" + "bound by " +
-                     busy_text(best, false) + " in the prefill, by " + busy_text(best, true) +
-                     " in decoding\n" + to_string(best.choice) + "; prompts in " +
-                     base::format_seconds(best.run.prefill_s) + ", then " +
-                     base::format_seconds(best.run.decode_step_s) + " for a token of all " +
-                     base::counted(best.choice.sequences(), "sequence") + "\n\n";
+                     " billion parameters on " + system.name + "; the bound is " +
+                     base::format_percent(plan.gap()) + " more\n";
+  text += "bound by " + busy_text(best, false) + " in the prefill" +
+          (decodes ? ", by " + busy_text(best, true) + " in decoding" : "") + "\n";
+  text +=
+      to_string(best.choice) + "; " + base::counted(best.choice.sequences(), "prompt") + " in " +
+      base::format_seconds(best.run.prefill_s) +
+      (decodes ? ", then " + base::format_seconds(best.run.decode_step_s) + " for a token of each"
+               : "") +
+      "\n\n";
   text += places_table(best, system).render() + "\n" + busy_table(best).render() + "\n" +
           policies_table(plan).render();
   if (!plan.runners_up.empty()) text += "\n" + runners_up_table(plan).render();

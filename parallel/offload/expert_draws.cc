@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/offload/expert_draws.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -103,8 +104,11 @@ std::vector<ExpertDraw> expert_draws(const std::vector<double>& popularity, std:
   for (std::int64_t sample = 0; sample < kSamples; ++sample) {
     base::Random random = base::Random(kSeed).split(static_cast<std::uint64_t>(sample));
     ExpertDraw draw{1.0 / static_cast<double>(kSamples), std::vector<double>(popularity.size(), 0)};
-    for (std::int64_t token = 0; token < tokens; ++token)
+    const std::int64_t drawn = std::min(tokens, kMostDrawn);
+    for (std::int64_t token = 0; token < drawn; ++token)
       take_experts(popularity, choices, random, draw.tokens);
+    const double scale = static_cast<double>(tokens) / static_cast<double>(drawn);
+    for (double& one : draw.tokens) one = std::round(one * scale);
     draws.push_back(std::move(draw));
   }
   return draws;

@@ -22,6 +22,8 @@ struct ExpertDraw {
 // otherwise kSamples random ones, the same in each run.
 inline constexpr std::int64_t kMostOutcomes = 20'000;
 inline constexpr std::int64_t kSamples = 64;
+// Of more tokens, so many are drawn, and the rest is divided as they are.
+inline constexpr std::int64_t kMostDrawn = 8192;
 std::vector<ExpertDraw> expert_draws(const std::vector<double>& popularity, std::int64_t choices,
                                      std::int64_t tokens);
 

@@ -14,9 +14,19 @@ ExpertTimes::ExpertTimes(const HostedSystem& system, const GenerationSetup& setu
       bytes_(setup.expert_elements() * kFullBytes),
       copy_s_(bytes_ / system.host->to_device_bytes_per_second) {}
 
-double ExpertTimes::device_s(double tokens) const { return expert_s(system_, setup_, tokens); }
+double ExpertTimes::device_s(double tokens) const {
+  const auto [found, is_new] = device_s_.try_emplace(tokens, 0);
+  if (is_new) found->second = expert_s(system_, setup_, tokens);
+  return found->second;
+}
 
 double ExpertTimes::cores_s(double tokens) const {
+  const auto [found, is_new] = cores_s_.try_emplace(tokens, 0);
+  if (is_new) found->second = cores_and_way_s(tokens);
+  return found->second;
+}
+
+double ExpertTimes::cores_and_way_s(double tokens) const {
   const double bytes = tokens * static_cast<double>(setup_.hidden) * kFullBytes;
   return host_expert_s(system_, setup_, tokens) +
          bytes / system_.host->from_device_bytes_per_second +
@@ -95,9 +105,16 @@ ExpertLayerTime ExpertTimes::layer(const std::vector<ActiveExpert>& active, Expe
     if (time.seconds < best.seconds) best = time;
   };
   if (missing.size() > kMostExact) {
+    // One more is copied each time; the rest is on the cores.
+    double device = resident_s, link = 0, cores = 0;
+    for (const Missing& one : missing) cores += one.cores_s;
     for (std::size_t i = 0; i < missing.size(); ++i) {
-      copied[i] = true;
-      offer();
+      link += copy_s_;
+      device = std::max(device, link) + missing[i].device_s;
+      cores -= missing[i].cores_s;
+      const double seconds = std::max(device, i + 1 < missing.size() ? cores : 0);
+      if (seconds >= best.seconds) continue;
+      best = {seconds, static_cast<double>(i + 1), static_cast<double>(missing.size() - i - 1)};
     }
     return best;
   }

@@ -9,7 +9,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "parallel/offload/generation_setup.h"
@@ -34,7 +34,7 @@ struct ExpertLayerTime {
   double copied = 0, on_cores = 0;  // experts
 };
 
-// The times of one expert, kept by number of tokens.
+// The times of one expert, kept by number of tokens. Not for several threads.
 class ExpertTimes {
  public:
   // SYSTEM has a host.
@@ -55,9 +55,12 @@ class ExpertTimes {
   ExpertLayerTime layer(const std::vector<ActiveExpert>& active, ExpertRule rule) const;
 
  private:
+  double cores_and_way_s(double tokens) const;
+
   const HostedSystem& system_;
   const GenerationSetup& setup_;
   const double bytes_, copy_s_;
+  mutable std::unordered_map<double, double> device_s_, cores_s_;  // by tokens
 };
 
 }  // namespace egret::parallel

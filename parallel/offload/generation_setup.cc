@@ -6,6 +6,11 @@
 namespace egret::parallel {
 namespace {
 
+// Each layer, batch and expert is planned by itself.
+constexpr std::int64_t kMostLayers = 2000;
+constexpr std::int64_t kMostBatchLayers = 100'000;
+constexpr std::int64_t kMostExperts = 20'000;
+
 base::Status check_shares(const char* flag, const std::string& text) {
   if (text.empty()) return base::ok();
   const auto numbers = numbers_of(text);
@@ -72,6 +77,18 @@ const base::OptionTable<GenerationSetup>& GenerationSetup::table() {
 }
 
 base::Status GenerationSetup::check() const {
+  if (layers > kMostLayers) {
+    return base::usage_error("--model-layers must be at most " + std::to_string(kMostLayers) +
+                             " for generation");
+  }
+  if (layers * gpu_batches > kMostBatchLayers) {
+    return base::usage_error("--model-layers times --gpu-batches must be at most " +
+                             std::to_string(kMostBatchLayers));
+  }
+  if (layers * experts > kMostExperts) {
+    return base::usage_error("--model-layers times --experts must be at most " +
+                             std::to_string(kMostExperts));
+  }
   if (kv_heads > 0 && heads % kv_heads != 0)
     return base::usage_error("--heads must be a multiple of --kv-heads");
   if (head_width == 0 && hidden % heads != 0)

@@ -120,6 +120,44 @@ TEST(ExpertTimes, CopyingPaysFromTheCrossoverOn) {
   EXPECT_EQ(copies(crossover - 1), 0);
 }
 
+// Beyond the subsets that are all tried, one more expert is copied each time.
+TEST(ExpertTimes, ManyMissingExpertsAreDividedInTheOrderOfTheirTokens) {
+  const HostedSystem system = machine();
+  const GenerationSetup setup = mixtral();
+  const ExpertTimes times(system, setup);
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    base::Random random(seed);
+    std::vector<ActiveExpert> active;
+    for (int e = 0; e < 14; ++e)
+      active.push_back({static_cast<double>(random.between(1, 300)), random.chance(0.2)});
+    std::vector<double> missing;
+    double resident = 0;
+    for (const ActiveExpert& one : active) {
+      if (one.resident) {
+        resident += times.device_s(one.tokens);
+      } else {
+        missing.push_back(one.tokens);
+      }
+    }
+    if (missing.size() <= ExpertTimes::kMostExact) continue;
+    std::ranges::sort(missing, std::greater<>());
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t copied = 0; copied <= missing.size(); ++copied) {
+      double device = resident, link = 0, cores = 0;
+      for (std::size_t i = 0; i < missing.size(); ++i) {
+        if (i < copied) {
+          link += times.copy_s();
+          device = std::max(device, link) + times.device_s(missing[i]);
+        } else {
+          cores += times.cores_s(missing[i]);
+        }
+      }
+      least = std::min(least, std::max(device, cores));
+    }
+    EXPECT_NEAR(times.layer(active, ExpertRule::kTogether).seconds, least, 1e-12) << seed;
+  }
+}
+
 TEST(ExpertDraws, OneTokensOutcomesHaveTheirProbabilities) {
   const std::vector<double> popularity = {0.5, 0.3, 0.2};
   const auto draws = expert_draws(popularity, 2, 1);

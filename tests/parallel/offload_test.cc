@@ -380,6 +380,10 @@ TEST(OffloadPlan, ErrorsNameTheirCause) {
   setup.weights_on = "50,60,0";
   EXPECT_THAT(std::string(plan_offload(machine(), setup, {}).status().message()),
               HasSubstr("--weights-on"));
+  setup = small_model();
+  setup.layers = 1'000'000'000;
+  EXPECT_THAT(std::string(plan_offload(machine(), setup, {}).status().message()),
+              HasSubstr("--model-layers"));
   const HostedSystem tiny = small_machine(2e6, 2e6, 0);
   EXPECT_THAT(std::string(plan_offload(tiny, small_model(), {}).status().message()),
               HasSubstr("no policy fits"));
