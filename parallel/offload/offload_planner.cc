@@ -54,17 +54,18 @@ class OffloadPlanner {
   base::Result<OffloadPlan> plan(bool explain) {
     const base::Stopwatch watch;
     plan_.setup = setup_;
-    if (!fixes_anything()) EGRET_RETURN_IF_ERROR(add_rules());
-    EGRET_RETURN_IF_ERROR(add_candidates());
-    EGRET_RETURN_IF_ERROR(simulate_candidates());
+    if (!fixes_anything()) EGRET_RETURN_IF_ERROR(unless_stopped(add_rules()));
+    EGRET_RETURN_IF_ERROR(unless_stopped(add_candidates()));
+    EGRET_RETURN_IF_ERROR(unless_stopped(simulate_candidates()));
     if (found_.empty()) {
       if (base::stop_requested()) return base::limit_hit("interrupted before a policy was found");
       return base::limit_hit("no policy fits into the memory of " + system_.name);
     }
-    EGRET_RETURN_IF_ERROR(refine_block());
-    EGRET_RETURN_IF_ERROR(improve());
+    EGRET_RETURN_IF_ERROR(unless_stopped(refine_block()));
+    EGRET_RETURN_IF_ERROR(unless_stopped(improve()));
     rank();
-    if (explain) EGRET_RETURN_IF_ERROR(find_runners_up());
+    if (explain) EGRET_RETURN_IF_ERROR(unless_stopped(find_runners_up()));
+    if (base::stop_requested()) plan_.stop_reason = "signal";
     for (const Candidate& one : candidates_)
       plan_.bound_tokens_per_s = std::max(plan_.bound_tokens_per_s, one.tokens_per_s);
     plan_.bound_tokens_per_s = std::max(plan_.bound_tokens_per_s, plan_.best.tokens_per_s);
@@ -73,6 +74,11 @@ class OffloadPlanner {
   }
 
  private:
+  // What is unfinished does not matter where a policy was found before.
+  base::Status unless_stopped(base::Status status) const {
+    return base::stop_requested() && !found_.empty() ? base::ok() : std::move(status);
+  }
+
   // Rules are in the pool unless a choice is given.
   bool fixes_anything() const {
     return setup_.gpu_batch > 0 || setup_.gpu_batches > 0 || given_.weights || given_.cache ||
@@ -165,6 +171,7 @@ class OffloadPlanner {
       if (base::stop_requested()) {
         // All that follow have less.
         plan_.bound_tokens_per_s = one.quick_tokens_per_s;
+        plan_.stop_reason = "signal";
         break;
       }
       if (one.quick_tokens_per_s <= incumbent()) break;

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "base/random.h"
+#include "base/stop.h"
 #include "extract/milp/milp.h"
 #include "parallel/offload/generation_kernels.h"
 #include "parallel/offload/generation_simulation.h"
@@ -369,6 +370,18 @@ TEST(OffloadPlan, ExplainsEachChoiceByAWorseOne) {
     EXPECT_LE(one.policy.tokens_per_s, plan.best.tokens_per_s * (1 + 1e-9)) << one.choice;
   }
   EXPECT_THAT(choices, testing::IsSupersetOf({"gpu-batch", "cpu-attention", "weights"}));
+}
+
+TEST(OffloadPlan, AStopEndsTheSearchWithTheBestSoFar) {
+  SKIP_WITHOUT_SOLVER();
+  base::request_stop(15);
+  const auto plan = plan_offload(small_machine(2e8, 6e8, 1e11), small_model(), {});
+  base::request_stop(0);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->stop_reason, "signal");
+  EXPECT_EQ(plan->counts.programs, 0);  // only rules
+  const OffloadPlan whole = planned(small_machine(2e8, 6e8, 1e11), small_model());
+  EXPECT_GE(plan->bound_tokens_per_s, whole.best.tokens_per_s);
 }
 
 TEST(OffloadPlan, ErrorsNameTheirCause) {
