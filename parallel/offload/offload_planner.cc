@@ -211,7 +211,10 @@ class OffloadPlanner {
     ++plan_.counts.programs;
     EGRET_ASSIGN_OR_RETURN(const auto answer, program_.solve(costs, given, has_disk_));
     if (!answer) return std::optional<OffloadPolicy>();
-    auto placement = round_placement(costs, setup_, one.choice, answer->fractions, has_disk_);
+    auto placement = round_placement(
+        costs, setup_, one.choice, answer->fractions, has_disk_,
+        !given.weights && !given.forbidden[index_of(Value::kWeights, Place::kDevice)] &&
+            !given.forbidden[index_of(Value::kWeights, Place::kHost)]);
     if (!placement) return std::optional<OffloadPolicy>();
     BlockChoice choice = one.choice;
     // Without caches elsewhere, the cores have nothing to attend to.

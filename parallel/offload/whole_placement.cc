@@ -9,6 +9,7 @@ namespace egret::parallel {
 namespace {
 
 constexpr int kMostTries = 200;
+constexpr int kMostFills = 64;
 
 // Stored bytes of the tensors of a layer: queries, keys and values (with what is small), the
 // projection, the feed-forward products.
@@ -71,11 +72,13 @@ WholePlacement dealt(const GenerationSetup& setup, const BlockChoice& choice,
                  fractions.at(Value::kWeights, Place::kDisk)});
   for (std::int64_t layer = 0; layer <= setup.layers; ++layer) {
     std::array<double, 3>& places = placement.layers.emplace_back();
+    std::vector<Place>& of_layer = placement.places.emplace_back();
     const std::vector<double> all =
         layer < setup.layers ? tensors : std::vector<double>{BlockSizes(setup).head_bytes};
     for (const double bytes : all) {
       const std::size_t place = dealer.place_of(bytes);
       places[place] += bytes;
+      of_layer.push_back(static_cast<Place>(place));
       ++placement.tensors[place];
     }
   }
@@ -104,6 +107,62 @@ double row_bytes(const MemoryRow& row, const WholePlacement& placement,
                             ? 1 - fractions.at(Value::kWeights, Place::kDevice)
                             : fractions.at(Value::kWeights, Place::kDisk);
   return bytes - row.staged_bytes * formal + staged(placement, row.place);
+}
+
+// Moves tensors to the accelerator, or from the disk to the host, while there is room: the largest
+// that fits of the layer that loads most.
+void fill(const BlockCosts& costs, const GenerationSetup& setup, Place to,
+          WholePlacement& placement) {
+  const std::vector<double> tensors = tensor_bytes(setup);
+  const std::vector<double> head = {BlockSizes(setup).head_bytes};
+  const auto can_move = [&](Place from) {
+    return to == Place::kDevice ? from != Place::kDevice : from == Place::kDisk;
+  };
+  struct Unit {
+    double load, bytes;
+    std::size_t layer, tensor;
+  };
+  for (int moves = 0; moves < kMostFills; ++moves) {
+    std::vector<Unit> units;
+    for (std::size_t layer = 0; layer < placement.layers.size(); ++layer) {
+      const auto& bytes = placement.layers[layer];
+      const bool is_head = layer + 1 == placement.layers.size();
+      const double load = to == Place::kDevice ? bytes[1] + bytes[2] : bytes[2];
+      for (std::size_t t = 0; t < placement.places[layer].size(); ++t) {
+        if (can_move(placement.places[layer][t]))
+          units.push_back({load, (is_head ? head : tensors)[t], layer, t});
+      }
+    }
+    std::ranges::stable_sort(units, [](const Unit& a, const Unit& b) {
+      return a.load != b.load ? a.load > b.load : a.bytes > b.bytes;
+    });
+    bool moved = false;
+    double tried_load = -1, tried_bytes = -1;
+    for (const Unit& unit : units) {
+      // Another one like the last, which did not fit.
+      if (unit.load == tried_load && unit.bytes == tried_bytes) continue;
+      tried_load = unit.load;
+      tried_bytes = unit.bytes;
+      Place& place = placement.places[unit.layer][unit.tensor];
+      const Place from = place;
+      const auto move = [&](Place source, Place target) {
+        placement.layers[unit.layer][static_cast<std::size_t>(source)] -= unit.bytes;
+        placement.layers[unit.layer][static_cast<std::size_t>(target)] += unit.bytes;
+        --placement.tensors[static_cast<std::size_t>(source)];
+        ++placement.tensors[static_cast<std::size_t>(target)];
+        place = target;
+      };
+      move(from, to);
+      if (fits(costs, placement)) {
+        double& rest = placement.layers[unit.layer][static_cast<std::size_t>(from)];
+        if (rest < 1) rest = 0;  // a difference of sums
+        moved = true;
+        break;
+      }
+      move(to, from);
+    }
+    if (!moved) return;
+  }
 }
 
 }  // namespace
@@ -155,7 +214,7 @@ bool fits(const BlockCosts& costs, const WholePlacement& placement) {
 
 std::optional<WholePlacement> round_placement(const BlockCosts& costs, const GenerationSetup& setup,
                                               const BlockChoice& choice, const Fractions& fractions,
-                                              bool has_disk) {
+                                              bool has_disk, bool fills) {
   // What is too much for a place moves on: a hundredth of a layer's share of the weights, or, if
   // the place has none, of the caches.
   Fractions target = fractions;
@@ -186,6 +245,10 @@ std::optional<WholePlacement> round_placement(const BlockCosts& costs, const Gen
     } else if (has_disk && exceeds(Place::kDisk)) {
       return std::nullopt;
     } else {
+      if (fills) {
+        fill(costs, setup, Place::kDevice, placement);
+        if (has_disk) fill(costs, setup, Place::kHost, placement);
+      }
       return placement;
     }
     if (attempt % 20 == 19) step *= 2;
@@ -203,6 +266,8 @@ WholePlacement layers_in_order(const GenerationSetup& setup, const BlockChoice& 
     const bool is_head = layer == setup.layers;
     placement.layers.emplace_back()[place] = is_head ? sizes.head_bytes : sizes.layer_bytes;
     placement.tensors[place] += is_head ? 1 : tensors;
+    placement.places.emplace_back(is_head ? 1 : static_cast<std::size_t>(tensors),
+                                  static_cast<Place>(place));
   }
   placement.cache = placement.activations = {choice.sequences(), 0, 0};
   return placement;

@@ -320,6 +320,63 @@ TEST(OffloadPlan, IsNoWorseThanAnyRuleAndKeepsTheMemory) {
   }
 }
 
+// All placements of whole tensors and sequences on accelerator and host, simulated.
+double best_of_all_placements(const HostedSystem& system, const GenerationSetup& setup,
+                              const BlockChoice& choice) {
+  const BlockSizes sizes(setup);
+  const BlockCosts costs = block_costs(system, setup, choice);
+  const double h = static_cast<double>(setup.hidden), square = h * h * kFullBytes;
+  // Queries, keys and values with what is small; projection; both feed-forward products.
+  const std::array<double, 4> tensors = {sizes.layer_bytes - 9 * square, square, 4 * square,
+                                         4 * square};
+  const auto units = static_cast<unsigned>(4 * setup.layers + 1);
+  const std::int64_t sequences = choice.sequences();
+  double least = std::numeric_limits<double>::infinity();
+  for (unsigned on_host = 0; on_host < (1U << units); ++on_host) {
+    WholePlacement placement;
+    placement.layers.resize(static_cast<std::size_t>(setup.layers + 1));
+    for (unsigned unit = 0; unit < units; ++unit) {
+      const std::size_t place = (on_host >> unit) & 1U;
+      placement.layers[unit / 4][place] += unit + 1 == units ? sizes.head_bytes : tensors[unit % 4];
+    }
+    for (std::int64_t cache = 0; cache <= sequences; ++cache) {
+      placement.cache = {cache, sequences - cache, 0};
+      for (const std::int64_t kept : {std::int64_t{0}, sequences}) {
+        placement.activations = {kept, sequences - kept, 0};
+        if (!fits(costs, placement)) continue;
+        least = std::min(least, simulate_generation(system, setup, choice, placement)->run.seconds);
+      }
+    }
+  }
+  return least;
+}
+
+TEST(OffloadPlan, IsNearTheBestOfAllWholePlacements) {
+  SKIP_WITHOUT_SOLVER();
+  GenerationSetup setup = small_model();
+  setup.layers = 2;
+  setup.output_tokens = 4;
+  int cases = 0;
+  for (const bool cores : {false, true}) {
+    for (const double device_bytes : {5e7, 7e7, 9e7}) {
+      const HostedSystem system = small_machine(device_bytes, 1e9, 0);
+      setup.gpu_batch = 2;
+      setup.gpu_batches = 2;
+      setup.cpu_attention = cores ? CpuAttention::kOn : CpuAttention::kOff;
+      const double least = best_of_all_placements(system, setup, {2, 2, cores});
+      if (least == std::numeric_limits<double>::infinity()) {
+        EXPECT_FALSE(plan_offload(system, setup, {}).ok());
+        continue;
+      }
+      ++cases;
+      const double found = planned(system, setup).best.run.seconds;
+      EXPECT_GE(found, least * (1 - 1e-9));
+      EXPECT_LE(found, least * 1.05) << device_bytes << ' ' << cores;
+    }
+  }
+  EXPECT_GE(cases, 4);
+}
+
 TEST(OffloadPlan, MoreMemoryOrFasterLinksAreNoWorse) {
   SKIP_WITHOUT_SOLVER();
   const HostedSystem system = small_machine(2e8, 6e8, 1e11);
