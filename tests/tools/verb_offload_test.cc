@@ -89,6 +89,10 @@ TEST_F(OffloadVerb, PlansExperts) {
   EXPECT_GT(real(json, "experts_on_accelerator"), 30);
   for (const auto& [name, rule] : json.find("baselines")->members())
     EXPECT_GE(real(json, "tokens_per_second"), real(rule, "tokens_per_second")) << name;
+  ASSERT_EQ(run_program(std::string(kMixtral) + "-o " + path("plan.json")).code, 0);
+  const auto kept = base::Json::parse(base::read_file(path("plan.json"), 1 << 24).value());
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(kept->find("plan")->find("resident_experts_by_layer")->items().size(), 32U);
   ASSERT_TRUE(base::write_file(path("p.txt"), "8 1 1 1 1 1 1 1\n").ok());
   const base::Json skewed = json_of(std::string(kMixtral) + "--expert-popularity " + path("p.txt"));
   EXPECT_GT(real(skewed, "tokens_per_second"), real(json, "tokens_per_second"));

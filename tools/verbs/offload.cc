@@ -75,13 +75,16 @@ class OffloadVerb final : public Command {
 
  private:
   base::Result<ExitCode> plan_experts(const parallel::HostedSystem& system, Console& console) {
-    if (!arguments_.output.empty() || !arguments_.trace.empty() || arguments_.explain) {
+    if (!arguments_.trace.empty() || arguments_.explain) {
       return base::usage_error(
-          "--output, --trace and --explain are for dense layers, and cannot be combined with "
-          "--experts; --json has the whole plan");
+          "--trace and --explain are for dense layers, and cannot be combined with --experts");
     }
     EGRET_ASSIGN_OR_RETURN(const parallel::ExpertPlan plan, parallel::plan_experts(system, setup_));
-    console.result(to_json(plan, arguments_.machine), driver::expert_plan_text(plan, system));
+    const base::Json json = to_json(plan, arguments_.machine);
+    // A setup alone does not name the experts of each layer, so the file is JSON.
+    if (!arguments_.output.empty())
+      EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
+    if (arguments_.output != "-") console.result(json, driver::expert_plan_text(plan, system));
     return ExitCode::kOk;
   }
 
