@@ -17,6 +17,7 @@ CLASSES = {
     "CompareOptions": (_egret.compare_options, ()),
     "PlanOptions": (_egret.plan_options, ("train",)),
     "ClusterPlanOptions": (_egret.plan_cluster_options, ()),
+    "OffloadOptions": (_egret.plan_offload_options, ()),
     "PipelinePlanOptions": (_egret.plan_pipeline_options, ("pipeline",)),
     "SimulateOptions": (_egret.simulate_options, ()),
     "TrainingOptions": (_egret.training_options, ()),

@@ -143,6 +143,21 @@ std::string chrome_trace(const StepSimulation& simulation, const StepReport& rep
   return writer.finish();
 }
 
+std::string chrome_trace(const EventSimulator& simulator, const TraceLabels& labels) {
+  TraceNames names;
+  names.devices = {labels.device};
+  names.streams = labels.streams;
+  names.links = labels.links;
+  names.task = [&](std::size_t task) { return labels.tasks[task]; };
+  names.category = [&](std::size_t task) {
+    return simulator.graph().tasks()[task].work.bytes > 0 ? "communication" : "computation";
+  };
+  TraceWriter writer;
+  writer.tasks(simulator, names);
+  writer.links(simulator, names);
+  return writer.finish();
+}
+
 std::string chrome_trace(const PlanSimulation& simulation) {
   TraceNames names;
   names.devices = {"each rank"};

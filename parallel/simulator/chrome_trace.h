@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "parallel/simulator/plan_simulation.h"
 #include "parallel/simulator/step_simulation.h"
@@ -14,5 +15,12 @@ namespace egret::parallel {
 // JSON; times are in microseconds. Tasks that take no time are left out. O(tasks log tasks).
 std::string chrome_trace(const StepSimulation& simulation, const StepReport& report);
 std::string chrome_trace(const PlanSimulation& simulation);
+
+// Of a task graph with one device. TASKS: a name for each.
+struct TraceLabels {
+  std::string device;
+  std::vector<std::string> streams, links, tasks;
+};
+std::string chrome_trace(const EventSimulator& simulator, const TraceLabels& labels);
 
 }  // namespace egret::parallel

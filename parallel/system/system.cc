@@ -8,6 +8,7 @@
 #include "base/did_you_mean.h"
 #include "base/formats/units.h"
 #include "base/system/file.h"
+#include "parallel/system/host.h"
 
 namespace egret::parallel {
 namespace {
@@ -96,10 +97,10 @@ base::Status System::check(std::int64_t count, Precision precision) const {
   return status;
 }
 
-base::Result<System> system_called(const std::string& name) {
+base::Result<HostedSystem> hosted_system_called(const std::string& name) {
   std::vector<std::string> names;
   for (const SystemPreset& preset : system_presets()) {
-    if (preset.name == name) return parse_system(preset.toml, preset.name);
+    if (preset.name == name) return parse_hosted_system(preset.toml, preset.name);
     names.emplace_back(preset.name);
   }
   if (name.find_first_of("./") == std::string::npos) {
@@ -108,7 +109,12 @@ base::Result<System> system_called(const std::string& name) {
                              base::known_names(name, names));
   }
   EGRET_ASSIGN_OR_RETURN(const std::string toml, base::read_file(name, kMostSystemBytes));
-  return parse_system(toml, name);
+  return parse_hosted_system(toml, name);
+}
+
+base::Result<System> system_called(const std::string& name) {
+  EGRET_ASSIGN_OR_RETURN(const HostedSystem system, hosted_system_called(name));
+  return System(system);
 }
 
 }  // namespace egret::parallel

@@ -7,6 +7,7 @@
 
 #include "base/formats/toml.h"
 #include "base/formats/units.h"
+#include "parallel/system/host.h"
 #include "parallel/system/system.h"
 
 namespace egret::parallel {
@@ -283,12 +284,43 @@ base::Status read_pools(const base::Json& value, std::vector<AcceleratorPool>& p
   return base::ok();
 }
 
+Readers host_readers(Host& host) {
+  return {{"name", text(host.name)},
+          {"memory_bytes", real(host.memory_bytes, kLeastMemory, kMostMemory, " bytes")},
+          {"reserved_bytes", real(host.reserved_bytes, 0, kMostMemory, " bytes")},
+          {"bytes_per_second", rate(host.bytes_per_second)},
+          {"memory_efficiency", real(host.memory_efficiency, 1e-3, 1)},
+          {"flops_per_second",
+           real(host.flops_per_second, kLeastRate, kMostRate, " operations per second")},
+          {"matmul_efficiency", real(host.matmul_efficiency, 1e-3, 1)},
+          {"seconds_per_kernel", seconds(host.seconds_per_kernel)},
+          {"to_device_bytes_per_second", rate(host.to_device_bytes_per_second)},
+          {"from_device_bytes_per_second", rate(host.from_device_bytes_per_second)},
+          {"disk_bytes", real(host.disk_bytes, kLeastMemory, kMostMemory, " bytes")},
+          {"disk_read_bytes_per_second", rate(host.disk_read_bytes_per_second)},
+          {"disk_write_bytes_per_second", rate(host.disk_write_bytes_per_second)}};
+}
+
+base::Status check_host(const Host& host, const std::set<std::string>& seen) {
+  EGRET_RETURN_IF_ERROR(check_required(
+      seen, {"memory_bytes", "to_device_bytes_per_second", "from_device_bytes_per_second"}));
+  if (host.reserved_bytes >= host.memory_bytes)
+    return base::bad_input("reserved_bytes must be less than memory_bytes");
+  const bool has_rates =
+      seen.contains("disk_read_bytes_per_second") && seen.contains("disk_write_bytes_per_second");
+  if (seen.contains("disk_bytes") && !has_rates) {
+    return base::bad_input(
+        "disk_bytes needs disk_read_bytes_per_second and disk_write_bytes_per_second");
+  }
+  return base::ok();
+}
+
 }  // namespace
 
-base::Result<System> parse_system(std::string_view toml, std::string_view origin) {
+base::Result<HostedSystem> parse_hosted_system(std::string_view toml, std::string_view origin) {
   constexpr std::string_view kPrefix = "accelerator.";
   EGRET_ASSIGN_OR_RETURN(const auto entries, base::parse_toml(toml, origin));
-  System system;
+  HostedSystem system;
   AcceleratorPool single;
   const Readers device = accelerator_readers(single.accelerator);
   Readers readers{{"name", text(system.name)},
@@ -302,7 +334,11 @@ base::Result<System> parse_system(std::string_view toml, std::string_view origin
                      return read_tiers(value, system.fabric.tiers);
                    }}};
   for (const auto& [key, reader] : device) readers.emplace(std::string(kPrefix) + key, reader);
-  std::set<std::string> seen;
+  constexpr std::string_view kHost = "host.";
+  Host host;
+  for (const auto& [key, reader] : host_readers(host))
+    readers.emplace(std::string(kHost) + key, reader);
+  std::set<std::string> seen, seen_of_host;
   for (const base::TomlEntry& entry : entries) {
     const base::Status status = read_key(readers, entry.key, entry.value);
     if (!status.ok()) {
@@ -310,6 +346,7 @@ base::Result<System> parse_system(std::string_view toml, std::string_view origin
           .at(std::string(origin) + ":" + std::to_string(entry.line));
     }
     if (entry.key.starts_with(kPrefix)) seen.insert(entry.key.substr(kPrefix.size()));
+    if (entry.key.starts_with(kHost)) seen_of_host.insert(entry.key.substr(kHost.size()));
   }
   if (system.pools.empty()) {
     EGRET_RETURN_IF_ERROR(check_accelerator(single.accelerator, seen).at("accelerator").at(origin));
@@ -317,10 +354,19 @@ base::Result<System> parse_system(std::string_view toml, std::string_view origin
   }
   if (system.pools.size() > 1 && !system.measured_layers.empty())
     return base::bad_input("[[measured_layer]] needs one kind of accelerator").at(origin);
+  if (!seen_of_host.empty()) {
+    EGRET_RETURN_IF_ERROR(check_host(host, seen_of_host).at("host").at(origin));
+    system.host = host;
+  }
   if (system.name.empty()) return base::bad_input("name is missing").at(origin);
   system.accelerator = system.pools.front().accelerator;
   EGRET_RETURN_IF_ERROR(check_tiers(system.fabric.tiers).at(origin));
   return system;
+}
+
+base::Result<System> parse_system(std::string_view toml, std::string_view origin) {
+  EGRET_ASSIGN_OR_RETURN(const HostedSystem system, parse_hosted_system(toml, origin));
+  return System(system);
 }
 
 }  // namespace egret::parallel

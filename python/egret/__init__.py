@@ -66,6 +66,7 @@ from ._planning import Plan, plan
 from ._progress import Progress
 from ._session import Comparison, Input, Session, compare, run
 from ._cluster_planning import ClusterPlan, plan_cluster
+from ._offload_planning import OffloadPlan, plan_offload
 from ._pipeline_planning import PipelinePlan, plan_pipeline
 from ._simulation import Simulation, simulate
 from ._training import TrainingStep, train_step
@@ -109,6 +110,7 @@ __all__ = [
     "rules",
     "run",
     "plan_cluster",
+    "plan_offload",
     "plan_pipeline",
     "simulate",
     "train_step",

@@ -460,6 +460,67 @@ class PipelinePlanOptions(TypedDict, total=False):
     piece_time: Union[float, str]
 
 
+class OffloadOptions(TypedDict, total=False):
+    # Machine with a host: a TOML file, or a preset such as t4-flexgen
+    machine: Union[str, os.PathLike[str]]
+    # Find the best plan with another value of each choice
+    explain: bool
+    # Layers of the transformer
+    model_layers: int
+    # Hidden size
+    hidden: int
+    # Attention heads
+    heads: int
+    # Heads of keys and values; 0: as many as heads
+    kv_heads: int
+    # Size of an attention head; 0: --hidden / --heads
+    head_size: int
+    # Hidden size of the feed-forward layer; 0: four times --hidden
+    ffn: int
+    # The feed-forward layer has a gate (SwiGLU)
+    gated: bool
+    # Entries of the vocabulary, padded
+    vocabulary: int
+    # The output layer has weights of its own
+    untied: bool
+    # Attention is one kernel (FlashAttention)
+    flash_attention: bool
+    # Tokens of each prompt
+    prompt: int
+    # Tokens that are generated after each prompt
+    output_tokens: int
+    # Experts of a layer (mixture of experts); 0: layers are dense
+    experts: int
+    # Experts that each token goes to
+    top_k: int
+    # Hidden size of an expert; 0: that of --ffn
+    expert_ffn: int
+    # Exponent of the experts' popularity (Zipf's law); 0: all are equally popular
+    expert_skew: float
+    # File with a line for each layer, or one line for all of them: how often each expert is
+    # chosen, separated by blanks
+    expert_popularity: Union[str, os.PathLike[str]]
+    # Sequences that the accelerator computes at a time; 0: searched
+    gpu_batch: int
+    # Batches of a block, for which the weights of a layer are loaded once; 0: searched
+    gpu_batches: int
+    # Whether the host computes attention over caches that it holds
+    cpu_attention: Literal["search", "on", "off"]
+    # What is stored in 4 bits, in groups of 64 numbers
+    compress: Literal["none", "weights", "cache", "both"]
+    # Percent of the weights on the accelerator, in the host's memory and on its disk, as
+    # 20,80,0; default: searched
+    weights_on: str
+    # The same of keys and values
+    cache_on: str
+    # The same of the activations between layers
+    activations_on: str
+    # Plans of a transformer to list
+    plans: int
+    # Stop a transformer's plan after so many simulated steps
+    limit_simulations: int
+
+
 class SimulateOptions(TypedDict, total=False):
     # Devices and links: a TOML file, or a preset such as dgx-a100
     system: Union[str, os.PathLike[str]]

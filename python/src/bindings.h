@@ -12,6 +12,7 @@ void bind_rules(nanobind::module_& module);
 void bind_egraph(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
 void bind_plan_cluster(nanobind::module_& module);
+void bind_plan_offload(nanobind::module_& module);
 void bind_plan_pipeline(nanobind::module_& module);
 void bind_simulate(nanobind::module_& module);
 void bind_training(nanobind::module_& module);

@@ -19,6 +19,7 @@ NB_MODULE(_egret, module) {
   bind_egraph(module);
   bind_plan(module);
   bind_plan_cluster(module);
+  bind_plan_offload(module);
   bind_plan_pipeline(module);
   bind_simulate(module);
   bind_training(module);

@@ -30,6 +30,7 @@ FUNCTIONS = {
     "run": (_egret.session_options, {"at", "output-folder", "trace", "check"} | RANKS),
     "compare": (_egret.compare_options, {"at"}),
     "plan": (_egret.plan_options, {"threads", "report", "certificate", "rank-models"} | CLUSTER | PLANNED_PIPELINE),
+    "offload": (_egret.plan_offload_options, {"trace", "threads"}),
     "train-step": (_egret.training_options, {"steps", "check", "predict", "curve"} | RANKS | PIPELINE | RECOMPUTE),
 }
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "parallel/system/host.h"
+
 namespace egret::parallel {
 namespace {
 
@@ -54,6 +56,27 @@ TEST(SystemFile, NumbersInOtherUnitsAreRejected) {
   EXPECT_THAT(error_of(kSmall, "f32 = 1e12", "f32 = 312"), HasSubstr("operations per second"));
   EXPECT_THAT(error_of(kSmall, "memory_bytes = 1e9", "memory_bytes = 80"), HasSubstr("bytes"));
   EXPECT_THAT(error_of(std::string(kSmall) + "start_s = 20\n"), HasSubstr("seconds"));
+}
+
+constexpr const char* kHost = R"([host]
+memory_bytes = 1e11
+to_device_bytes_per_second = 1e10
+from_device_bytes_per_second = 2e10
+)";
+
+TEST(SystemFile, AHostIsOptionalAndIsChecked) {
+  const std::string text = std::string(kSmall) + kHost;
+  const auto hosted = parse_hosted_system(text, "m.toml");
+  ASSERT_TRUE(hosted.ok()) << hosted.status().message();
+  ASSERT_TRUE(hosted->host.has_value());
+  EXPECT_EQ(hosted->host->from_device_bytes_per_second, 2e10);
+  EXPECT_EQ(hosted->host->disk_bytes, 0);
+  EXPECT_FALSE(parse_hosted_system(kSmall, "m.toml")->host.has_value());
+  EXPECT_TRUE(parse_system(text, "m.toml").ok());
+  EXPECT_THAT(error_of(text, "to_device_bytes_per_second", "to_devices"), HasSubstr("to_devices"));
+  EXPECT_THAT(error_of(text, "memory_bytes = 1e11\n", ""), HasSubstr("memory_bytes is missing"));
+  EXPECT_THAT(error_of(text + "disk_bytes = 1e12\n"), HasSubstr("disk_read_bytes_per_second"));
+  EXPECT_THAT(error_of(text, "1e10\nfrom", "10\nfrom"), HasSubstr("bytes per second"));
 }
 
 TEST(SystemFile, MissingFieldsAreErrors) {
