@@ -84,6 +84,7 @@ def solve_pipeline(table, folder, name, count, steps):
     small_models.layers(folder, **sizes)
     used = found["pp"] * found["dp"] * found["tp"]
     shared = ["--stage-ranks", found["tp"]] if found["tp"] > 1 else []
+    shared += ["--zero-1"] if found["zero"] == 1 else []
     done = json_of(ranks.run(
         used, "train-step", folder / f"layers{sizes['count']}.onnx", "--loss", "mse", "--optimizer", "momentum",
         "--steps", steps, "--pipeline-stages", found["pp"] * found["vpp"], "--stages-per-rank", found["vpp"],

@@ -184,7 +184,7 @@ class Pipeline:
     is_found: Callable
     told: tuple = ()
     ranks: tuple = (2, 4, 8)
-    options: tuple = ("--tp", 1)  # also where it should be the plan untold
+    options: tuple = ("--tp", 1, "--zero", 0)  # also where it should be the plan untold
 
 
 def schedule_is(name):
@@ -203,8 +203,7 @@ def is_pipeline_of(tp, dp):
 LAYERS = {"count": 8, "batch": 16, "sequence": 16, "width": 64, "heads": 8}
 TRANSFORMER = ("--model-layers", LAYERS["count"], "--hidden", LAYERS["width"], "--heads", LAYERS["heads"],
                "--sequence-length", LAYERS["sequence"], "--global-batch", LAYERS["batch"], "--vocabulary", LAYERS["width"],
-               "--no-dropout", "--train-precision", "f32", "--recompute", "none", "--offload", "none", "--cp", 1,
-               "--zero", 0)
+               "--no-dropout", "--train-precision", "f32", "--recompute", "none", "--offload", "none", "--cp", 1)
 SHARED = ("--tp", 2, "--pp", 2, "--equal-degrees")  # two devices for each of two stages
 PIPELINES = {
     "1F1B": Pipeline(schedule_is("1f1b"), ("--schedule", "1f1b", "--vpp", 1)),
@@ -212,8 +211,10 @@ PIPELINES = {
     "zero-bubble": Pipeline(schedule_is("zb-h1"), ("--schedule", "zb-h1")),
     "1F1B x data": Pipeline(lambda plan: plan["pp"] > 1 and plan["dp"] > 1, ("--pp", 2, "--dp", 2, "--schedule", "1f1b", "--vpp", 1),
                             ranks=(4,)),
-    "pipeline x tensor": Pipeline(is_pipeline_of(tp=2, dp=1), (*SHARED, "--dp", 1, "--vpp", 1), ranks=(4,), options=()),
-    "pipeline x tensor x data": Pipeline(is_pipeline_of(tp=2, dp=2), (*SHARED, "--dp", 2, "--vpp", 1), ranks=(8,), options=()),
+    "pipeline x tensor": Pipeline(is_pipeline_of(tp=2, dp=1), (*SHARED, "--dp", 1, "--vpp", 1), ranks=(4,), options=("--zero", 0)),
+    "pipeline x tensor x data": Pipeline(is_pipeline_of(tp=2, dp=2), (*SHARED, "--dp", 2, "--vpp", 1), ranks=(8,), options=("--zero", 0)),
+    "pipeline x tensor x ZeRO-1": Pipeline(is_pipeline_of(tp=2, dp=2), (*SHARED, "--dp", 2, "--vpp", 1), ranks=(8,),
+                                           options=("--zero", 1)),
     "interleaved x tensor": Pipeline(lambda plan: is_interleaved(plan) and plan["tp"] == 2,
-                                     (*SHARED, "--dp", 1, "--vpp", 2), ranks=(4,), options=()),
+                                     (*SHARED, "--dp", 1, "--vpp", 2), ranks=(4,), options=("--zero", 0)),
 }

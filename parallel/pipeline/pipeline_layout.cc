@@ -45,6 +45,19 @@ double share_bytes(const StagedStep& step, std::int64_t stage, std::size_t param
       local_type(whole, here.placement(found->node), here.mesh()).value_or(whole).bytes());
 }
 
+// Each parameter, in turn, to the rank that updates least so far.
+std::vector<std::size_t> balanced_updaters(const StagedStep& step,
+                                           const GradientExchange& exchange) {
+  std::vector<double> load(exchange.ranks.size(), 0);
+  std::vector<std::size_t> updaters;
+  for (const std::size_t parameter : exchange.parameters) {
+    const auto least = std::ranges::min_element(load);
+    *least += share_bytes(exchange.stages.front(), parameter);
+    updaters.push_back(static_cast<std::size_t>(least - load.begin()));
+  }
+  return updaters;
+}
+
 void find_own_exchanges(PipelineLayout& layout) {
   find_exchanges(layout, [&](std::int64_t stage, std::size_t parameter) {
     return share_bytes(layout.step, stage, parameter);
@@ -128,7 +141,10 @@ void find_exchanges(PipelineLayout& layout, const ShareBytes& share_bytes) {
       }
     }
   }
-  for (auto& [where, exchange] : by_stages) layout.exchanges.push_back(std::move(exchange));
+  for (auto& [where, exchange] : by_stages) {
+    if (layout.divides_state) exchange.updaters = balanced_updaters(exchange, share_bytes);
+    layout.exchanges.push_back(std::move(exchange));
+  }
 }
 
 base::Result<ir::Graph> model_of_loss(const ir::Graph& model, const ir::TrainingOptions& training) {
@@ -189,6 +205,23 @@ std::vector<std::size_t> PipelineLayout::variables_of(std::int64_t pipeline_rank
   return {found.begin(), found.end()};
 }
 
+std::int64_t PipelineLayout::updater_of(std::int64_t rank, std::size_t variable) const {
+  const std::size_t parameters = step.loss.parameters.size();
+  std::optional<std::size_t> parameter = variable;
+  if (variable >= parameters) parameter = parameter_of_state(step.loss, variable - parameters);
+  for (const GradientExchange& exchange : exchanges) {
+    if (exchange.updaters.empty() || !parameter ||
+        std::ranges::find(exchange.ranks, rank) == exchange.ranks.end()) {
+      continue;
+    }
+    const auto found = std::ranges::find(exchange.parameters, *parameter);
+    if (found == exchange.parameters.end()) continue;
+    return exchange
+        .ranks[exchange.updaters[static_cast<std::size_t>(found - exchange.parameters.begin())]];
+  }
+  return rank;
+}
+
 Placement PipelineLayout::placement_of(std::int64_t pipeline_rank, std::size_t variable) const {
   const std::size_t parameters = step.loss.parameters.size();
   std::optional<std::size_t> parameter = variable;
@@ -242,6 +275,7 @@ base::Result<PipelineLayout> pipeline_layout(const ir::Graph& model,
   }
   PipelineLayout layout;
   layout.replicas = shape.replicas;
+  layout.divides_state = shape.zero_1;
   EGRET_ASSIGN_OR_RETURN(layout.schedule,
                          pipeline_schedule(shape.kind, shape.stages / shape.stages_per_rank,
                                            shape.stages_per_rank, shape.micro_batches));

@@ -23,6 +23,9 @@ struct GradientExchange {
   std::vector<std::int64_t> stages;  // that compute these gradients
   std::vector<std::size_t> parameters;
   double bytes = 0;  // of what one rank has of the gradients
+  // Where replicas divide the optimizer's state: which of the ranks updates each parameter, and
+  // sends it to the others. Empty: each rank updates all.
+  std::vector<std::size_t> updaters = {};
 };
 
 // A weight that stages hold in different blocks. Each list has stages that hold it alike, whose
@@ -46,6 +49,7 @@ struct PipelineLayout {
   PipelineSchedule schedule;
   std::int64_t replicas = 1;
   std::vector<std::int64_t> group_sizes;  // by rank of the schedule
+  bool divides_state = false;             // of the optimizer, among the ranks that sum gradients
   StagedStep step;
   std::vector<GradientExchange> exchanges;
   std::vector<TiedParameter> tied;
@@ -69,9 +73,11 @@ struct PipelineLayout {
   }
   // Stages for which a rank of the schedule has passes, ascending.
   std::vector<std::int64_t> stages_of(std::int64_t pipeline_rank) const;
-  // Parameters, then parameters.size() + i for state i, that a group updates, ascending; and under
-  // which placement its ranks hold one. State is held as its parameter.
+  // Parameters, then parameters.size() + i for state i, of a group, ascending; under which
+  // placement its ranks hold one; and the rank of all that updates the share of RANK. State is held
+  // as its parameter.
   std::vector<std::size_t> variables_of(std::int64_t pipeline_rank) const;
+  std::int64_t updater_of(std::int64_t rank, std::size_t variable) const;
   Placement placement_of(std::int64_t pipeline_rank, std::size_t variable) const;
   // The first ranks of the groups that compute the last stage, ascending.
   std::vector<std::int64_t> loss_ranks() const;
@@ -95,6 +101,7 @@ struct PipelineShape {
   // That share the stages of each rank of the schedule: one number for all, or one for each; empty:
   // one rank each.
   std::vector<std::int64_t> stage_ranks = {};
+  bool zero_1 = false;  // replicas divide the optimizer's state
 };
 
 // The part of a model that the loss reads, as all of its inputs and one output. The step of this

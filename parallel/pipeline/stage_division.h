@@ -28,7 +28,7 @@ inline constexpr std::array<std::string_view, 6> kStageStrategies = {"tensor", "
 
 struct StagePlanOptions {
   std::string strategy = "tensor";
-  double extract_time = 20;  // seconds
+  double extract_time = 10;  // seconds
 };
 
 // Places the joint graph on the machine's mesh, and writes it as plan files have it

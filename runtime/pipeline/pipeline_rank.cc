@@ -107,13 +107,13 @@ Status PipelineRank::compile_passes(const backends::Backend& backend,
 Status PipelineRank::compile_update(const ir::TrainingOptions& training,
                                     const backends::Backend& backend,
                                     const backends::CompileOptions& compile) {
-  const std::vector<std::size_t> variables = layout_.variables_of(pipeline_rank());
   const std::size_t first_state = layout_.step.loss.parameters.size();
-  for (const std::size_t variable : variables) {
+  for (const std::size_t variable : layout_.variables_of(pipeline_rank())) {
+    if (layout_.updater_of(rank_, variable) != rank_) continue;
     variable < first_state ? parameters_.push_back(variable)
                            : state_.push_back(variable - first_state);
   }
-  if (parameters_.empty()) return base::ok();
+  if (parameters_.empty() && state_.empty()) return base::ok();
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph,
                          ir::update_graph(layout_.step.loss, parameters_, training));
   if (group_size() > 1) {
@@ -158,6 +158,10 @@ Status PipelineRank::begin(std::span<const Tensor> inputs) {
   variables_.assign(inputs.begin() + static_cast<std::ptrdiff_t>(data), inputs.end());
   for (const std::size_t variable : layout_.variables_of(pipeline_rank())) {
     Tensor& held = variables_[variable];
+    if (variable >= loss.parameters.size() && layout_.updater_of(rank_, variable) != rank_) {
+      held = Tensor();
+      continue;
+    }
     held = block_of(held, layout_.placement_of(pipeline_rank(), variable),
                     stage(stages_.front()).mesh(), at_.place);
   }
@@ -373,6 +377,31 @@ Status PipelineRank::add_tied(std::size_t at) {
   return base::ok();
 }
 
+// Where replicas divide the state, each parameter comes from the rank that has updated it.
+Status PipelineRank::share_updates() {
+  const auto first = static_cast<std::int64_t>(3 + variables_.size() + layout_.tied.size());
+  for (std::size_t e = 0; e < layout_.exchanges.size(); ++e) {
+    const parallel::GradientExchange& exchange = layout_.exchanges[e];
+    if (std::ranges::find(exchange.ranks, rank_) == exchange.ranks.end()) continue;
+    const std::int64_t tag = free_tag(first + static_cast<std::int64_t>(e));
+    const auto updater = [&](std::size_t k) { return exchange.ranks[exchange.updaters[k]]; };
+    for (std::size_t k = 0; k < exchange.updaters.size(); ++k) {
+      for (const std::int64_t to : exchange.ranks) {
+        if (updater(k) != rank_ || to == rank_) continue;
+        EGRET_RETURN_IF_ERROR(
+            messages_.send(to, tag, bytes_of(variables_[exchange.parameters[k]])));
+      }
+    }
+    for (std::size_t k = 0; k < exchange.updaters.size(); ++k) {
+      if (updater(k) == rank_) continue;
+      Tensor& parameter = variables_[exchange.parameters[k]];
+      EGRET_ASSIGN_OR_RETURN(const MessageBytes bytes, messages_.receive(updater(k), tag));
+      EGRET_ASSIGN_OR_RETURN(parameter, tensor_of(bytes, parameter.type()));
+    }
+  }
+  return base::ok();
+}
+
 // Rank 0 adds the losses in the order of ranks and tells the others, with whether to stop. So all
 // stop after the same step, whenever the signal reaches each of them.
 Result<double> PipelineRank::mean_loss() {
@@ -421,10 +450,12 @@ Result<double> PipelineRank::step() {
   EGRET_RETURN_IF_ERROR(sums_.finish(gradients_));
   for (std::size_t i = 0; i < layout_.tied.size(); ++i) EGRET_RETURN_IF_ERROR(add_tied(i));
   EGRET_RETURN_IF_ERROR(update());
+  EGRET_RETURN_IF_ERROR(share_updates());
   return mean_loss();
 }
 
-// Each variable comes from the first group of the first replica that has it.
+// Each variable comes from the first group of the first replica that has it, or from those who
+// update its shares.
 Result<std::vector<Tensor>> PipelineRank::end() {
   std::vector<Tensor> wholes = rank_ == 0 ? variables_ : std::vector<Tensor>{};
   std::vector<bool> is_known(variables_.size(), false);
@@ -435,15 +466,18 @@ Result<std::vector<Tensor>> PipelineRank::end() {
       if (is_known[variable]) continue;
       is_known[variable] = true;
       const std::int64_t tag = free_tag(3 + static_cast<std::int64_t>(variable));
-      if (replica() == 0 && pipeline_rank() == group)
+      std::vector<std::int64_t> holders;  // by place
+      for (std::int64_t place = 0; place < layout_.group_size(group); ++place)
+        holders.push_back(layout_.updater_of(first + place, variable));
+      if (std::ranges::find(holders, rank_) != holders.end())
         EGRET_RETURN_IF_ERROR(messages_.send(0, tag, bytes_of(variables_[variable])));
       if (rank_ != 0) continue;
       const ir::TensorType& whole = layout_.step.loss.initial[variable].type();
       const parallel::Placement placement = layout_.placement_of(group, variable);
       EGRET_ASSIGN_OR_RETURN(const ir::TensorType type, local_type(whole, placement, mesh));
       std::vector<Tensor> shares;
-      for (std::int64_t place = 0; place < layout_.group_size(group); ++place) {
-        EGRET_ASSIGN_OR_RETURN(const MessageBytes bytes, messages_.receive(first + place, tag));
+      for (const std::int64_t holder : holders) {
+        EGRET_ASSIGN_OR_RETURN(const MessageBytes bytes, messages_.receive(holder, tag));
         EGRET_ASSIGN_OR_RETURN(Tensor share, tensor_of(bytes, type));
         shares.push_back(std::move(share));
       }

@@ -95,6 +95,7 @@ class PipelineRank {
   base::Status add_tied(std::size_t at);
   base::Result<bool> group_stops() const;
   base::Status update();
+  base::Status share_updates();
   base::Result<double> mean_loss();
   ir::Tensor value(std::int64_t stage, const Values& values, std::size_t node) const;
   std::int64_t replica() const { return at_.replica; }
@@ -116,14 +117,14 @@ class PipelineRank {
   std::map<std::pair<std::int64_t, parallel::PassKind>, std::unique_ptr<PassProgram>> programs_;
   std::map<std::pair<std::int64_t, bool>, BoundarySide> sent_, received_;  // by boundary, backward
   std::map<std::pair<std::int64_t, std::size_t>, ir::Tensor> constants_;   // by stage, node
-  std::vector<std::size_t> parameters_;  // of this rank, ascending
+  std::vector<std::size_t> parameters_;  // that this rank updates, ascending
   std::vector<std::size_t> state_;       // of them, in the order of the optimizer's inputs
   parallel::PlacedGraph update_;         // where ranks share the stages
   std::unique_ptr<PassProgram> optimizer_;
 
   std::vector<std::vector<ir::Tensor>> data_;  // by micro-batch, then by input of the step
-  // Parameters, then state: shares of those at parameters_ and state_, which step() changes; of
-  // others the wholes before the first step.
+  // Parameters, then state: shares of those of this rank's stages, which step() changes; of others
+  // the wholes before the first step. State that other ranks update is empty.
   std::vector<ir::Tensor> variables_;
   std::map<std::pair<std::int64_t, std::int64_t>, Values> values_;  // by stage, micro-batch
   std::vector<ir::Tensor> gradients_;                               // by parameter; sums so far

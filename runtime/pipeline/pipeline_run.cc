@@ -133,7 +133,7 @@ Result<std::vector<ir::Tensor>> PipelineRun::end() {
 std::int64_t PipelineRun::first_free_tag() const {
   const parallel::PipelineSchedule& schedule = layout_.schedule;
   const std::size_t others =
-      layout_.exchanges.size() + layout_.step.loss.initial.size() + layout_.tied.size() + 8;
+      2 * layout_.exchanges.size() + layout_.step.loss.initial.size() + layout_.tied.size() + 8;
   return 2 * (schedule.stages * schedule.micro_batches + static_cast<std::int64_t>(others));
 }
 

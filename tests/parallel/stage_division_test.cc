@@ -36,7 +36,7 @@ std::size_t collectives(const Stage& stage, PassKind kind) {
 
 // The placed joint graph computes what that of one rank does.
 TEST(StageDivision, ComputesTheStage) {
-  for (const ir::Graph& model : {attention_layers(4, 2), layers(8, 8, 4), mlp(8, 8, 16)}) {
+  for (const ir::Graph& model : {attention_layers(4, 1), layers(8, 8, 4), mlp(8, 8, 16)}) {
     const PipelineLayout layout = layout_of(model, {.stages = 2, .micro_batches = 2});
     for (const Stage& stage : layout.step.stages) {
       for (const std::string strategy : {"tensor", "data", "any", "zero-3", "single"}) {
@@ -68,7 +68,7 @@ TEST(StageDivision, ComputesTheStage) {
 // Megatron-LM: columns, then rows, one exchange in each direction, and none for weights.
 TEST(StageDivision, HasTheExchangesOfTensorParallelism) {
   const PipelineLayout layout =
-      layout_of(attention_layers(4, 4), {.stages = 2, .micro_batches = 2});
+      layout_of(attention_layers(4, 2), {.stages = 2, .micro_batches = 2});
   for (const Stage& whole : layout.step.stages) {
     const Stage stage = divided(whole, "ranks=2", "tensor").value();
     for (const StageParameter& parameter : stage.parameters) {

@@ -42,9 +42,14 @@ const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
        {"stage-machine", &P::stage_machine,
         "Machine for which shared stages are planned: a preset or a file, as --machine of `egret "
         "plan`"},
+       {"stage-time", &P::stage_time,
+        "Time for the search of the plan of a shared stage, as --extract-time of `egret plan`",
+        base::seconds()},
        {"micro-batches", &P::micro_batches,
         "Equal parts of a replica's samples, which follow each other through the pipeline", size},
        {"replicas", &P::replicas, "Pipelines that share the batch and sum their gradients", size},
+       {"zero-1", &P::zero_1,
+        "Replicas divide the optimizer's state; each parameter is updated once, and sent"},
        {"schedule", &P::schedule, "Schedule of the pipeline",
         base::one_of({kSchedules.begin(), kSchedules.end()})},
        {"no-overlap", &P::no_overlap,
@@ -62,8 +67,10 @@ base::Status check_pipeline(const PipelineArguments& arguments, const BackendOpt
       {"--stage-ranks", !arguments.stage_ranks.empty()},
       {"--stage-strategy", arguments.stage_strategy != plain.stage_strategy},
       {"--stage-machine", arguments.stage_machine != plain.stage_machine},
+      {"--stage-time", arguments.stage_time != plain.stage_time},
       {"--micro-batches", arguments.micro_batches != plain.micro_batches},
       {"--replicas", arguments.replicas != plain.replicas},
+      {"--zero-1", arguments.zero_1},
       {"--schedule", arguments.schedule != plain.schedule},
       {"--no-overlap", arguments.no_overlap}};
   const std::pair<const char*, bool> of_others[] = {{"--limit-arena", backend.limit_arena > 0},
@@ -74,7 +81,7 @@ base::Status check_pipeline(const PipelineArguments& arguments, const BackendOpt
       return base::usage_error(std::string(flag) + " needs --pipeline-stages");
   }
   const bool divides_nothing = arguments.stage_ranks.empty() || arguments.stage_ranks == "1";
-  for (const auto& [flag, is_given] : {of_pipelines[3], of_pipelines[4]}) {
+  for (const auto& [flag, is_given] : {of_pipelines[3], of_pipelines[4], of_pipelines[5]}) {
     if (is_given && divides_nothing)
       return base::usage_error(std::string(flag) + " needs --stage-ranks above 1");
   }
@@ -108,14 +115,16 @@ base::Result<std::unique_ptr<runtime::PipelineRun>> start_pipeline(
                                       .replicas = arguments.replicas,
                                       .stage_layers = *stage_layers,
                                       .stage_operators = *stage_operators,
-                                      .stage_ranks = *stage_ranks};
+                                      .stage_ranks = *stage_ranks,
+                                      .zero_1 = arguments.zero_1};
   EGRET_ASSIGN_OR_RETURN(parallel::PipelineLayout layout,
                          parallel::pipeline_layout(model, training.options(), shape, local.rates));
   EGRET_RETURN_IF_ERROR(runtime::check_ranks(layout, ranks));
   EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine,
                          parallel::cluster_called(arguments.stage_machine));
   EGRET_RETURN_IF_ERROR(runtime::plan_and_divide_stages(
-      layout, machine, {.strategy = arguments.stage_strategy}, ranks));
+      layout, machine, {.strategy = arguments.stage_strategy, .extract_time = arguments.stage_time},
+      ranks));
   return runtime::PipelineRun::start(std::move(layout), training.options(), ranks,
                                      {.backend = backend.backend,
                                       .precision = precision_of(backend),
@@ -135,6 +144,7 @@ std::string description_of(const parallel::PipelineLayout& layout) {
   text += ", " + base::counted(schedule.stages, "stage") + " on " + ranks + ", " +
           base::counted(schedule.micro_batches, "micro-batch", "micro-batches");
   if (layout.replicas > 1) text += ", " + base::counted(layout.replicas, "replica");
+  if (layout.divides_state) text += ", ZeRO-1";
   return text;
 }
 

@@ -22,8 +22,10 @@ struct PipelineArguments {
   std::string stage_ranks;
   std::string stage_strategy{parallel::kStageStrategies.front()};
   std::string stage_machine = "local";
+  double stage_time = parallel::StagePlanOptions().extract_time;
   std::int64_t micro_batches = 1;
   std::int64_t replicas = 1;
+  bool zero_1 = false;
   parallel::PipelineKind schedule = parallel::PipelineKind::k1F1B;
   bool no_overlap = false;
 
