@@ -61,6 +61,7 @@ class Pricing {
     const Strategy* strategy = nullptr;
     bool copied_inputs = false;    // in addition to the strategy
     double memory = 0;             // bytes of a device; 0: unlimited
+    bool held_only = false;        // the memory is that of what is held all the time
     std::vector<Index> without{};  // nodes that may not be chosen
   };
   // The cheapest program. `known` is a solution to improve on, or nullptr. Errors: bad_input or
@@ -104,6 +105,7 @@ class Pricing {
   void find_keeps(std::span<const std::string> outputs);
   std::vector<extract::SideRow> rows_of_carried(std::span<const double> costs) const;
   std::vector<extract::SideRow> rows_of_memory(double memory) const;
+  std::vector<extract::SideRow> row_of_held(double memory) const;
   void add_held(Index c, double unit, std::span<extract::SideRow> by_level) const;
   void add_kept(double unit, std::span<extract::SideRow> by_level) const;
   std::vector<double> priced(std::vector<double> costs, std::span<const extract::SideRow> memory,

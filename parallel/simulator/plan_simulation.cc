@@ -2,13 +2,9 @@
 #include "parallel/simulator/plan_simulation.h"
 
 #include <algorithm>
-#include <memory>
-#include <optional>
 #include <utility>
 
-#include "cost/model.h"
-#include "ir/analysis/elementwise.h"
-#include "ir/nest/work.h"
+#include "parallel/placed/program_prices.h"
 
 namespace egret::parallel {
 namespace {
@@ -20,26 +16,20 @@ class PlanProgram {
   PlanProgram(const PlacedGraph& plan, const Cluster& machine)
       : plan_(plan),
         machine_(machine),
-        model_(cost::make_model("roofline", machine.rates)),
-        constant_(follow_from_constants(plan)),
-        readers_(plan.nodes.size(), 0),
+        prices_(plan, machine),
         ends_(plan.nodes.size()) {
-    for (const PlacedNode& node : plan.nodes) {
-      for (const std::size_t input : node.inputs) ++readers_[input];
-    }
-    for (const auto& output : plan.outputs) ++readers_[output.node];
     for (const Link& link : machine.links) graph.add_link(link.bytes_per_second);
   }
 
   base::Status add_all() {
     for (std::size_t n = 0; n < plan_.nodes.size(); ++n) {
-      if (constant_[n]) continue;
+      if (prices_.constant()[n]) continue;
       const PlacedNode& node = plan_.nodes[n];
       switch (node.kind) {
         case PlacedNode::Kind::kInput:
         case PlacedNode::Kind::kConstant: break;
         case PlacedNode::Kind::kOperator: {
-          EGRET_ASSIGN_OR_RETURN(const double seconds, seconds_of(node));
+          EGRET_ASSIGN_OR_RETURN(const double seconds, prices_.fused_seconds(node));
           ends_[n] = compute(std::string(node.op->name()), seconds, inputs_of(node));
           break;
         }
@@ -91,66 +81,6 @@ class PlanProgram {
                std::move(name));
   }
 
-  base::Result<double> seconds_of(const ir::Operator& op, const ir::Attrs& attrs,
-                                  std::span<const ir::TensorType> types,
-                                  const std::unique_ptr<bool[]>& constant,
-                                  const ir::TensorType& output) const {
-    EGRET_ASSIGN_OR_RETURN(const cost::Cost cost,
-                           model_->cost({.op = &op,
-                                         .attrs = &attrs,
-                                         .inputs = types,
-                                         .constant = {constant.get(), types.size()},
-                                         .output = &output}));
-    return cost.seconds;
-  }
-
-  // The operand whose kernel an elementwise operator joins, as parallel/plan/fusion.h prices it.
-  std::optional<std::size_t> joined_operand(const PlacedNode& node) const {
-    if (!machine_.fuses) return std::nullopt;
-    std::vector<ir::DType> dtypes;
-    for (const std::size_t input : node.inputs) dtypes.push_back(plan_.nodes[input].type.dtype);
-    if (!ir::is_elementwise(*node.op, node.attrs, dtypes)) return std::nullopt;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const PlacedNode& operand = plan_.nodes[node.inputs[i]];
-      if (operand.kind == PlacedNode::Kind::kOperator && !constant_[node.inputs[i]] &&
-          operand.type.shape() == node.type.shape())
-        return i;
-    }
-    return std::nullopt;
-  }
-
-  base::Result<double> seconds_of(const PlacedNode& node) const {
-    std::vector<ir::TensorType> types;
-    const auto constant = std::make_unique<bool[]>(node.inputs.size());
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      types.push_back(plan_.nodes[node.inputs[i]].type);
-      constant[i] = constant_[node.inputs[i]];
-    }
-    if (const auto joined = joined_operand(node)) {
-      EGRET_ASSIGN_OR_RETURN(ir::Work work, ir::work_of(*node.op, node.part_attrs, types));
-      const auto bytes = static_cast<double>(types[*joined].bytes());
-      work.bytes_read = std::max(0.0, work.bytes_read - bytes);
-      if (readers_[node.inputs[*joined]] == 1)
-        work.bytes_written = std::max(0.0, work.bytes_written - bytes);
-      return cost::roofline_seconds(work, machine_.rates);
-    }
-    return seconds_of(*node.op, node.part_attrs, types, constant, node.type);
-  }
-
-  base::Result<double> seconds_of(const ir::Graph& part) const {
-    double seconds = 0;
-    for (const ir::Node& node : part.nodes()) {
-      if (node.kind != ir::NodeKind::kOperator) continue;
-      std::vector<ir::TensorType> types;
-      for (const ir::NodeId input : node.inputs) types.push_back(part.node(input).type);
-      EGRET_ASSIGN_OR_RETURN(const double one,
-                             seconds_of(*node.op, node.attrs, types,
-                                        std::make_unique<bool[]>(types.size()), node.type));
-      seconds += one;
-    }
-    return seconds;
-  }
-
   TaskId exchange(const PlacedNode& node) {
     const auto from = static_cast<double>(plan_.nodes[node.inputs.front()].type.bytes());
     const auto to = static_cast<double>(node.type.bytes());
@@ -165,12 +95,10 @@ class PlanProgram {
   // Each step computes with the blocks that arrived, while they pass on to the next device.
   base::Result<TaskId> ring(const PlacedNode& node) {
     EGRET_ASSIGN_OR_RETURN(const RingProgram program, ring_program(plan_, node));
-    const auto copied = [&](double bytes) {
-      return machine_.rates.seconds_per_kernel + 2 * bytes / machine_.rates.bytes_per_second;
-    };
-    EGRET_ASSIGN_OR_RETURN(double step_s, seconds_of(program.step));
-    EGRET_ASSIGN_OR_RETURN(double finish_s, seconds_of(program.finish));
-    if (program.result.is_split()) finish_s = copied(static_cast<double>(program.type.bytes()));
+    EGRET_ASSIGN_OR_RETURN(double step_s, prices_.seconds_of(program.step));
+    EGRET_ASSIGN_OR_RETURN(double finish_s, prices_.seconds_of(program.finish));
+    if (program.result.is_split())
+      finish_s = prices_.seconds_to_copy(static_cast<double>(program.type.bytes()));
     double passing = 0, pass_s = 0;
     for (std::size_t i = 0; i < program.inputs.size(); ++i) {
       const auto bytes = static_cast<double>(program.blocks[i].bytes());
@@ -178,7 +106,7 @@ class PlanProgram {
         passing += bytes;
         pass_s += machine_.seconds_to_pass(program.axis, bytes);
       } else if (program.inputs[i].step.is_split()) {
-        step_s += copied(bytes);
+        step_s += prices_.seconds_to_copy(bytes);
       }
     }
     std::vector<TaskId> arrived = inputs_of(node);
@@ -197,10 +125,8 @@ class PlanProgram {
 
   const PlacedGraph& plan_;
   const Cluster& machine_;
-  const std::unique_ptr<cost::Model> model_;
-  const std::vector<bool> constant_;
-  std::vector<std::size_t> readers_;  // by node, with outputs
-  std::vector<TaskId> ends_;          // by node
+  const ProgramPrices prices_;
+  std::vector<TaskId> ends_;  // by node
 };
 
 // Of the time that is not computed, what some collective takes.
