@@ -63,8 +63,8 @@ base::Status check_again(const PlacedGraph& graph, std::size_t i) {
   const bool equal = node.kind == first.kind && node.op == first.op && node.attrs == first.attrs &&
                      node.collective == first.collective && node.whole == first.whole &&
                      node.placement == first.placement &&
-                     (node.kind != Kind::kRing || to_string(node.ring, graph.mesh) ==
-                                                      to_string(first.ring, graph.mesh)) &&
+                     (node.kind != Kind::kRing ||
+                      to_string(node.ring, graph.mesh) == to_string(first.ring, graph.mesh)) &&
                      std::ranges::equal(node.inputs, first.inputs, {}, first_of, first_of);
   if (!equal || node.inputs.empty())
     return base::mismatch("it does not compute the value of node " + std::to_string(*node.again) +

@@ -6,8 +6,9 @@
 // Invariants (check()): a node's inputs come before it; `type` is `whole` under `placement`; an
 // operator's type is what infer_type() gives on its inputs' types, and its placements follow a law
 // along each axis in turn; a collective changes its input's placement along its axis to its own;
-// outputs have no partial results; carried values leave in the placement in which they enter; a node
-// that computes a value again is equal to the node that computed it first, and so are its inputs.
+// outputs have no partial results; carried values leave in the placement in which they enter; a
+// node that computes a value again is equal to the node that computed it first, and so are its
+// inputs.
 #pragma once
 
 #include <functional>

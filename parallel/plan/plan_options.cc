@@ -67,8 +67,8 @@ const base::OptionTable<ParallelPlanOptions>& ParallelPlanOptions::table() {
         "Under --device-memory: how to choose values that are computed again instead of waiting in "
         "memory, as with `egret recompute`; none: never",
         base::one_of(names_of(extract::recompute_methods(), "none"))},
-       {"recompute-time", &P::recompute_time, "Time limit of one search for values to compute again",
-        base::seconds()},
+       {"recompute-time", &P::recompute_time,
+        "Time limit of one search for values to compute again", base::seconds()},
        {"sharded-inputs", &P::sharded_inputs,
         "Allow inputs to arrive in blocks; otherwise every rank receives whole inputs"}}};
   return rows;

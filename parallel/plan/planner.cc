@@ -199,8 +199,8 @@ class PlanSearch {
       // limit.
       search_.memory *= plan.limit_bytes / bytes;
     }
-    return candidates_ != nullptr && !base::stop_requested() ? offer_held(plan.limit_bytes)
-                                                             : base::ok();
+    if (candidates_ != nullptr) offer_held(plan.limit_bytes);
+    return base::ok();
   }
 
  private:
@@ -211,17 +211,14 @@ class PlanSearch {
 
   // Plans of which only what is held all the time keeps to the limit, or leaves a part of it for
   // other values.
-  Status offer_held(double limit) const {
+  void offer_held(double limit) const {
     Pricing::Search search = search_;
     search.held_only = true;
     for (const double share : kHeldShares) {
+      if (base::stop_requested()) return;
       search.memory = share * limit;
-      const auto found = cheapest(search);
-      if (found.status().code() == base::StatusCode::kLimit) break;
-      if (!found.ok()) return found.status();
-      offer(*found);
+      if (const auto found = cheapest(search); found.ok()) offer(*found);
     }
-    return base::ok();
   }
 
   // The plan of another planner's search, at the same costs; it has no bound.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -20,8 +20,8 @@ using Kind = PlacedNode::Kind;
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-// The nodes that run in each step, as tasks: those that depend on inputs. A task stores the value of
-// its last node.
+// The nodes that run in each step, as tasks: those that depend on inputs. A task stores the value
+// of its last node.
 class PlacedTasks {
  public:
   static base::Result<PlacedTasks> of(const PlacedGraph& graph, const Cluster& machine) {
@@ -128,8 +128,8 @@ class PlacedTasks {
       }
       std::int64_t scratch = before + bytes_[i] - task.bytes;
       if (node.kind == Kind::kRing)
-        scratch += static_cast<std::int64_t>(
-            std::ceil(known_ring_program(*graph_, node).scratch_bytes()));
+        scratch +=
+            static_cast<std::int64_t>(std::ceil(known_ring_program(*graph_, node).scratch_bytes()));
       task.scratch = std::max(task.scratch, scratch);
       before = bytes_[i];
     }
@@ -158,8 +158,8 @@ class PlacedTasks {
 
   const PlacedGraph* graph_;
   std::unique_ptr<ProgramPrices> prices_;
-  std::vector<std::size_t> task_of_;  // by node; kNone: not in the steps
-  std::vector<std::int64_t> bytes_;   // by node
+  std::vector<std::size_t> task_of_;               // by node; kNone: not in the steps
+  std::vector<std::int64_t> bytes_;                // by node
   std::vector<std::vector<std::size_t>> members_;  // by task, in order
   extract::RecomputeProblem problem_;
 };
@@ -171,7 +171,8 @@ base::Result<std::optional<RecomputedProgram>> recomputed_program(const PlacedGr
                                                                   double limit_bytes,
                                                                   const RecomputeChoice& choice) {
   const double room = limit_bytes - held_bytes(graph).fixed;
-  if (room < 0) return std::nullopt;
+  using Found = std::optional<RecomputedProgram>;
+  if (room < 0) return Found();
   EGRET_ASSIGN_OR_RETURN(const PlacedTasks tasks, PlacedTasks::of(graph, machine));
   const auto limit = static_cast<std::int64_t>(std::min(room, 9e18));
   EGRET_ASSIGN_OR_RETURN(const extract::RecomputeAnswer answer,
@@ -179,15 +180,15 @@ base::Result<std::optional<RecomputedProgram>> recomputed_program(const PlacedGr
                                             {.method = choice.method,
                                              .seconds = choice.seconds,
                                              .should_stop = base::stop_requested}));
-  if (!answer.schedule) return std::nullopt;
+  if (!answer.schedule) return Found();
   const double least = tasks.problem().least_cost();
   RecomputedProgram made{.program = tasks.in_order(answer.schedule->order())};
   made.memory_bytes = peak_bytes(made.program);
-  if (made.memory_bytes > limit_bytes) return std::nullopt;
+  if (made.memory_bytes > limit_bytes) return Found();
   made.recomputation = {.computations = answer.schedule->recomputations(tasks.problem()),
                         .time_s = std::max(0.0, answer.schedule->cost - least),
                         .bound_s = std::max(0.0, answer.bound - least)};
-  return made;
+  return Found(std::move(made));
 }
 
 }  // namespace egret::parallel

@@ -28,7 +28,7 @@ struct PlanRecomputation {
 
 struct RecomputedProgram {
   PlacedGraph program;  // in order; peak_bytes() is at most the limit
-  PlanRecomputation recomputation;
+  PlanRecomputation recomputation{};
   double memory_bytes = 0;
 };
 
@@ -38,8 +38,8 @@ struct RecomputeChoice {
 };
 
 // Nothing where no such program was found within the limit, in bytes of a device. The program may
-// compute each value once, in another order. Deterministic where the time suffices. Errors: those of
-// prices and of extract::recompute().
+// compute each value once, in another order. Deterministic where the time suffices. Errors: those
+// of prices and of extract::recompute().
 base::Result<std::optional<RecomputedProgram>> recomputed_program(const PlacedGraph& graph,
                                                                   const Cluster& machine,
                                                                   double limit_bytes,

@@ -14,10 +14,7 @@ constexpr std::uint32_t kCompute = 0;  // stream; that of an axis is axis + 1, w
 class PlanProgram {
  public:
   PlanProgram(const PlacedGraph& plan, const Cluster& machine)
-      : plan_(plan),
-        machine_(machine),
-        prices_(plan, machine),
-        ends_(plan.nodes.size()) {
+      : plan_(plan), machine_(machine), prices_(plan, machine), ends_(plan.nodes.size()) {
     for (const Link& link : machine.links) graph.add_link(link.bytes_per_second);
   }
 
@@ -61,11 +58,21 @@ class PlanProgram {
   }
 
   TaskId compute(std::string name, double seconds, std::vector<TaskId> after) {
-    return add({.stream = kCompute,
-                .effect = TaskEffect::kComputes,
-                .work = {.seconds = seconds},
-                .after = std::move(after)},
-               std::move(name));
+    latest_ = add({.stream = kCompute,
+                   .effect = TaskEffect::kComputes,
+                   .work = {.seconds = seconds},
+                   .after = std::move(after)},
+                  std::move(name));
+    return latest_;
+  }
+
+  // An exchange of a program with an order begins no earlier than its place there: its result takes
+  // memory.
+  std::vector<TaskId> ready_for(const PlacedNode& exchange) const {
+    std::vector<TaskId> after = inputs_of(exchange);
+    if (plan_.in_order && latest_.valid() && std::ranges::find(after, latest_) == after.end())
+      after.push_back(latest_);
+    return after;
   }
 
   // TOTAL seconds, of which BYTES take their part.
@@ -89,7 +96,7 @@ class PlanProgram {
     if (node.collective.from.is_copy()) return compute(std::move(name), total, inputs_of(node));
     const int axis = node.collective.axis;
     return send(std::move(name), axis, total,
-                bytes_sent(node.collective, plan_.mesh.size(axis), from, to), inputs_of(node));
+                bytes_sent(node.collective, plan_.mesh.size(axis), from, to), ready_for(node));
   }
 
   // Each step computes with the blocks that arrived, while they pass on to the next device.
@@ -109,7 +116,7 @@ class PlanProgram {
         step_s += prices_.seconds_to_copy(bytes);
       }
     }
-    std::vector<TaskId> arrived = inputs_of(node);
+    std::vector<TaskId> arrived = ready_for(node);
     TaskId last;
     for (std::int64_t step = 0; step < program.steps; ++step) {
       std::vector<TaskId> next = arrived;
@@ -127,6 +134,7 @@ class PlanProgram {
   const Cluster& machine_;
   const ProgramPrices prices_;
   std::vector<TaskId> ends_;  // by node
+  TaskId latest_;             // computation
 };
 
 // Of the time that is not computed, what some collective takes.

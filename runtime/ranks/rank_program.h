@@ -36,8 +36,8 @@ struct Segment {
   std::vector<std::size_t> outputs;
 };
 
-// A segment (if it has operators), then the collectives whose inputs are known after it; of a program
-// with an order, those that follow it in the order.
+// A segment (if it has operators), then the collectives whose inputs are known after it; of a
+// program with an order, those that follow it in the order.
 struct RankStage {
   Segment segment;
   std::vector<std::size_t> collectives;  // nodes; rings are among them

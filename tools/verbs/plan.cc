@@ -75,17 +75,7 @@ std::string answer_of(const parallel::ParallelPlan& plan, const parallel::Cluste
             " times as fast as one device (" + base::format_seconds(single->second) + ")";
   }
   text += "\n";
-  if (plan.recomputation) {
-    const parallel::PlanRecomputation& again = *plan.recomputation;
-    text += again.computations == 0
-                ? "operators run in an order of less memory"
-                : base::counted(static_cast<std::int64_t>(again.computations),
-                                "value is computed again", "values are computed again") +
-                      ": " + base::format_seconds(again.time_s) + " of it (at least " +
-                      base::format_seconds(again.bound_s) + "), on top of " +
-                      base::format_seconds(again.placed_time_s);
-    text += "\n";
-  }
+  if (plan.recomputation) text += driver::recomputation_text(*plan.recomputation) + "\n";
   return text + "\n";
 }
 
