@@ -64,8 +64,8 @@ const base::OptionTable<ParallelPlanOptions>& ParallelPlanOptions::table() {
         "verify-plan` proves a plan of any size",
         base::seconds()},
        {"recompute-by", &P::recompute_by,
-        "Under --device-memory: how to choose values that are computed again instead of waiting in "
-        "memory, as with `egret recompute`; none: never",
+        "Under a limit of memory: how to choose values that are computed again instead of waiting "
+        "in memory, as with `egret recompute`; none: never",
         base::one_of(names_of(extract::recompute_methods(), "none"))},
        {"recompute-time", &P::recompute_time,
         "Time limit of one search for values to compute again", base::seconds()},
