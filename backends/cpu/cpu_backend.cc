@@ -324,7 +324,7 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(
       }
       values.store(builder, group.root());
     }
-    EGRET_RETURN_IF_ERROR(values.reserve());
+    if (base::Status reserved = values.reserve(); !reserved.ok()) return reserved;
     if (!options.layouts.empty()) lay_out_outputs(builder, prepared.origin);
     compile_emitted(builder);
     builder.layouts = std::move(layouts);

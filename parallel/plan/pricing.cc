@@ -323,7 +323,8 @@ std::vector<extract::SideRow> Pricing::row_of_held(double memory) const {
       double bytes = static_cast<double>(held.type.bytes());
       const bool kept = leaf && role_of(node) != LeafRole::kInput && !constant;
       if (kept) continue;  // counted below
-      for (const Index child : leaf ? std::span<const Index>() : view_.children_of(node))
+      const bool placed = placed_.meaning(view_.node_op[node]).kind == Kind::kPlace;
+      for (const Index child : placed ? std::span<const Index>() : view_.children_of(node))
         bytes -= static_cast<double>(placed_.placed(view_.class_id[child]).type.bytes());
       row.add(node, std::max(bytes, 0.0) / memory);
     }

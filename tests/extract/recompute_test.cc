@@ -59,12 +59,12 @@ RecomputeProblem random_problem(base::Random& random, int tasks) {
   return problem;
 }
 
-// Half of the values may leave; copies cost about as much as computations.
+// Most values may leave; copies cost a little less than computations.
 RecomputeProblem with_copies(RecomputeProblem problem, base::Random& random) {
   for (RecomputeTask& task : problem.tasks) {
-    if (random.chance(0.5)) continue;
-    task.copy_out = static_cast<double>(random.between(0, 5));
-    task.copy_back = static_cast<double>(random.between(0, 5));
+    if (random.chance(0.3)) continue;
+    task.copy_out = static_cast<double>(random.between(0, 2));
+    task.copy_back = static_cast<double>(random.between(0, 2));
   }
   return problem;
 }
@@ -210,12 +210,12 @@ TEST(Recompute, CopiesLieBetweenTheirBoundsAndExhaustiveSearch) {
   SKIP_WITHOUT_MILP_SOLVER();
   base::Random random(14);
   int copied = 0, both = 0, cheaper = 0, tight = 0, exact = 0, trials = 0;
-  for (int trial = 0; trial < 80; ++trial) {
+  for (int trial = 0; trial < 200; ++trial) {
     SCOPED_TRACE("trial " + std::to_string(trial));
     const RecomputeProblem plain = random_problem(random, 5 + trial % 3);
     const RecomputeProblem problem = with_copies(plain, random);
     const ReorderedProblem ordered = reordered(problem, frugal_task_order(problem));
-    const std::int64_t limit = least_memory(problem) + random.between(0, 4);
+    const std::int64_t limit = least_memory(problem) + random.between(0, 2);
     const double any = exhaustive(ordered.problem, limit, false);
     const auto found = recompute(problem, limit, {.seconds = 2});
     ASSERT_TRUE(found.ok()) << found.status().message();
@@ -247,9 +247,9 @@ TEST(Recompute, CopiesLieBetweenTheirBoundsAndExhaustiveSearch) {
     ASSERT_TRUE(nothing.ok() && nothing->schedule);
     EXPECT_DOUBLE_EQ(nothing->schedule->cost, problem.least_cost());
   }
-  EXPECT_GT(copied, 15);
-  EXPECT_GT(both, 3);
-  EXPECT_GT(cheaper, 15);
+  EXPECT_GT(copied, 8);
+  EXPECT_GT(both, 2);
+  EXPECT_GT(cheaper, 8);
   EXPECT_GT(tight, 15);
   EXPECT_GE(exact, trials * 9 / 10);
 }

@@ -76,7 +76,8 @@ ParallelPlan planned(const PlanTask& task, const Cluster& machine, std::int64_t 
   options.sharded_inputs = true;
   options.device_memory = memory;
   options.recompute_by = by;
-  options.recompute_time = 3;
+  options.recompute_time = 2;
+  options.extract_time = 3;
   auto plan = make_plan(task, machine, options);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return *std::move(plan);
@@ -204,11 +205,11 @@ TEST(RecomputedProgram, CostsWhatExhaustiveSearchFinds) {
 }
 
 TEST(RecomputedProgram, FitsWhereNoPlacementDoes) {
-  const ir::TrainingGraph step = deep_step(8);
+  const ir::TrainingGraph step = deep_step(12);
   const PlanTask task = task_of(step);
   const Cluster machine = machine_of("x=2");
   const ParallelPlan roomy = planned(task, machine, 0);
-  const auto limit = static_cast<std::int64_t>(roomy.memory_bytes * 0.6);
+  const auto limit = static_cast<std::int64_t>(roomy.memory_bytes * 0.72);
   const ParallelPlan without = planned(task, machine, limit, "none");
   EXPECT_GT(without.memory_bytes, without.limit_bytes);
   EXPECT_FALSE(without.recomputation);
@@ -221,11 +222,11 @@ TEST(RecomputedProgram, FitsWhereNoPlacementDoes) {
   EXPECT_NEAR(plan.time_s, plan.recomputation->placed_time_s + plan.recomputation->time_s, 1e-12);
   EXPECT_GE(plan.recomputation->placed_time_s, roomy.time_s - 1e-12);
   EXPECT_LE(plan.recomputation->bound_s, plan.recomputation->time_s + 1e-12);
-  EXPECT_DOUBLE_EQ(plan.bound_s, roomy.bound_s);
+  EXPECT_LE(plan.bound_s, plan.time_s * (1 + 1e-9));
   EXPECT_TRUE(plan.program.in_order);
 
   // Through the file, and what the file may not say.
-  const base::Json json = to_json(plan, {.model = "m.onnx"});
+  const base::Json json = to_json(plan, {.model = "m.onnx", .bind = {}, .machine = "local"});
   const auto weights = [&](const std::string& hash) -> const ir::Tensor* {
     for (const PlacedNode& node : plan.program.nodes) {
       if (node.kind == PlacedNode::Kind::kConstant && node.data.content_hash().to_hex() == hash)
