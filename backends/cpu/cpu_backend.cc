@@ -23,12 +23,14 @@
 #include "backends/cpu/plan/layout_forms.h"
 #include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/plan/plan_builder.h"
+#include "backends/cpu/plan/stored_values.h"
 #include "backends/cpu/regions/attention_group.h"
 #include "backends/division.h"
 #include "backends/joint_kernels.h"
 #include "backends/layout_forms.h"
 #include "backends/moves.h"
 #include "backends/prepare.h"
+#include "backends/value_storage.h"
 
 namespace egret::backends {
 namespace cpu {
@@ -294,15 +296,14 @@ base::Result<std::vector<Group>> groups_of(const ir::Graph& original, const Prep
 }
 
 // `constants` are the prepared graph's; constants with another owner stay alive.
-base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& original,
-                                                        const PreparedGraph& prepared,
-                                                        std::vector<ir::Tensor> constants,
-                                                        const CompileOptions& options, int threads,
-                                                        Thrift thrift) {
+base::Result<std::unique_ptr<ExecutablePlan>> make_plan(
+    const ir::Graph& original, const PreparedGraph& prepared, std::vector<ir::Tensor> constants,
+    const CompileOptions& options, int threads, Thrift thrift, const ValueStorage& storage = {}) {
   PlanBuilder builder(prepared.graph, std::move(constants), options, threads);
   StoredByRoot stored;
   EGRET_ASSIGN_OR_RETURN(std::vector<Group> groups,
                          groups_of(original, prepared, options, thrift, stored));
+  EGRET_ASSIGN_OR_RETURN(StoredValues values, StoredValues::of(prepared, storage));
   if (thrift != Thrift::kNone) groups = in_frugal_order(prepared.graph, std::move(groups), stored);
   std::unique_ptr<ExecutablePlan> plan;
   std::vector<KernelLayouts> layouts(options.division.size());
@@ -313,7 +314,17 @@ base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& origina
     if (options.precision == Precision::kBF16 || !prepared.lowerings.empty())
       builder.written_as = written_forms(builder, groups);
     builder.count_reads(groups);
-    for (const Group& group : groups) build_part(builder, group, stored, prepared.origin, layouts);
+    for (const Group& group : groups) {
+      if (values.comes_back(group.root())) {
+        builder.begin(group);
+        values.bring_back(builder, group.root());
+        builder.end(group);
+      } else {
+        build_part(builder, group, stored, prepared.origin, layouts);
+      }
+      values.store(builder, group.root());
+    }
+    if (base::Status reserved = values.reserve(); !reserved.ok()) return reserved;
     if (!options.layouts.empty()) lay_out_outputs(builder, prepared.origin);
     compile_emitted(builder);
     builder.layouts = std::move(layouts);
@@ -359,7 +370,10 @@ base::Result<PreparedGraph> prepared_graph(const Backend& backend, const ir::Gra
   return prepared;
 }
 
-class CpuBackend final : public Backend, public JointKernels, public LayoutForms {
+class CpuBackend final : public Backend,
+                         public JointKernels,
+                         public LayoutForms,
+                         public StoringBackend {
  public:
   std::string_view name() const override { return "cpu"; }
   std::string_view doc() const override {
@@ -417,6 +431,17 @@ class CpuBackend final : public Backend, public JointKernels, public LayoutForms
       if (other->report().arena_bytes < bytes) plan = std::move(other);
     }
     return plan;
+  }
+
+  base::Result<std::unique_ptr<ExecutablePlan>> compile_storing(
+      const ir::Graph& graph, const CompileOptions& options,
+      const ValueStorage& storage) const override {
+    EGRET_RETURN_IF_ERROR(takes_precision(options.precision));
+    const int threads = options.threads > 0 ? options.threads : available_threads();
+    const ThreadScope scope(threads);
+    EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared, prepared_graph(*this, graph, options));
+    return make_plan(graph, prepared, constants_of(prepared.graph), options, threads, Thrift::kNone,
+                     storage);
   }
 
   base::Result<std::unique_ptr<ExecutablePlan>> compile_consuming(

@@ -57,7 +57,11 @@ std::vector<bool> forward_nodes(const ir::Graph& graph) {
 class Scheduled {
  public:
   Scheduled(const ir::Graph& graph, const KernelTasks& tasks)
-      : graph_(graph), tasks_(tasks), copy_(graph.size()), source_(graph.size()) {
+      : graph_(graph),
+        tasks_(tasks),
+        copy_(graph.size()),
+        first_(graph.size()),
+        source_(graph.size()) {
     made_.graph.copy_header(graph);
     // A kept division of the original says nothing of the copies.
     made_.graph.metadata.erase(std::string(backends::kKernelsKey));
@@ -71,9 +75,16 @@ class Scheduled {
     }
   }
 
-  void compute(int task) {
-    const auto& kernel = tasks_.kernels[static_cast<std::size_t>(task)];
-    append_kernel(kernel, task);
+  // A computation of a task, or a copy back of its value.
+  void add(int step) {
+    const auto& kernel = tasks_.kernels[static_cast<std::size_t>(extract::task_of(step))];
+    if (extract::is_back(step)) {
+      bring_back(kernel.back());
+      return;
+    }
+    append_kernel(kernel, step);
+    ir::NodeId& first = first_[kernel.back().index()];
+    if (!first.valid()) first = copy_[kernel.back().index()];
   }
 
   ScheduledGraph finish() {
@@ -96,6 +107,16 @@ class Scheduled {
     if (node.kind == ir::NodeKind::kOperator && copy_[id.index()].valid()) node.name.clear();
     copy_[id.index()] = made_.graph.append(std::move(node));
     return copy_[id.index()];
+  }
+
+  void bring_back(ir::NodeId id) {
+    const ir::NodeId from = first_[id.index()];
+    const ir::NodeId made = made_.graph.append(
+        {.op = &ir::get_operator("identity"), .inputs = {from}, .type = graph_.node(id).type});
+    copy_[id.index()] = made;
+    made_.division.push_back({made});
+    made_.tasks.push_back(-1);
+    made_.stored_values.push_back({from, made});
   }
 
   void append_kernel(const std::vector<ir::NodeId>& kernel, int task) {
@@ -129,6 +150,7 @@ class Scheduled {
   const KernelTasks& tasks_;
   ScheduledGraph made_;
   std::vector<ir::NodeId> copy_;    // by node of the given graph
+  std::vector<ir::NodeId> first_;   // the same, of values of tasks
   std::vector<ir::NodeId> source_;  // by view: the copy that its own latest copy renames
   std::vector<int> view_of_;
 };
@@ -188,7 +210,7 @@ base::Result<KernelTasks> kernel_tasks(const ir::Graph& graph, const backends::D
 ScheduledGraph scheduled_graph(const ir::Graph& graph, const KernelTasks& tasks,
                                std::span<const int> order) {
   Scheduled scheduled(graph, tasks);
-  for (const int task : order) scheduled.compute(task);
+  for (const int step : order) scheduled.add(step);
   return scheduled.finish();
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/value_storage.h"
 #include "base/status.h"
 #include "extract/recompute/schedule.h"
 #include "ir/graph/graph.h"
@@ -31,7 +32,10 @@ base::Result<KernelTasks> kernel_tasks(const ir::Graph& graph, const backends::D
 struct ScheduledGraph {
   ir::Graph graph;
   backends::Division division{};
-  std::vector<int> tasks{};  // by kernel of the division: the task; -1 for a view
+  // By kernel of the division: the task; -1 for a view, and for what comes back from storage.
+  std::vector<int> tasks{};
+  // Values that leave memory as soon as they are computed first, and each time that they come back.
+  std::vector<backends::StoredValue> stored_values{};
 };
 
 // `order` is valid for the tasks (extract::schedule_of()). O(order and nodes).

@@ -8,6 +8,7 @@
 
 #include "base/formats/units.h"
 #include "base/stop.h"
+#include "driver/recompute/storage_rates.h"
 #include "extract/recompute/baselines.h"
 
 namespace egret::driver {
@@ -20,18 +21,24 @@ std::vector<std::string> method_names() {
   return names;
 }
 
-backends::CompileOptions with_division(backends::CompileOptions options,
-                                       backends::Division division) {
-  options.division = std::move(division);
+base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_scheduled(
+    const backends::Backend& backend, const ScheduledGraph& scheduled,
+    backends::CompileOptions options, const OffloadArguments& offload) {
+  options.division = scheduled.division;
   options.limit_arena = 0;  // the order is the schedule's
-  return options;
+  if (scheduled.stored_values.empty()) return backend.compile(scheduled.graph, options);
+  const backends::StoringBackend* stores = backends::storing_backend(backend);
+  if (stores == nullptr)
+    return base::unsupported("values cannot leave memory on the backend '" +
+                             std::string(backend.name()) + "'");
+  return stores->compile_storing(scheduled.graph, options, {scheduled.stored_values, offload.to});
 }
 
 base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_order(
     const backends::Backend& backend, const ir::Graph& graph, const KernelTasks& tasks,
-    const backends::CompileOptions& options, std::span<const int> order) {
-  const ScheduledGraph scheduled = scheduled_graph(graph, tasks, order);
-  return backend.compile(scheduled.graph, with_division(options, scheduled.division));
+    const backends::CompileOptions& options, const OffloadArguments& offload,
+    std::span<const int> order) {
+  return compile_scheduled(backend, scheduled_graph(graph, tasks, order), options, offload);
 }
 
 std::string bytes_text(std::int64_t bytes) {
@@ -100,8 +107,9 @@ class Fitting {
                                                              .seconds = arguments_.seconds,
                                                              .should_stop = base::stop_requested}));
     if (!tried.answer.schedule || base::stop_requested()) return tried;
-    EGRET_ASSIGN_OR_RETURN(tried.plan, compile_order(backend_, graph_, tasks_, options_,
-                                                     tried.answer.schedule->order()));
+    EGRET_ASSIGN_OR_RETURN(tried.plan,
+                           compile_order(backend_, graph_, tasks_, options_, arguments_.offload,
+                                         tried.answer.schedule->order()));
     tried.arena = tried.plan->report().arena_bytes;
     return tried;
   }
@@ -132,15 +140,14 @@ class Fitting {
 // Costs of the tasks by runs of the step in an order that computes each task at least once: the
 // least time of each, since the first run touches memory for the first time.
 base::Status measure_costs(const backends::Backend& backend, const ir::Graph& graph,
-                           const backends::CompileOptions& options, std::span<const int> order,
-                           std::span<const ir::Tensor> inputs, KernelTasks& tasks) {
+                           const backends::CompileOptions& options, const OffloadArguments& offload,
+                           std::span<const int> order, std::span<const ir::Tensor> inputs,
+                           KernelTasks& tasks) {
   constexpr int kRuns = 3;
   backends::CompileOptions profiled = options;
   profiled.profile = true;
   const ScheduledGraph scheduled = scheduled_graph(graph, tasks, order);
-  EGRET_ASSIGN_OR_RETURN(
-      const auto plan,
-      backend.compile(scheduled.graph, with_division(profiled, scheduled.division)));
+  EGRET_ASSIGN_OR_RETURN(const auto plan, compile_scheduled(backend, scheduled, profiled, offload));
   std::vector<double> least(tasks.kernels.size(), std::numeric_limits<double>::infinity());
   for (int run = 0; run < kRuns && !base::stop_requested(); ++run) {
     EGRET_RETURN_IF_ERROR(plan->run(inputs).status());
@@ -170,12 +177,13 @@ base::Result<RecomputedPlan> compile_within(const backends::Backend& backend,
                                             std::span<const ir::Tensor> inputs) {
   EGRET_ASSIGN_OR_RETURN(KernelTasks tasks,
                          priced_tasks(backend, graph, options, "roofline", inputs));
+  EGRET_RETURN_IF_ERROR(price_copies(arguments.offload, tasks.problem));
   RecomputedPlan result;
   result.tasks = tasks.kernels.size();
   result.least_cost = tasks.problem.least_cost();
   result.scheduled_limit = options.limit_arena;
   const std::vector<int> all = extract::frugal_task_order(tasks.problem);
-  EGRET_ASSIGN_OR_RETURN(auto kept, compile_order(backend, graph, tasks, options, all));
+  EGRET_ASSIGN_OR_RETURN(auto kept, compile_order(backend, graph, tasks, options, {}, all));
   result.keep_all_arena = kept->report().arena_bytes;
   kept.reset();
   const Fitting fitting(backend, graph, options, arguments, tasks);
@@ -184,7 +192,8 @@ base::Result<RecomputedPlan> compile_within(const backends::Backend& backend,
   // The kernels run within the limit only: the schedule by estimates fits. With its measured costs
   // others may be cheaper.
   const std::vector<int> fits = result.answer.schedule->order();
-  EGRET_RETURN_IF_ERROR(measure_costs(backend, graph, options, fits, inputs, tasks));
+  EGRET_RETURN_IF_ERROR(
+      measure_costs(backend, graph, options, arguments.offload, fits, inputs, tasks));
   result.least_cost = tasks.problem.least_cost();
   EGRET_ASSIGN_OR_RETURN(result.answer.schedule, extract::schedule_of(tasks.problem, fits));
   result.answer.proven = false;
@@ -213,6 +222,26 @@ const base::OptionTable<RecomputeArguments>& RecomputeArguments::table() {
   return rows;
 }
 
+const base::OptionTable<OffloadArguments>& OffloadArguments::table() {
+  using O = OffloadArguments;
+  static const base::OptionTable<O> rows{
+      "offload",
+      {{"offload-to", &O::to, kOffloadToHelp, base::output_folder()},
+       {"offload-rate", &O::rate, kOffloadRateHelp, base::bytes()}}};
+  return rows;
+}
+
+base::Status price_copies(const OffloadArguments& offload, extract::RecomputeProblem& problem) {
+  if (!offload.asked()) return base::ok();
+  StorageRates rates{.bytes_per_second_out = static_cast<double>(offload.rate),
+                     .bytes_per_second_back = static_cast<double>(offload.rate)};
+  if (offload.rate == 0) {
+    EGRET_ASSIGN_OR_RETURN(rates, measured_storage(offload.to));
+  }
+  price_copies(rates, problem);
+  return base::ok();
+}
+
 base::Result<KernelTasks> priced_tasks(const backends::Backend& backend, const ir::Graph& graph,
                                        const backends::CompileOptions& options,
                                        const std::string& prices,
@@ -221,7 +250,7 @@ base::Result<KernelTasks> priced_tasks(const backends::Backend& backend, const i
   EGRET_ASSIGN_OR_RETURN(KernelTasks tasks, kernel_tasks(graph, division));
   if (prices != "measured") return tasks;
   const std::vector<int> all = extract::frugal_task_order(tasks.problem);
-  EGRET_RETURN_IF_ERROR(measure_costs(backend, graph, options, all, inputs, tasks));
+  EGRET_RETURN_IF_ERROR(measure_costs(backend, graph, options, {}, all, inputs, tasks));
   return tasks;
 }
 
@@ -230,6 +259,9 @@ base::Result<RecomputedPlan> compile_recomputed(const backends::Backend& backend
                                                 const backends::CompileOptions& options,
                                                 const RecomputeArguments& arguments,
                                                 std::span<const ir::Tensor> inputs) {
+  if (arguments.offload.asked() && backends::storing_backend(backend) == nullptr)
+    return base::unsupported("values cannot leave memory on the backend '" +
+                             std::string(backend.name()) + "'");
   EGRET_ASSIGN_OR_RETURN(RecomputedPlan fused,
                          compile_within(backend, graph, options, arguments, inputs));
   if (fused.found() || !options.fuse || base::stop_requested()) return fused;
@@ -250,13 +282,21 @@ base::Json RecomputedPlan::to_json() const {
   if (found()) {
     json.set("arena_bytes", arena);
     json.set("scheduled_bytes", answer.schedule->peak).set("scheduled_s", answer.schedule->cost);
-    json.set("computations", std::uint64_t{answer.schedule->steps.size()});
+    const std::size_t copies = answer.schedule->copies();
+    json.set("computations", std::uint64_t{answer.schedule->steps.size() - copies});
+    json.set("copies_back", std::uint64_t{copies});
   }
   return json;
 }
 
 std::string RecomputedPlan::text() const {
-  const auto again = static_cast<std::int64_t>(answer.schedule->steps.size() - tasks);
+  const std::size_t copies = answer.schedule->copies();
+  const auto again = static_cast<std::int64_t>(answer.schedule->steps.size() - copies - tasks);
+  const std::string back =
+      copies == 0
+          ? ""
+          : " and " + base::counted(static_cast<std::int64_t>(copies), "value is", "values are") +
+                " copied back";
   // In place, plans may do with less memory than schedules count. The bound is then not one of
   // theirs.
   const std::string at_least =
@@ -264,8 +304,8 @@ std::string RecomputedPlan::text() const {
           ? ""
           : " (at least " + base::format_percent(std::max(0.0, bound / least_cost - 1)) +
                 " as schedules count memory)";
-  return base::counted(again, "kernel is", "kernels are") + " computed again: activations take " +
-         bytes_text(arena) + " instead of " + bytes_text(keep_all_arena) +
+  return base::counted(again, "kernel is", "kernels are") + " computed again" + back +
+         ": activations take " + bytes_text(arena) + " instead of " + bytes_text(keep_all_arena) +
          ", and the step is expected to take " +
          base::format_percent(answer.schedule->cost / least_cost - 1) + " longer" + at_least + "\n";
 }

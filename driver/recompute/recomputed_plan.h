@@ -24,10 +24,28 @@ inline constexpr const char* kRecomputePricesHelp =
     "Costs of kernels in schedules. measured: a few runs of the step, under a limit of memory in a "
     "schedule within it. roofline: estimates, the same in every run";
 
+inline constexpr const char* kOffloadToHelp =
+    "Folder of a file for values: a value may be copied there and back instead of being computed "
+    "again. Copies are priced as measured in the folder, one after the other with kernels";
+inline constexpr const char* kOffloadRateHelp =
+    "Bytes a second of copies of values out and back, instead of measured ones; 0: measured";
+
+// Where values may leave memory to, and at which price.
+struct OffloadArguments {
+  std::string to;  // "": nowhere, unless a rate is given for prices alone
+  std::int64_t rate = 0;
+
+  static const base::OptionTable<OffloadArguments>& table();
+  bool asked() const { return !to.empty() || rate > 0; }
+};
+// Prices copies of the tasks' values, if that was asked for. Errors: those of measured_storage().
+base::Status price_copies(const OffloadArguments& offload, extract::RecomputeProblem& problem);
+
 struct RecomputeArguments {
   std::string method = "search";
   double seconds = 10;
   std::string prices = "measured";
+  OffloadArguments offload{};
 
   static const base::OptionTable<RecomputeArguments>& table();
 };
@@ -77,8 +95,9 @@ struct RecomputedPlan {
 // so nothing that runs exceeds the limit, and the schedules are searched again. A request to stop
 // ends all of it with the best plan so far. Where fused kernels need too much memory at once,
 // operators are kernels by themselves. Kernels are those of the plan that keeps all values, in
-// another order, so results are equal to its, bit for bit. Errors: those of priced_tasks() and
-// recompute().
+// another order, so results are equal to its, bit for bit. With arguments.offload, values may also
+// be copied to a file and back. Errors: those of priced_tasks(), recompute() and
+// measured_storage(); unsupported where the backend stores no values.
 base::Result<RecomputedPlan> compile_recomputed(const backends::Backend& backend,
                                                 const ir::Graph& graph,
                                                 const backends::CompileOptions& options,

@@ -264,6 +264,7 @@ Markup run_content(const ParallelPlan& plan, const parallel::PlanOrigin& origin,
   facts.row({"values in the placed e-graph",
              base::format_count(static_cast<std::int64_t>(plan.placed_values))});
   facts.row({"their nodes", base::format_count(static_cast<std::int64_t>(plan.placed_nodes))});
+  if (plan.recomputation) facts.row({"memory", recomputation_text(*plan.recomputation)});
   facts.row({"planning", base::format_seconds(plan.seconds)});
   facts.row({"check against the model", std::string(name_of(plan.check)) +
                                             (plan.check == parallel::PlanCheck::kSkipped

@@ -19,6 +19,15 @@ std::string signed_seconds(double seconds) {
 
 }  // namespace
 
+std::string recomputation_text(const parallel::PlanRecomputation& recomputation) {
+  if (recomputation.computations == 0) return "operators run in an order of less memory";
+  return base::counted(static_cast<std::int64_t>(recomputation.computations),
+                       "value is computed again", "values are computed again") +
+         ", " + base::format_seconds(recomputation.time_s) + " of the " +
+         base::format_seconds(recomputation.placed_time_s + recomputation.time_s) +
+         "; for this placement at least " + base::format_seconds(recomputation.bound_s);
+}
+
 base::TextTable plan_times_table(const parallel::ParallelPlan& plan) {
   base::TextTable times({{"plan"}, {"time"}, {"memory", base::Align::kRight}, {""}});
   const auto fits = [&](double bytes) {

@@ -2,7 +2,7 @@
 """Overhead of recomputation by limit of memory, model and method."""
 from lib import plots
 
-NAMES = {"search": "search", "dtr": "DTR", "segments": "segments", "checkmate": "Checkmate", "checkmate-start": "Checkmate from DTR", "checkmate-lp": "Checkmate's rounding"}
+NAMES = {"search": "search", "search with copies": "search with copies to storage", "dtr": "DTR", "segments": "segments", "checkmate": "Checkmate", "checkmate-start": "Checkmate from DTR", "checkmate-lp": "Checkmate's rounding"}
 
 
 def figures():

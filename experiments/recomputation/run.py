@@ -10,10 +10,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 # form: kernels (each kernel a task), coarse (few tasks), executed (a plan that ran).
 COLUMNS = ["form", "model", "tasks", "share", "limit", "method", "found", "overhead", "bound", "proven", "impossible",
            "computations", "seconds", "arena", "keep_all_arena", "step_s", "keep_all_s", "same_bits",
-           "outcome", "proven_bound", "stage_bound", "left_error"]
+           "outcome", "proven_bound", "stage_bound", "left_error", "copies"]
 # Of kernels, Checkmate's program is too large for a time in minutes.
-METHODS = {"kernels": ["search", "dtr", "segments"],
+METHODS = {"kernels": ["search", "search with copies", "dtr", "segments"],
            "coarse": ["search", "checkmate", "checkmate-start", "checkmate-lp", "dtr", "segments"]}
+COPIES = "search with copies"
 UNSOLVED = (0, 5)
 SMALL = ("image", "deep", "transformer")  # of lib/small_models.py; others are of the zoo
 
@@ -41,7 +42,9 @@ def priced(table, folder, form, row, config):
         return
     model, flags = written(folder, row, config)
     lists = [word for share in shares for word in ("--recompute-shares", share)]
-    lists += [word for method in METHODS[form] for word in ("--recompute-methods", method)]
+    lists += [word for method in METHODS[form] if method != COPIES for word in ("--recompute-methods", method)]
+    if COPIES in METHODS[form]:
+        lists += ["--offload-rate", config["offload_rate"]]
     seconds = config["seconds" if form == "kernels" else "checkmate_seconds"]
     # Estimated prices are the same in every run. Operators are kernels by themselves: fused ones need all of their
     # operands at once.
@@ -54,7 +57,7 @@ def priced(table, folder, form, row, config):
                   limit=found["limit_bytes"], method=found["method"], found=found["found"],
                   overhead=f"{found['cost_s'] / least - 1:.6f}" if found["found"] else "",
                   bound=f"{found['bound_s'] / least - 1:.6f}", proven=found["proven"], impossible=found["impossible"],
-                  computations=found.get("computations", ""), seconds=f"{found['seconds']:.2f}",
+                  computations=found.get("computations", ""), copies=found.get("copies_back", ""), seconds=f"{found['seconds']:.2f}",
                   outcome=found["outcome"], proven_bound=f"{found['proven_bound_s'] / least - 1:.6f}",
                   stage_bound=f"{found['stage_bound_s'] / least - 1:.6f}" if "stage_bound_s" in found else "")
 
@@ -66,20 +69,24 @@ def step(model, flags, config, *more):
 
 
 def executed(table, folder, row, config):
-    todo = [s for s in config["executed_shares"] if not table.has(form="executed", model=label(row), share=s)]
+    methods = ["search", COPIES] if row["name"] in config["offloaded"] else ["search"]
+    todo = [(s, m) for s in config["executed_shares"] for m in methods
+            if not table.has(form="executed", model=label(row), share=s, method=m)]
     if not todo:
         return
     model, flags = written(folder, row, config)
     free, free_s = step(model, flags, config)
     # A limit that nothing keeps to: the answer has the memory of the plan that keeps all values.
     all_bytes = step(model, flags, config, "--limit-arena", 1, "--recompute-prices", "roofline")[0]["recomputation"]
-    for share in todo:
+    for share, method in todo:
         limit = all_bytes["keep_all_arena_bytes"] * share // 100
         # Parameters and losses against steps without a limit.
-        answer, seconds = step(model, flags, config, "--limit-arena", limit, "--check")
+        storage = ["--offload-to", folder / "values"] if method == COPIES else []
+        answer, seconds = step(model, flags, config, "--limit-arena", limit, "--check", *storage)
         made = answer.get("recomputation", {})
         table.add(form="executed", model=label(row), tasks=made.get("tasks", ""), share=share, limit=limit,
-                  method="search", found=made.get("found", ""), computations=made.get("computations", ""),
+                  method=method, found=made.get("found", ""), computations=made.get("computations", ""),
+                  copies=made.get("copies_back", ""),
                   overhead=f"{made['scheduled_s'] / made['least_s'] - 1:.6f}" if made.get("found") else "",
                   arena=made.get("arena_bytes", ""), keep_all_arena=all_bytes["keep_all_arena_bytes"],
                   step_s=f"{seconds:.4f}", keep_all_s=f"{free_s:.4f}", same_bits=answer["left"] == free["left"], outcome=made.get("outcome", "within the limit"),
@@ -93,7 +100,7 @@ def cell(rows, **key):
 def print_summary(rows):
     for row in rows:
         if row["form"] == "executed":
-            print(f"executed {row['model']:14} {row['share']:>4} %  arena {row['arena']:>12} of {row['keep_all_arena']:>12}"
+            print(f"executed {row['model']:14} {row['method']:18} {row['share']:>4} %  arena {row['arena']:>12} of {row['keep_all_arena']:>12}"
                   f"  step {row['step_s']} s, {row['keep_all_s']} s with all memory  same bits: {row['same_bits']}, error {row['left_error']}")
     for form, methods in METHODS.items():
         keys = dict.fromkeys((r["model"], r["tasks"], r["share"]) for r in rows if r["form"] == form)
@@ -137,12 +144,19 @@ def main():
     table.finish()
     print_summary(table.rows)
     ran = [row for row in table.rows if row["form"] == "executed" and row["found"] == "True"]
+    with_copies = [r for r in table.rows if r["method"] == COPIES and r["form"] == "kernels" and r["found"] == "True"]
     others = {other: worse_than(table.rows, other, proven=other == "checkmate") for other in ("dtr", "segments", "checkmate")}
     errors = [float(row["left_error"]) for row in table.rows if row["left_error"]]
     return results.judge(HERE / "expected.json", mode, {
         **{f"worse_than_{other}": largest for other, (largest, _) in others.items()},
         **{f"compared_with_{other}": compared for other, (_, compared) in others.items()},
         "compared_steps": len(errors),
+        # A search that looks at more may find less in its time.
+        "copies_over_search": max((float(r["overhead"]) - float(other["overhead"]) for r in with_copies
+                                   if (other := cell(table.rows, form="kernels", model=r["model"], share=r["share"],
+                                                     method="search"))["found"] == "True"), default=0),
+        "with_copies": len(with_copies),
+        "steps_with_copies": sum(r["method"] == COPIES and int(r["copies"] or 0) > 0 for r in ran),
         "largest_left_error": max(errors, default=1),
         "largest_bound_by_cost": max((float(r["bound"]) - float(r["overhead"]) for r in table.rows
                                       if r["form"] != "executed" and r["found"] == "True"), default=1),

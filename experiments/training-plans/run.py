@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training steps planned for 2, 4 and 8 ranks, run by them and compared with one process; and under limits of memory."""
+"""Training steps planned for 2, 4 and 8 ranks, run by them and compared with one process; and under limits of memory,
+with and without recomputation."""
 import json
 import pathlib
 import sys
@@ -10,7 +11,8 @@ from lib import egret, ranks, results, settings, small_models
 HERE = pathlib.Path(__file__).resolve().parent
 BASELINES = ["data", "single", "tensor", "zero-1", "zero-3"]
 COLUMNS = ["model", "optimizer", "ranks", "limit", "time_s", "bound_s", *BASELINES, "memory_bytes", "limit_bytes",
-           "collectives", "sent_bytes", "loss_error", "left_error", "equal_runs", "placed_nodes", "seconds"]
+           "collectives", "sent_bytes", "loss_error", "left_error", "equal_runs", "placed_nodes", "seconds",
+           "computations", "recompute_s", "recompute_bound_s", "without_s", "without_bytes"]
 
 
 def train(plan, count, steps, *flags):
@@ -23,9 +25,22 @@ def solve(table, folder, config, key):
         return
     model, plan = folder / f"{key['model']}.onnx", folder / "plan.json"
     flags = small_models.training(key["model"], key["ranks"])[0]
-    limit = ["--device-memory", key["limit"]] if key["limit"] else []
-    found = egret.call("plan", model, "--train", "--loss", "mse", "--optimizer", key["optimizer"], "--machine",
-                       config["machine"], "--mesh", f"x={key['ranks']}", "-o", plan, *flags, *limit)
+    words = ["plan", model, "--train", "--loss", "mse", "--optimizer", key["optimizer"], "--machine",
+             config["machine"], "--mesh", f"x={key['ranks']}", *flags]
+    limit, without = [], {}
+    if key["limit"].endswith("%"):  # of the memory of the plan without a limit
+        share = int(key["limit"][:-1])
+        limit = ["--device-memory", int(egret.call(*words)["memory_bytes"] * share / 100)]
+        without = egret.call(*words, *limit, "--recompute-by", "none")
+    elif key["limit"]:
+        limit = ["--device-memory", key["limit"]]
+    found = egret.call(*words, *limit, "-o", plan)
+    again = found.get("recomputation", {})
+    recomputed = {"computations": again.get("computations", ""), "recompute_s": again.get("time_s", ""),
+                  "recompute_bound_s": again.get("bound_s", ""), "without_bytes": without.get("memory_bytes", "")}
+    if without:
+        fits = without["memory_bytes"] <= without["limit_bytes"]
+        recomputed["without_s"] = without["time_s"] if fits else "none fits"
     first = train(plan, key["ranks"], config["steps"], "--check")
     again = train(plan, key["ranks"], config["steps"])
     sent = found["communication"]
@@ -34,7 +49,7 @@ def solve(table, folder, config, key):
               collectives=" ".join(f"{one['count']}x{one['collective']}" for one in sent),
               sent_bytes=sum(one["bytes"] for one in sent), loss_error=first["loss_error"],
               left_error=first["left_error"], equal_runs=int(first["left"] == again["left"]),
-              seconds=f"{found['seconds']:.3f}")
+              seconds=f"{found['seconds']:.3f}", **recomputed)
 
 
 def main():
@@ -52,8 +67,14 @@ def main():
         for limit in forms["memory"]:
             model, optimizer = forms["training"][-1]
             solve(table, folder, config, {"model": model, "optimizer": optimizer, "ranks": 4, "limit": limit})
+        for model, optimizer, count, shares in forms["recomputed"]:
+            small_models.WRITE[model](folder)
+            for share in shares:
+                solve(table, folder, config, {"model": model, "optimizer": optimizer, "ranks": count,
+                                              "limit": f"{share}%"})
     table.finish()
     table.print()
+    recomputed = [row for row in table.rows if row["limit"].endswith("%")]
     free = [row for row in table.rows if not row["limit"]]
     measured = {
         "loss_error": max(float(row["loss_error"]) for row in table.rows),
@@ -62,7 +83,10 @@ def main():
         "time_over_best_baseline": max(float(row["time_s"]) / min(float(row[b]) for b in BASELINES if row[b])
                                        for row in free),
     }
-    if forms["memory"]:
+    measured["fits_by_recomputation_alone"] = sum(row["without_s"] == "none fits" for row in recomputed)
+    measured["time_over_no_recomputation"] = max((float(row["time_s"]) / float(row["without_s"]) for row in recomputed
+                                                  if row["without_s"] != "none fits"), default=0)
+    if forms["memory"] or recomputed:
         measured["memory_over_limit"] = max(float(row["memory_bytes"]) / float(row["limit_bytes"])
                                             for row in table.rows if row["limit"])
     return results.judge(HERE / "expected.json", mode, measured)

@@ -152,7 +152,10 @@ base::Result<RecomputeAnswer> recompute(const RecomputeProblem& problem, std::in
   answer.keep_all = all->peak;
   if (!answer.schedule) return answer;
   std::vector<int> order = answer.schedule->order();
-  for (int& task : order) task = ordered.origin[static_cast<std::size_t>(task)];
+  for (int& step : order) {
+    const int task = ordered.origin[static_cast<std::size_t>(task_of(step))];
+    step = is_back(step) ? back(task) : task;
+  }
   EGRET_ASSIGN_OR_RETURN(answer.schedule, schedule_of(problem, order));
   const base::Status checked = check_schedule(problem, *answer.schedule);
   if (!checked.ok() || answer.schedule->peak > limit)

@@ -13,9 +13,10 @@ namespace egret::extract {
 class OrderProfile {
  public:
   OrderProfile(const RecomputeProblem& problem, std::int64_t limit)
-      : problem_(problem), limit_(limit), made_(problem.size(), -1) {}
+      : problem_(problem), limit_(limit), made_(problem.size(), -1), left_(problem.size(), false) {}
 
-  // The order is valid: every input is computed before it is read. O(steps and inputs).
+  // The order is valid: every input is computed before it is read. It may copy values back
+  // (schedule.h). O(steps and inputs).
   void evaluate(std::span<const int> order);
 
   double cost() const { return cost_; }
@@ -28,11 +29,14 @@ class OrderProfile {
   const std::vector<int>& last() const { return last_; }
   // By task: its latest step. -1: none.
   const std::vector<int>& made() const { return made_; }
+  // By task: whether its value is copied out.
+  const std::vector<bool>& left() const { return left_; }
 
  private:
   const RecomputeProblem& problem_;
   std::int64_t limit_;
   std::vector<int> made_, last_;
+  std::vector<bool> left_;
   std::vector<std::int64_t> memory_;
   double cost_ = 0, excess_ = 0;
   std::int64_t peak_ = 0;

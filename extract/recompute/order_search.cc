@@ -105,12 +105,19 @@ class Search {
     }
   }
 
+  // Of a computation or a copy back, without the copy out.
+  double cost_of(int step) const {
+    const RecomputeTask& task = problem_.tasks[at(task_of(step))];
+    return is_back(step) ? task.copy_back : task.cost;
+  }
+
   std::vector<std::size_t> repeats(const Order& order) const {
     std::vector<bool> seen(problem_.size(), false);
     std::vector<std::size_t> steps;
     for (std::size_t step = 0; step < order.size(); ++step) {
-      if (seen[at(order[step])]) steps.push_back(step);
-      seen[at(order[step])] = true;
+      const std::size_t task = at(task_of(order[step]));
+      if (seen[task]) steps.push_back(step);
+      seen[task] = true;
     }
     return steps;
   }
@@ -127,9 +134,10 @@ class Search {
       for (std::size_t k = 0; k < count && first + k < steps.size(); ++k)
         gone[steps[first + k]] = true;
     } else if (random_.chance(0.3)) {  // all repeats of a stretch of tasks
-      const int low = order[steps[random_.below(steps.size())]];
+      const int low = task_of(order[steps[random_.below(steps.size())]]);
       const int high = low + static_cast<int>(1 + random_.below(1 + problem_.size() / 12));
-      for (const std::size_t step : steps) gone[step] = order[step] >= low && order[step] < high;
+      for (const std::size_t step : steps)
+        gone[step] = task_of(order[step]) >= low && task_of(order[step]) < high;
     } else {
       for (std::size_t k = 0; k < count; ++k) gone[steps[random_.below(steps.size())]] = true;
     }
@@ -146,7 +154,7 @@ class Search {
       changed = false;
       std::vector<std::size_t> steps = repeats(order);
       std::ranges::stable_sort(steps, [&](std::size_t a, std::size_t b) {
-        return problem_.tasks[at(order[a])].cost > problem_.tasks[at(order[b])].cost;
+        return cost_of(order[a]) > cost_of(order[b]);
       });
       std::vector<bool> gone(order.size(), false);
       Order rest;
@@ -218,17 +226,16 @@ class Search {
     since_.assign(problem_.size(), -1);
     next_.assign(problem_.size(), -1);
     for (std::size_t step = 0; step <= peak; ++step) {
-      latest_[at(order[step])] = static_cast<int>(step);
-      since_[at(order[step])] = static_cast<int>(step);
-      for (const int input : problem_.tasks[at(order[step])].inputs)
-        since_[at(input)] = static_cast<int>(step);
+      latest_[at(task_of(order[step]))] = static_cast<int>(step);
+      since_[at(task_of(order[step]))] = static_cast<int>(step);
+      for (const int input : read_by(order[step])) since_[at(input)] = static_cast<int>(step);
     }
     again_.assign(problem_.size(), false);
     for (std::size_t step = peak + 1; step < order.size(); ++step) {
-      for (const int input : problem_.tasks[at(order[step])].inputs) {
+      for (const int input : read_by(order[step])) {
         if (next_[at(input)] < 0 && !again_[at(input)]) next_[at(input)] = static_cast<int>(step);
       }
-      again_[at(order[step])] = true;
+      again_[at(task_of(order[step]))] = true;
     }
     std::vector<Move> moves;
     for (std::size_t task = 0; task < problem_.size() && !over(); ++task) {
@@ -244,25 +251,43 @@ class Search {
         if (beyond > 0) freed += static_cast<double>(std::min(beyond, what.bytes));
       }
       Move move{.reader = at(reader)};
-      if (!collect(order, static_cast<int>(task), at(reader), move.inserted)) continue;
-      double cost = 0;
-      for (const int inserted : move.inserted) cost += problem_.tasks[at(inserted)].cost;
-      move.score = freed / (cost + 1e-6 * problem_.least_cost());
-      if (noise > 0) move.score *= std::exp(noise * (2 * random_.unit() - 1) * 2);
-      moves.push_back(std::move(move));
+      const auto add = [&] {
+        double cost = 0;
+        for (const int inserted : move.inserted) cost += added_cost(inserted);
+        move.score = freed / (cost + 1e-6 * problem_.least_cost());
+        if (noise > 0) move.score *= std::exp(noise * (2 * random_.unit() - 1) * 2);
+        moves.push_back(move);
+      };
+      if (collect(order, static_cast<int>(task), at(reader), move.inserted)) add();
+      if (!what.may_leave()) continue;
+      move.inserted = {back(static_cast<int>(task))};
+      add();
     }
     return moves;
   }
 
+  // As cost_of(), with the copy out where the order has none yet.
+  double added_cost(int step) const {
+    const std::size_t task = at(task_of(step));
+    const bool leaves = is_back(step) && !profile_.left()[task];
+    return cost_of(step) + (leaves ? problem_.tasks[task].copy_out : 0);
+  }
+
+  std::span<const int> read_by(int step) const {
+    if (is_back(step)) return {};
+    return problem_.tasks[at(step)].inputs;
+  }
+
   // What has to be computed before the step for this value: itself, behind its inputs that are not
-  // in memory there and cannot wait for it.
+  // in memory there and cannot wait for it. They are copied back where that costs less than to
+  // compute them by themselves.
   bool collect(const Order& order, int task, std::size_t step, Order& inserted) {
     constexpr std::size_t kMost = 64;
     for (const int input : problem_.tasks[at(task)].inputs) {
-      if (std::ranges::count(inserted, input) > 0) continue;
+      if (std::ranges::count(inserted, input, task_of) > 0) continue;
       int made = -1;
       for (std::size_t k = step; k-- > 0;) {
-        if (order[k] == input) {
+        if (task_of(order[k]) == input) {
           made = static_cast<int>(k);
           break;
         }
@@ -275,6 +300,10 @@ class Search {
       for (std::size_t k = last + 1; k < step && may_wait; ++k)
         may_wait = profile_.memory()[k] <= room;
       if (may_wait) continue;
+      if (problem_.tasks[at(input)].may_leave() && added_cost(back(input)) < cost_of(input)) {
+        inserted.push_back(back(input));
+        continue;
+      }
       if (inserted.size() >= kMost || !collect(order, input, step, inserted)) return false;
     }
     inserted.push_back(task);

@@ -3,12 +3,12 @@
 //
 // Method: large neighbourhood search over orders of computation. A move frees a value over one of
 // its waits (from one reader to the next) that covers the fullest step, and computes it again
-// before that reader. What it then reads is kept longer where memory allows, and computed again
-// elsewhere. Moves are made, the best ratio of freed memory to cost first, until the order fits.
-// Then every recomputation that the order can do without is removed, some are removed at random,
-// and the order is repaired again. The starts are those given, and the order in which all is kept.
-// While nothing fits, it starts again until the time is over, with growing noise.
-// O(steps) for each evaluated order.
+// before that reader, or copies it back. What it then reads is kept longer where memory allows, and
+// computed again or copied back elsewhere. Moves are made, the best ratio of freed memory to cost
+// first, until the order fits. Then every recomputation that the order can do without is removed,
+// some are removed at random, and the order is repaired again. The starts are those given, and the
+// order in which all is kept. While nothing fits, it starts again until the time is over, with
+// growing noise. O(steps) for each evaluated order.
 #pragma once
 
 #include <cstdint>

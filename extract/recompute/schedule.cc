@@ -31,7 +31,8 @@ base::Status RecomputeProblem::check() const {
     if (!std::ranges::all_of(task.inputs, is_before))
       return base::bad_input("task " + std::to_string(i) +
                              " reads a task that does not precede it");
-    if (!std::isfinite(task.cost) || task.cost < 0 || task.bytes < 0 || task.scratch < 0)
+    const bool copies = task.copy_out >= 0 && task.copy_back >= 0;
+    if (!std::isfinite(task.cost) || task.cost < 0 || task.bytes < 0 || task.scratch < 0 || !copies)
       return base::bad_input("task " + std::to_string(i) + " has a negative cost or size");
   }
   return base::ok();
@@ -40,17 +41,34 @@ base::Status RecomputeProblem::check() const {
 std::vector<int> RecomputeSchedule::order() const {
   std::vector<int> tasks;
   tasks.reserve(steps.size());
-  for (const Step& step : steps) tasks.push_back(step.task);
+  for (const Step& step : steps) tasks.push_back(step.back ? extract::back(step.task) : step.task);
   return tasks;
+}
+
+std::size_t RecomputeSchedule::copies() const {
+  return static_cast<std::size_t>(std::ranges::count(steps, true, &Step::back));
 }
 
 base::Result<RecomputeSchedule> schedule_of(const RecomputeProblem& problem,
                                             std::span<const int> order) {
-  std::vector<int> made(problem.size(), -1);    // by task: the step of its latest computation
+  std::vector<int> made(problem.size(), -1);   // by task: the step that has made its value last
+  std::vector<int> first(problem.size(), -1);  // by task: the step of its first computation
+  std::vector<bool> leaves(problem.size(), false);
   std::vector<std::size_t> last(order.size());  // by step: the last step that reads its value
   for (std::size_t step = 0; step < order.size(); ++step) {
-    const auto task = static_cast<std::size_t>(order[step]);
+    const auto task = static_cast<std::size_t>(task_of(order[step]));
     if (task >= problem.size()) return fault(step, "computes a task that does not exist");
+    if (is_back(order[step])) {
+      if (first[task] < 0)
+        return fault(step, "copies back " + value(task_of(order[step])) + " before it is computed");
+      if (!problem.tasks[task].may_leave())
+        return fault(step, "copies back " + value(task_of(order[step])) + ", which cannot leave");
+      leaves[task] = true;
+      made[task] = static_cast<int>(step);
+      last[step] = step;
+      continue;
+    }
+    if (first[task] < 0) first[task] = static_cast<int>(step);
     for (const int input : problem.tasks[task].inputs) {
       const int from = made[static_cast<std::size_t>(input)];
       if (from < 0) return fault(step, "reads " + value(input) + " before it is computed");
@@ -66,16 +84,21 @@ base::Result<RecomputeSchedule> schedule_of(const RecomputeProblem& problem,
       return base::bad_input("the schedule leaves out task " + std::to_string(task));
     if (problem.tasks[task].result) stays[static_cast<std::size_t>(made[task])] = true;
   }
-  for (const int task : order) schedule.steps.push_back({.task = task});
+  for (const int step : order)
+    schedule.steps.push_back({.task = task_of(step), .back = is_back(step)});
   for (std::size_t step = 0; step < order.size(); ++step) {
-    if (!stays[step]) schedule.steps[last[step]].freed.push_back(order[step]);
+    if (!stays[step]) schedule.steps[last[step]].freed.push_back(task_of(order[step]));
+  }
+  for (std::size_t task = 0; task < problem.size(); ++task) {
+    if (leaves[task]) schedule.steps[static_cast<std::size_t>(first[task])].out = true;
   }
   std::int64_t live = 0;
   for (RecomputeSchedule::Step& step : schedule.steps) {
     const RecomputeTask& task = problem.tasks[static_cast<std::size_t>(step.task)];
     live += task.bytes;
-    schedule.cost += task.cost;
-    schedule.peak = std::max(schedule.peak, live + task.scratch);
+    schedule.cost += step.back ? task.copy_back : task.cost;
+    if (step.out) schedule.cost += task.copy_out;
+    schedule.peak = std::max(schedule.peak, live + (step.back ? 0 : task.scratch));
     std::ranges::sort(step.freed);
     for (const int freed : step.freed) live -= problem.tasks[static_cast<std::size_t>(freed)].bytes;
   }
@@ -85,6 +108,7 @@ base::Result<RecomputeSchedule> schedule_of(const RecomputeProblem& problem,
 base::Status check_schedule(const RecomputeProblem& problem, const RecomputeSchedule& schedule) {
   std::vector<bool> there(problem.size(), false);
   std::vector<bool> computed(problem.size(), false);
+  std::vector<bool> stored(problem.size(), false);
   double cost = 0;
   std::int64_t peak = 0;
   for (std::size_t k = 0; k < schedule.steps.size(); ++k) {
@@ -93,15 +117,22 @@ base::Status check_schedule(const RecomputeProblem& problem, const RecomputeSche
       return fault(k, "computes a task that does not exist");
     const auto at = static_cast<std::size_t>(step.task);
     for (const int input : problem.tasks[at].inputs) {
-      if (!there[static_cast<std::size_t>(input)])
+      if (!step.back && !there[static_cast<std::size_t>(input)])
         return fault(k, "reads " + value(input) + ", which is not in memory");
     }
     if (there[at]) return fault(k, "computes " + value(step.task) + ", which is in memory");
-    there[at] = computed[at] = true;
-    std::int64_t live = problem.tasks[at].scratch;
+    if (step.back && !stored[at])
+      return fault(k, "copies back " + value(step.task) + ", which was not copied out");
+    if (step.out && (step.back || stored[at] || !problem.tasks[at].may_leave()))
+      return fault(k, "copies out " + value(step.task) + ", which it cannot");
+    there[at] = true;
+    computed[at] = computed[at] || !step.back;
+    stored[at] = stored[at] || step.out;
+    std::int64_t live = step.back ? 0 : problem.tasks[at].scratch;
     for (std::size_t i = 0; i < there.size(); ++i) live += there[i] ? problem.tasks[i].bytes : 0;
     peak = std::max(peak, live);
-    cost += problem.tasks[at].cost;
+    cost += step.back ? problem.tasks[at].copy_back : problem.tasks[at].cost;
+    if (step.out) cost += problem.tasks[at].copy_out;
     for (const int freed : step.freed) {
       if (freed < 0 || static_cast<std::size_t>(freed) >= problem.size() ||
           !there[static_cast<std::size_t>(freed)])

@@ -20,8 +20,11 @@ class Waits {
         unit_(std::max<double>(1, static_cast<double>(limit))),
         uses_(problem.size()),
         kept_(problem.size()),
+        brought_(problem.size()),
         later_(problem.size()),
-        again_(problem.size(), -1) {
+        again_(problem.size(), -1),
+        brought_again_(problem.size(), -1),
+        leaves_(problem.size(), -1) {
     scale_ = cost_scale(problem.least_cost());
     for (int i = 0; i < n_; ++i) uses_[at(i)].push_back(i);
     for (int i = 0; i < n_; ++i) {
@@ -40,17 +43,30 @@ class Waits {
   const Milp& milp() const { return milp_; }
   double cost_of(double objective) const { return (objective + given_) / scale_; }
 
-  // Values that are given up are freed behind each reader and computed when they are needed.
+  // Values that are given up are freed behind each reader, and computed or copied back when they
+  // are needed.
   std::vector<int> order_of(const std::vector<double>& values) const {
     std::vector<int> order;
     std::vector<bool> there(problem_.size(), false);
+    std::vector<bool> known(problem_.size(), false);
     std::vector<std::size_t> next(problem_.size(), 1);  // of uses_
+    const auto is_set = [&](int column) { return column >= 0 && values[at(column)] > 0.5; };
+    const auto comes_back = [&](int task) {
+      const std::size_t k = next[at(task)];
+      return known[at(task)] &&
+             is_set(k < uses_[at(task)].size() ? brought_[at(task)][k] : brought_again_[at(task)]);
+    };
     const auto compute = [&](auto&& self, int task) -> void {
+      if (comes_back(task)) {
+        order.push_back(back(task));
+        there[at(task)] = true;
+        return;
+      }
       for (const int input : problem_.tasks[at(task)].inputs) {
         if (!there[at(input)]) self(self, input);
       }
       order.push_back(task);
-      there[at(task)] = true;
+      there[at(task)] = known[at(task)] = true;
     };
     const auto settle = [&](int value, int now) {  // behind a reader
       const auto& uses = uses_[at(value)];
@@ -59,7 +75,7 @@ class Waits {
       if (k >= uses.size()) {
         there[at(value)] = false;
       } else if (const int column = kept_[at(value)][k]; column >= 0) {
-        there[at(value)] = values[at(column)] > 0.5;
+        there[at(value)] = is_set(column);
       }
     };
     for (int i = 0; i < n_; ++i) {
@@ -88,16 +104,37 @@ class Waits {
     return {.lower = -Milp::kInfinite, .upper = 1 - taken, .columns = {}, .values = {}};
   }
 
-  // Columns of its waits with a task in between. A wait that is not kept costs one computation.
+  // A copy back of a value, which was then copied out.
+  int copied_back(int value) {
+    const RecomputeTask& task = problem_.tasks[at(value)];
+    if (leaves_[at(value)] < 0) leaves_[at(value)] = column(task.copy_out * scale_);
+    const int brought = column(task.copy_back * scale_);
+    Milp::Row row{.lower = 0, .upper = Milp::kInfinite, .columns = {}, .values = {}};
+    row.add(leaves_[at(value)], 1);
+    row.add(brought, -1);
+    milp_.rows.push_back(std::move(row));
+    return brought;
+  }
+
+  // Columns of its waits with a task in between. A wait that is not kept costs one computation, or
+  // one copy back instead.
   void add_waits(int value) {
     const auto& uses = uses_[at(value)];
     kept_[at(value)].assign(uses.size(), -1);
+    brought_[at(value)].assign(uses.size(), -1);
     given_ += cost(value);
     for (std::size_t k = 1; k < uses.size(); ++k) {
       if (problem_.tasks[at(value)].bytes == 0 || uses[k] == uses[k - 1] + 1) continue;
       given_ += cost(value);
       const int kept = kept_[at(value)][k] = column(-cost(value));
       for (int t = uses[k - 1] + 1; t < uses[k]; ++t) memory_[at(t)].add(kept, size(value));
+      if (!problem_.tasks[at(value)].may_leave()) continue;
+      const int brought = brought_[at(value)][k] = copied_back(value);
+      milp_.columns[at(brought)].cost -= cost(value);
+      Milp::Row row{.lower = -Milp::kInfinite, .upper = 1, .columns = {}, .values = {}};
+      row.add(kept, 1);
+      row.add(brought, 1);
+      milp_.rows.push_back(std::move(row));
     }
   }
 
@@ -105,7 +142,8 @@ class Waits {
   int again(int value) {
     if (again_[at(value)] < 0) {
       again_[at(value)] = column(cost(value));
-      need_inputs(value, uses_[at(value)].back(), again_[at(value)], 0, 1);
+      if (problem_.tasks[at(value)].may_leave()) brought_again_[at(value)] = copied_back(value);
+      need_inputs(value, uses_[at(value)].back(), 0, {{again_[at(value)], 1}});
     }
     return again_[at(value)];
   }
@@ -117,16 +155,18 @@ class Waits {
     return found->second;
   }
 
-  // Where constant + factor * column is 1, the value is computed behind task `since`: its inputs
-  // are there by then or are computed again.
-  void need_inputs(int value, int since, int column, double constant, double factor) {
+  // Where constant + the sum of factor * column is 1, the value is computed behind task `since`:
+  // its inputs are there by then or are computed again, or copied back.
+  void need_inputs(int value, int since, double constant,
+                   const std::vector<std::pair<int, double>>& computed) {
     for (const int input : problem_.tasks[at(value)].inputs) {
       const int last = uses_[at(input)].back();
       if (problem_.tasks[at(input)].bytes == 0 || last >= since) continue;
       Milp::Row row{.lower = constant, .upper = Milp::kInfinite, .columns = {}, .values = {}};
       row.add(kept_later(input, since), 1);
       row.add(again(input), 1);
-      row.add(column, -factor);
+      if (brought_again_[at(input)] >= 0) row.add(brought_again_[at(input)], 1);
+      for (const auto& [column, factor] : computed) row.add(column, -factor);
       milp_.rows.push_back(std::move(row));
     }
   }
@@ -134,7 +174,10 @@ class Waits {
   void add_needs(int value) {
     const auto& uses = uses_[at(value)];
     for (std::size_t k = 1; k < uses.size(); ++k) {
-      if (kept_[at(value)][k] >= 0) need_inputs(value, uses[k - 1], kept_[at(value)][k], 1, -1);
+      if (kept_[at(value)][k] < 0) continue;
+      std::vector<std::pair<int, double>> computed{{kept_[at(value)][k], -1}};
+      if (brought_[at(value)][k] >= 0) computed.emplace_back(brought_[at(value)][k], -1);
+      need_inputs(value, uses[k - 1], 1, computed);
     }
   }
 
@@ -163,8 +206,11 @@ class Waits {
   std::vector<Milp::Row> memory_;          // by task
   std::vector<std::vector<int>> uses_;     // by value: its task, then its readers
   std::vector<std::vector<int>> kept_;     // by value and use: the wait before it; -1: none
+  std::vector<std::vector<int>> brought_;  // the same: it is copied back in the wait
   std::vector<std::map<int, int>> later_;  // by value and task
   std::vector<int> again_;                 // by value
+  std::vector<int> brought_again_;         // by value: copied back after its last reader
+  std::vector<int> leaves_;                // by value: copied out
 };
 
 }  // namespace

@@ -5,9 +5,11 @@
 // A wait of a value is the time between two of its readers. While a task runs for the first time,
 // the values that wait, its inputs and its own value are in memory together. A value that does not
 // stay over a wait is computed again at least once in it. What it reads then was kept since its own
-// last reader, or is computed again too. The program chooses which waits are kept. It neglects the
-// memory during recomputations, and that values may be needed several times; so its least cost is a
-// bound, for schedules whose first computations come in the order of the tasks.
+// last reader, or is computed again too. Instead of being computed again a value may be copied
+// back, and is then copied out once: a value that does not stay costs at least the lesser of both.
+// The program chooses which waits are kept. It neglects the memory during recomputations, and that
+// values may be needed several times; so its least cost is a bound, for schedules whose first
+// computations come in the order of the tasks.
 #pragma once
 
 #include <cstdint>

@@ -46,8 +46,8 @@ double share_bytes(const StagedStep& step, std::int64_t stage, std::size_t param
 }
 
 // Each parameter, in turn, to the rank that updates least so far.
-std::vector<std::size_t> balanced_updaters(const StagedStep& step,
-                                           const GradientExchange& exchange) {
+std::vector<std::size_t> balanced_updaters(const GradientExchange& exchange,
+                                           const ShareBytes& share_bytes) {
   std::vector<double> load(exchange.ranks.size(), 0);
   std::vector<std::size_t> updaters;
   for (const std::size_t parameter : exchange.parameters) {

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "parallel/pipeline/staged_step.h"
+#include "parallel/placed/program_prices.h"
 #include "parallel/plan/batch_slices.h"
 #include "parallel/plan/planner.h"
-#include "parallel/simulator/node_prices.h"
 
 namespace egret::parallel {
 namespace {
@@ -67,7 +67,7 @@ bool is_parameter(const PlacedNode& node, const StageGraph& piece) {
 double bytes_of(const PlacedNode& node) { return static_cast<double>(node.type.bytes()); }
 
 // What the backward pass reads of the forward pass, parameters aside.
-double kept_bytes(const PlacedGraph& placed, const StageGraph& piece, const NodePrices& prices,
+double kept_bytes(const PlacedGraph& placed, const StageGraph& piece, const ProgramPrices& prices,
                   const std::vector<std::size_t>& pass) {
   std::vector<bool> kept(placed.nodes.size(), false);
   for (std::size_t i = 0; i < placed.nodes.size(); ++i) {
@@ -77,7 +77,7 @@ double kept_bytes(const PlacedGraph& placed, const StageGraph& piece, const Node
   double bytes = 0;
   for (std::size_t i = 0; i < placed.nodes.size(); ++i) {
     const PlacedNode& node = placed.nodes[i];
-    if (kept[i] && !prices.is_constant(i) && !is_parameter(node, piece)) bytes += bytes_of(node);
+    if (kept[i] && !prices.constant()[i] && !is_parameter(node, piece)) bytes += bytes_of(node);
   }
   return bytes;
 }
@@ -85,18 +85,18 @@ double kept_bytes(const PlacedGraph& placed, const StageGraph& piece, const Node
 base::Result<PiecePrice> price_of(const PlacedGraph& placed, const StageGraph& piece,
                                   const Cluster& machine) {
   PiecePrice price;
-  const NodePrices prices(placed, machine);
+  const ProgramPrices prices(placed, machine);
   const std::vector<std::size_t> pass = passes_of(placed, piece);
   std::array<double, 3> seconds{};
   for (std::size_t i = 0; i < placed.nodes.size(); ++i) {
     const PlacedNode& node = placed.nodes[i];
     if (is_parameter(node, piece)) price.parameter_bytes += bytes_of(node);
-    if (pass[i] == kNone || prices.is_constant(i)) continue;
+    if (pass[i] == kNone || prices.constant()[i]) continue;
     double once = 0;
     if (node.kind == PlacedNode::Kind::kOperator) {
-      EGRET_ASSIGN_OR_RETURN(once, prices.of_operator(i));
-    } else if (node.kind == PlacedNode::Kind::kCollective) {
-      once = prices.of_collective(i);
+      EGRET_ASSIGN_OR_RETURN(once, prices.fused_seconds(node));
+    } else if (!node.inputs.empty()) {
+      EGRET_ASSIGN_OR_RETURN(once, prices.seconds_alone(node));
     }
     seconds[pass[i]] += once;
   }
@@ -116,12 +116,13 @@ double whole_parameter_bytes(const StageGraph& piece, const ir::TrainingGraph& l
 
 // Of the whole parameters.
 base::Result<double> update_seconds(const StageGraph& piece, const ir::TrainingGraph& loss,
-                                    const ir::TrainingOptions& training, const cost::Rates& rates) {
+                                    const ir::TrainingOptions& training,
+                                    const ProgramPrices& prices) {
   std::vector<std::size_t> parameters;
   for (const StageGraph::Parameter& one : piece.parameters) parameters.push_back(one.parameter);
   std::ranges::sort(parameters);
   EGRET_ASSIGN_OR_RETURN(const ir::Graph update, ir::update_graph(loss, parameters, training));
-  return seconds_of_graph(update, rates);
+  return prices.seconds_of(update);
 }
 
 }  // namespace
@@ -177,7 +178,7 @@ base::Result<PiecePrice> PiecePrices::price(const SlicedLoss& sliced, std::size_
   const double whole = whole_parameter_bytes(piece, sliced.loss);
   if (whole > 0) {
     EGRET_ASSIGN_OR_RETURN(const double update,
-                           update_seconds(piece, sliced.loss, training_, machine_.rates));
+                           update_seconds(piece, sliced.loss, training_, {plan.program, group}));
     price.update_s = update * price.parameter_bytes / whole;
   }
   return prices_.emplace(std::move(text), price).first->second;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/placed/placed_check.h"
 
+#include <algorithm>
+#include <string>
+
 #include "base/stop.h"
 #include "parallel/laws/law_steps.h"
 
@@ -50,6 +53,25 @@ base::Status check_ring(const PlacedGraph& graph, const PlacedNode& node) {
                               to_string(program.placement, graph.mesh));
 }
 
+// Values computed again come from the same computation, on equal inputs.
+base::Status check_again(const PlacedGraph& graph, std::size_t i) {
+  const PlacedNode& node = graph.nodes[i];
+  const auto first_of = [&](std::size_t k) { return graph.nodes[k].again.value_or(k); };
+  if (*node.again >= i) return base::bad_input("the first computation must come before it");
+  const PlacedNode& first = graph.nodes[*node.again];
+  if (first.again) return base::bad_input("the first computation is one that computes again");
+  const bool equal = node.kind == first.kind && node.op == first.op && node.attrs == first.attrs &&
+                     node.collective == first.collective && node.whole == first.whole &&
+                     node.placement == first.placement &&
+                     (node.kind != Kind::kRing ||
+                      to_string(node.ring, graph.mesh) == to_string(first.ring, graph.mesh)) &&
+                     std::ranges::equal(node.inputs, first.inputs, {}, first_of, first_of);
+  if (!equal || node.inputs.empty())
+    return base::mismatch("it does not compute the value of node " + std::to_string(*node.again) +
+                          " again");
+  return base::ok();
+}
+
 }  // namespace
 
 // Checks each node by itself against the laws, so that a program that was read from a file is as
@@ -80,6 +102,9 @@ base::Status check(const PlacedGraph& graph, LawCache& laws) {
       EGRET_RETURN_IF_ERROR(check_operator(graph, node, laws).at(place));
     if (node.kind == Kind::kCollective)
       EGRET_RETURN_IF_ERROR(check_collective(graph, node).at(place));
+    if (node.again && !graph.in_order)
+      return base::bad_input("a value is computed again in a program without an order").at(place);
+    if (node.again) EGRET_RETURN_IF_ERROR(check_again(graph, i).at(place));
   }
   for (const auto& output : graph.outputs) {
     if (output.node >= graph.nodes.size())

@@ -6,11 +6,14 @@
 // Invariants (check()): a node's inputs come before it; `type` is `whole` under `placement`; an
 // operator's type is what infer_type() gives on its inputs' types, and its placements follow a law
 // along each axis in turn; a collective changes its input's placement along its axis to its own;
-// outputs have no partial results; carried values leave in the placement in which they enter.
+// outputs have no partial results; carried values leave in the placement in which they enter; a
+// node that computes a value again is equal to the node that computed it first, and so are its
+// inputs.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +42,8 @@ struct PlacedNode {
   ir::TensorType type{};  // of what each rank holds
   Placement placement{};
   ir::Tensor data{};  // constants only: the whole
+  // The node that computed the value first, where this one computes it again.
+  std::optional<std::size_t> again{};
 };
 
 struct PlacedGraph {
@@ -55,6 +60,9 @@ struct PlacedGraph {
   std::vector<PlacedNode> nodes;
   std::vector<Output> outputs;
   std::vector<Carried> carried{};
+  // Ranks run the nodes in this order, since it keeps to a limit of memory. Otherwise they exchange
+  // values as early as they can.
+  bool in_order = false;
 };
 
 base::Status check(const PlacedGraph& graph);

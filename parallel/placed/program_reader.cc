@@ -70,6 +70,9 @@ class ProgramReader {
       EGRET_ASSIGN_OR_RETURN(const std::size_t output, index_of(item, "output"));
       graph_.carried.push_back({node, output});
     }
+    if (const Json* in_order = plan.find("in_order")) {
+      EGRET_ASSIGN_OR_RETURN(graph_.in_order, in_order->as_bool());
+    }
     EGRET_RETURN_IF_ERROR(check(graph_, laws_));
     return std::move(graph_);
   }
@@ -102,6 +105,9 @@ class ProgramReader {
       EGRET_RETURN_IF_ERROR(read_ring(item, node));
     } else {
       EGRET_RETURN_IF_ERROR(read_collective(item, node));
+    }
+    if (item.find("again") != nullptr) {
+      EGRET_ASSIGN_OR_RETURN(node.again, index_of(item, "again"));
     }
     graph_.nodes.push_back(std::move(node));
     return base::ok();

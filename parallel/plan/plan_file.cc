@@ -82,9 +82,18 @@ Json node_json(const PlacedNode& node, const Mesh& mesh) {
     for (const std::size_t input : node.inputs) inputs.push(static_cast<std::int64_t>(input));
     json.set("inputs", std::move(inputs));
   }
+  if (node.again) json.set("again", static_cast<std::int64_t>(*node.again));
   json.set("placement", to_string(node.placement, mesh));
   json.set("type", ir::to_string(node.whole));
   return json;
+}
+
+Json to_json(const PlanRecomputation& one) {
+  return Json::object()
+      .set("computations", static_cast<std::int64_t>(one.computations))
+      .set("time_s", one.time_s)
+      .set("bound_s", one.bound_s)
+      .set("placed_time_s", one.placed_time_s);
 }
 
 Result<std::string> text_of(const Json& json, std::string_view key) {
@@ -171,6 +180,8 @@ Json to_json(const ParallelPlan& plan, const PlanOrigin& origin) {
   }
   json.set("placements", std::move(placements)).set("carried", std::move(carried));
   json.set("program", std::move(program)).set("outputs", std::move(outputs));
+  if (plan.program.in_order) json.set("in_order", true);
+  if (plan.recomputation) json.set("recomputation", to_json(*plan.recomputation));
   json.set("placed_values", static_cast<std::int64_t>(plan.placed_values))
       .set("placed_nodes", static_cast<std::int64_t>(plan.placed_nodes));
   json.set("check", name_of(plan.check)).set("interrupted", plan.interrupted);

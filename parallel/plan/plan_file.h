@@ -26,6 +26,9 @@
 // with no other one. `bytes` of a communication is what one rank sends, and `time_s` what that
 // takes, all counts together.
 // "interrupted" is true where the search ended early: the plan is the best so far.
+// A node with "again" computes the value of that node again, and then the plan is "in_order": ranks
+// run the nodes as listed and free a value after its last reader. "recomputation" has the number of
+// such computations, fused operators as one, and what they take.
 // A plan of a training step has "training", the options of the step, and "carried": nodes of inputs
 // and the outputs that are their next values, [{"node": 0, "output": 1}].
 #pragma once

@@ -12,12 +12,12 @@
 #include "base/system/thread_pool.h"
 #include "base/timer.h"
 #include "extract/core/extractor.h"
-#include "extract/core/option_help.h"
 #include "ir/evaluate/input_draws.h"
 #include "parallel/placed/placed_egraph.h"
 #include "parallel/placement/block_counts.h"
 #include "parallel/plan/algebra_first.h"
 #include "parallel/plan/independent_work.h"
+#include "parallel/plan/plan_recomputation.h"
 #include "parallel/plan/program_writer.h"
 #include "parallel/plan/regather.h"
 #include "parallel/plan/strategies.h"
@@ -33,6 +33,8 @@ using base::Result;
 using base::Status;
 
 constexpr int kTightenings = 6;
+// Of the limit, for what is held all the time where other values are computed again.
+constexpr double kHeldShares[] = {1, 0.75};
 constexpr std::size_t kMostExplained = 24;
 // The share of the time for tied layers that goes to a first look at all placements between them.
 constexpr double kLookShare = 0.3;
@@ -42,7 +44,6 @@ constexpr double kTolerance = 1e-9;  // of the cost
 constexpr double kHidden[] = {1, 0.3, 0.1};
 
 constexpr std::string_view kBodies = "expand-composites";
-constexpr std::string_view kExtraction = "egret";  // the search
 
 inline constexpr base::ProgressColumn kPlacedValues{"placed_values", "placed values",
                                                     base::ProgressColumn::Unit::kCount,
@@ -119,12 +120,6 @@ const PlanSearchRow* other_search(std::string_view name) {
   return found == plan_searches().end() ? nullptr : &*found;
 }
 
-std::vector<std::string> names_of_searches() {
-  std::vector<std::string> names = names_of(plan_searches());
-  names.emplace(names.begin(), kExtraction);
-  return names;
-}
-
 // Bytes of a device; 0: not limited.
 double memory_limit(const ParallelPlanOptions& options, const Cluster& machine) {
   return options.device_memory > 0 ? static_cast<double>(options.device_memory)
@@ -135,9 +130,12 @@ double memory_limit(const ParallelPlanOptions& options, const Cluster& machine) 
 class PlanSearch {
  public:
   // If the task has fewer layers than `whole`, plans are expanded to the latter.
+  // `candidates`: where to collect plans to compute values again in; nullptr: nowhere.
   PlanSearch(const PlacedEGraph& placed, const Cluster& machine, const PlanTask& task,
-             const ParallelPlanOptions& options, const ir::Graph& whole, const FewerLayers* fewer)
+             const ParallelPlanOptions& options, const ir::Graph& whole, const FewerLayers* fewer,
+             std::vector<PlanCandidate>* candidates)
       : placed_(placed),
+        candidates_(candidates),
         carried_(task.carried),
         outputs_(names_of(task.graph.outputs())),
         searches_(options.searches),
@@ -177,6 +175,7 @@ class PlanSearch {
     if (!found.ok()) return found.status();
     const double seconds = watch.seconds();
     EGRET_RETURN_IF_ERROR(take(*found, plan));
+    offer(*found);
     plan.bound_s = found->bound;
     if (simulate_) EGRET_RETURN_IF_ERROR(improve_overlap(*found, plan));
     if (explains_) explain(*found, plan);
@@ -195,13 +194,16 @@ class PlanSearch {
   Status run_within(ParallelPlan& plan) {
     find_baselines(plan);
     search_.memory = plan.limit_bytes;
-    if (const auto least = pricing_.leanest(search_); least.ok())
+    if (const auto least = pricing_.leanest(search_); least.ok()) {
       EGRET_RETURN_IF_ERROR(take_if_smaller(*least, plan).status());
+      offer(*least);
+    }
     for (int i = 0; i < kTightenings; ++i) {
       const auto found = cheapest();
       if (found.status().code() == base::StatusCode::kLimit) break;
       if (!found.ok()) return found.status();
       EGRET_ASSIGN_OR_RETURN(const double bytes, take_if_smaller(*found, plan));
+      offer(*found);
       if (bytes <= plan.limit_bytes) {
         EGRET_RETURN_IF_ERROR(take(*found, plan));
         if (explains_) explain(*found, plan);
@@ -211,10 +213,28 @@ class PlanSearch {
       // limit.
       search_.memory *= plan.limit_bytes / bytes;
     }
+    if (candidates_ != nullptr) offer_held(plan.limit_bytes);
     return base::ok();
   }
 
  private:
+  void offer(const extract::Solution& solution) const {
+    if (candidates_ != nullptr)
+      candidates_->push_back({program_of(solution), pricing_.seconds_of(solution)});
+  }
+
+  // Plans of which only what is held all the time keeps to the limit, or leaves a part of it for
+  // other values.
+  void offer_held(double limit) const {
+    Pricing::Search search = search_;
+    search.held_only = true;
+    for (const double share : kHeldShares) {
+      if (base::stop_requested()) return;
+      search.memory = share * limit;
+      if (const auto found = cheapest(search); found.ok()) offer(*found);
+    }
+  }
+
   // The plan of another planner's search, at the same costs; it has no bound.
   Result<extract::Solution> by_other_search() const {
     const std::vector<double> costs = pricing_.costs_of(search_);
@@ -411,12 +431,14 @@ class PlanSearch {
       plan.baselines.try_emplace(name, seconds);
       const bool divided = search_.copied_inputs && pricing_.divides_inputs(*found);
       plan.baseline_facts.try_emplace(name, BaselineFacts{peak_bytes(program_of(*found)), divided});
+      if (search_.strategy->name == "any" && !divided) offer(*found);
       const bool better = !known_ || found->dag_cost < known_->dag_cost;
       if (better && !search_.copied_inputs) known_ = *std::move(found);
     }
   }
 
   const PlacedEGraph& placed_;
+  std::vector<PlanCandidate>* const candidates_;
   const std::vector<Carried>& carried_;
   const std::vector<std::string> outputs_;
   const bool searches_;
@@ -441,11 +463,11 @@ Status check_names(const PlanTask& task, const ParallelPlanOptions& options) {
     return base::usage_error("unknown extractor '" + options.extractor + "'");
   const Strategy* strategy = find_strategy(options.strategy);
   if (strategy == nullptr) return base::usage_error("unknown strategy '" + options.strategy + "'");
-  if (options.search != kExtraction && other_search(options.search) == nullptr)
+  if (options.search != kOwnSearch && other_search(options.search) == nullptr)
     return base::usage_error("unknown search '" + options.search + "'");
-  if (options.search != kExtraction && !task.carried.empty())
+  if (options.search != kOwnSearch && !task.carried.empty())
     return base::usage_error("--search " + options.search + " cannot be combined with --train");
-  if (options.search != kExtraction && options.explain)
+  if (options.search != kOwnSearch && options.explain)
     return base::usage_error("--search " + options.search + " cannot be combined with --explain");
   if (options.overlap && !options.simulate)
     return base::usage_error("--overlap: exchanges do not run beside computation on this machine");
@@ -475,13 +497,6 @@ PlacedEGraph::Request request_for(const PlanTask& task, const Mesh& mesh) {
   return request;
 }
 
-// Of two plans with one limit of memory.
-bool is_better(const ParallelPlan& a, const ParallelPlan& b) {
-  const bool fits = a.memory_bytes <= a.limit_bytes;
-  if (fits != (b.memory_bytes <= b.limit_bytes)) return fits;
-  return fits ? a.time_s < b.time_s : a.memory_bytes < b.memory_bytes;
-}
-
 std::vector<ir::Tensor> random_inputs(const ir::Graph& graph) {
   base::Random random(1);
   return ir::random_inputs(graph, random);
@@ -506,54 +521,6 @@ Status check_plan(ParallelPlan& plan, const ir::Graph& program, const PlanTask& 
 }
 
 }  // namespace
-
-const base::OptionTable<ParallelPlanOptions>& ParallelPlanOptions::table() {
-  using P = ParallelPlanOptions;
-  static const base::OptionTable<P> rows{
-      "plan",
-      {{"rules", &P::rules, std::string(rules::kRulesHelp)},
-       {"allow", &P::allow, std::string(rules::kAllowHelp), base::one_of(rules::allow_names())},
-       {"extractor", &P::extractor, extract::kExtractorHelp,
-        base::one_of(names_of(extract::extractors()))},
-       {"strategy", &P::strategy,
-        "Kind of plan: data, tensor or expert parallelism, data and tensor parallelism along "
-        "different axes, ZeRO, or any (the fastest plan)",
-        base::one_of(names_of(strategies()))},
-       {"search", &P::search,
-        "Search that makes the plan: Egret's, or for comparison another planner's at the same "
-        "costs (exhaustive; OptCNN's chain; FlexFlow's mcmc; Unity's best-first), for at most one "
-        "minute, of all layers and without a limit of memory",
-        base::one_of(names_of_searches())},
-       {"limit-nodes", &P::limit_nodes, "Stop saturation at this many e-nodes",
-        base::range(1, 1e9)},
-       {"extract-time", &P::extract_time, extract::kExtractTimeHelp, base::seconds()},
-       {"device-memory", &P::device_memory,
-        "Memory limit of weights, inputs and activations on one device; 0: the machine's memory",
-        base::bytes()},
-       {"layers", &P::layers,
-        "Number of equal layers to plan (2 or more); the other layers are placed as the second "
-        "one. 0 plans all layers, which takes longer for deep programs",
-        base::range(0, 1'000'000)},
-       {"sequential", &P::sequential,
-        "Rewrite the program for one device first, then distribute the result. Otherwise rewrites "
-        "and placements are chosen together"},
-       {"searches", &P::searches,
-        "Plan all layers, and also run the searches of other planners: exhaustive, chain by chain, "
-        "random walk and best first, each for at most one minute"},
-       {"explain", &P::explain,
-        "For the largest inputs and weights, print the time of the best plan with another "
-        "placement"},
-       {"overlap", &P::overlap,
-        "Times are those of a simulation in which exchanges run beside computation; the program "
-        "gets an order for that"},
-       {"limit-check", &P::limit_check,
-        "Time for comparing the plan with the model on all ranks; 0: no comparison. `egret "
-        "verify-plan` proves a plan of any size",
-        base::seconds()},
-       {"sharded-inputs", &P::sharded_inputs,
-        "Allow inputs to arrive in blocks; otherwise every rank receives whole inputs"}}};
-  return rows;
-}
 
 std::string_view name_of(PlanCheck check) {
   switch (check) {
@@ -613,6 +580,10 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
   const std::vector<std::int64_t> blocks = block_counts(machine.mesh);
   ParallelPlan plan;
   plan.limit_bytes = memory_limit(options, machine);
+  std::vector<PlanCandidate> candidates;
+  // Recomputations are priced without overlap.
+  const bool recomputes =
+      plan.limit_bytes > 0 && options.recompute_by != "none" && !options.overlap;
   const auto search = [&](const PlanTask& part, auto run, bool rings, const FewerLayers* fewer,
                           ParallelPlan& found) -> Status {
     PlacedEGraph::Request request = request_for(part, machine.mesh);
@@ -622,11 +593,12 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
                            PlacedEGraph::of(*equal.tensors, machine.mesh, request));
     if (rings && placed->ring_count() == 0) return base::limit_hit("the program has no ring");
     progress.report({{kPlacedValues, static_cast<std::int64_t>(placed->egraph().class_count())}});
-    PlanSearch searching(*placed, machine, part, options, program, fewer);
+    PlanSearch searching(*placed, machine, part, options, program, fewer,
+                         recomputes ? &candidates : nullptr);
     return (searching.*run)(found);
   };
   std::optional<FewerLayers> fewer;
-  const bool others = options.searches || options.search != kExtraction;
+  const bool others = options.searches || options.search != kOwnSearch;
   if (options.layers > 0 && !others && task.carried.empty())
     fewer = with_fewer_layers(program, options.layers);
   // The short program may have no plan that ties its layers, because a tensor cannot be cut. All
@@ -642,7 +614,7 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
     EGRET_RETURN_IF_ERROR(
         search({program, task.carried, {}, task.free}, &PlanSearch::run, false, nullptr, plan));
   const bool exceeds = plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes;
-  if (exceeds && options.search == kExtraction && !base::stop_requested()) {
+  if (exceeds && options.search == kOwnSearch && !base::stop_requested()) {
     std::vector<Carried> carried = task.carried;
     // The fastest plan does not fit. The searches under the limit plan all layers, may gather
     // parameters twice, and may use rings.
@@ -661,6 +633,8 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
       if (!status.ok() && status.code() != base::StatusCode::kLimit) return status;
       if (status.ok() && is_better(ringed, plan)) plan = std::move(ringed);
     }
+    EGRET_RETURN_IF_ERROR(recompute_where_cheaper(
+        std::move(candidates), machine, {options.recompute_by, options.recompute_time}, plan));
   }
   plan.interrupted = base::stop_requested();
   plan.communication = communication_of(plan.program, machine);

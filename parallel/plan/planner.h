@@ -14,11 +14,16 @@
 // and a gather may be replaced by a ring (parallel/ring/ring.h). The rows know levels, not the
 // order of operators; where the program still exceeds the limit, they are tightened. The bound
 // remains that of the problem without the limit.
+//
+// Besides, values are computed again (parallel/plan/recomputed_program.h): in the cheapest plan, in
+// those of the rows, in baselines, and in plans of which only what is held all the time is limited.
+// The cheapest plan that fits is taken.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -32,8 +37,11 @@
 #include "parallel/placed/placed_graph.h"
 #include "parallel/plan/plan_searches.h"
 #include "parallel/plan/pricing.h"
+#include "parallel/plan/recomputed_program.h"
 
 namespace egret::parallel {
+
+inline constexpr std::string_view kOwnSearch = "egret";  // beside plan_searches()
 
 struct ParallelPlanOptions {
   std::string rules = "expand-composites";
@@ -53,7 +61,9 @@ struct ParallelPlanOptions {
   bool baselines = true;              // also plan the named strategies; no option of the table
   // With overlap: the program as it runs, and its simulated seconds. No option of the table.
   std::function<base::Result<double>(PlacedGraph& program, bool reorder)> simulate{};
-  double limit_check = 60;  // seconds of the comparison with the program; 0: none
+  double limit_check = 60;              // seconds of the comparison with the program; 0: none
+  std::string recompute_by = "search";  // beside "none", one of extract::recompute_methods()
+  double recompute_time = 10;           // of each search for an order
 
   static const base::OptionTable<ParallelPlanOptions>& table();
 };
@@ -104,6 +114,7 @@ struct ParallelPlan {
   std::int64_t layers = 0;  // that are equal and planned as few; 0: all was planned
   double memory_bytes = 0;
   double limit_bytes = 0;  // what was asked for; 0: nothing. A plan above it found none below.
+  std::optional<PlanRecomputation> recomputation{};  // of a program that computes values again
   std::vector<Communication> communication;
   // The times of plans of known kinds for the same program (parallel/plan/strategies.h); those that
   // do not exist are left out.

@@ -325,6 +325,36 @@ std::vector<extract::SideRow> Pricing::rows_of_memory(double memory) const {
   return rows;
 }
 
+// Inputs, weights and what follows from them, and carried values as they are kept.
+std::vector<extract::SideRow> Pricing::row_of_held(double memory) const {
+  extract::SideRow row;
+  row.most = 1;
+  for (Index c = 0; c < view_.class_count(); ++c) {
+    const Kind kind = placed_.meaning(view_.node_op[view_.class_begin[c]]).kind;
+    if (kind == Kind::kValue || kind == Kind::kKeep) continue;
+    const PlacedEGraph::Placed& held = placed_.placed(view_.class_id[c]);
+    const bool constant = placed_.tensors().is_constant(held.value);
+    for (Index node = view_.class_begin[c]; node < view_.class_begin[c + 1]; ++node) {
+      const bool leaf = is_leaf(node);
+      if (!leaf && !constant) continue;
+      double bytes = static_cast<double>(held.type.bytes());
+      const bool kept = leaf && role_of(node) != LeafRole::kInput && !constant;
+      if (kept) continue;  // counted below
+      const bool placed = placed_.meaning(view_.node_op[node]).kind == Kind::kPlace;
+      for (const Index child : placed ? std::span<const Index>() : view_.children_of(node))
+        bytes -= static_cast<double>(placed_.placed(view_.class_id[child]).type.bytes());
+      row.add(node, std::max(bytes, 0.0) / memory);
+    }
+  }
+  for (const std::vector<Keep>& ways : keeps_) {
+    for (const Keep& one : ways) {
+      const auto& next = placed_.placed(view_.class_id[view_.children_of(one.keep).front()]);
+      row.add(one.keep, static_cast<double>(next.type.bytes()) / memory);
+    }
+  }
+  return {std::move(row)};
+}
+
 // Adds `price` seconds for the limit's worth of memory, spread evenly over the rows. A row's
 // weights are shares of the limit, so a plan that fills every level pays the full price.
 std::vector<double> Pricing::priced(std::vector<double> costs,
@@ -388,7 +418,8 @@ base::Result<extract::Solution> Pricing::cheapest(const Search& search,
   const std::vector<double> costs = costs_of(search);
   const extract::Problem problem{view_, costs};
   std::vector<extract::SideRow> memory;
-  if (search.memory > 0) memory = rows_of_memory(search.memory);
+  if (search.memory > 0)
+    memory = search.held_only ? row_of_held(search.memory) : rows_of_memory(search.memory);
   std::vector<extract::SideRow> rows = rows_of_carried(costs);
   std::ranges::copy(memory, std::back_inserter(rows));
   if (rows.empty()) {

@@ -61,6 +61,7 @@ class Pricing {
     const Strategy* strategy = nullptr;
     bool copied_inputs = false;    // in addition to the strategy
     double memory = 0;             // bytes of a device; 0: unlimited
+    bool held_only = false;        // the memory is that of what is held all the time
     std::vector<Index> without{};  // nodes that may not be chosen
     // Of exchanges, so much of the independent computing hides them; 0: nothing overlaps.
     double hidden = 0;
@@ -111,6 +112,7 @@ class Pricing {
   void find_keeps(std::span<const std::string> outputs);
   std::vector<extract::SideRow> rows_of_carried(std::span<const double> costs) const;
   std::vector<extract::SideRow> rows_of_memory(double memory) const;
+  std::vector<extract::SideRow> row_of_held(double memory) const;
   void add_held(Index c, double unit, std::span<extract::SideRow> by_level) const;
   void add_kept(double unit, std::span<extract::SideRow> by_level) const;
   void hide_exchanges(const Search& search, std::vector<double>& costs) const;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "parallel/simulator/node_prices.h"
+#include "parallel/placed/program_prices.h"
 #include "parallel/simulator/plan_simulation.h"
 
 namespace egret::parallel {
@@ -32,11 +32,11 @@ class ListSchedule {
       const PlacedNode& node = plan_.nodes[i];
       waits_[i] = node.inputs.size();
       for (const std::size_t input : node.inputs) readers_[input].push_back(i);
-      if (prices_.is_constant(i)) continue;
+      if (prices_.constant()[i]) continue;
       if (node.kind == Kind::kOperator) {
-        EGRET_ASSIGN_OR_RETURN(seconds_[i], prices_.of_operator(i));
-      } else if (node.kind == Kind::kCollective) {
-        seconds_[i] = prices_.of_collective(i);
+        EGRET_ASSIGN_OR_RETURN(seconds_[i], prices_.fused_seconds(node));
+      } else if (!node.inputs.empty()) {
+        EGRET_ASSIGN_OR_RETURN(seconds_[i], prices_.seconds_alone(node));
       }
     }
     for (std::size_t i = plan_.nodes.size(); i-- > 0;) {
@@ -79,8 +79,8 @@ class ListSchedule {
   // 0 computes; the links of an axis have one each.
   std::size_t stream_of(std::size_t i) const {
     const PlacedNode& node = plan_.nodes[i];
-    const bool sends = node.kind == Kind::kCollective && !node.collective.from.is_copy() &&
-                       !prices_.is_constant(i);
+    const bool sends =
+        node.kind == Kind::kCollective && !node.collective.from.is_copy() && !prices_.constant()[i];
     return sends ? static_cast<std::size_t>(node.collective.axis) + 1 : 0;
   }
 
@@ -100,7 +100,7 @@ class ListSchedule {
   }
 
   const PlacedGraph& plan_;
-  const NodePrices prices_;
+  const ProgramPrices prices_;
   std::vector<double> seconds_, urgency_;  // by node
   std::vector<std::size_t> waits_;         // for so many operands
   std::vector<std::vector<std::size_t>> readers_;

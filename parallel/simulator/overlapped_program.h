@@ -13,7 +13,7 @@ namespace egret::parallel {
 // computes the one with the longest path to the end, and so do the links of each axis (Graham,
 // "Bounds on multiprocessing timing anomalies", 1969). Updates of parameters thus do not wait for
 // their gradients before other gradients are computed. Values may live longer.
-// O(nodes log nodes). Errors: those of NodePrices.
+// O(nodes log nodes). Errors: those of ProgramPrices.
 base::Result<PlacedGraph> ordered_for_overlap(const PlacedGraph& plan, const Cluster& machine);
 
 // The simulated seconds of a program, after REORDER in the order above. It suits

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "parallel/simulator/node_prices.h"
+#include "parallel/placed/program_prices.h"
 
 namespace egret::parallel {
 namespace {
@@ -20,13 +20,13 @@ class PlanProgram {
 
   base::Status add_all() {
     for (std::size_t n = 0; n < plan_.nodes.size(); ++n) {
-      if (prices_.is_constant(n)) continue;
+      if (prices_.constant()[n]) continue;
       const PlacedNode& node = plan_.nodes[n];
       switch (node.kind) {
         case PlacedNode::Kind::kInput:
         case PlacedNode::Kind::kConstant: break;
         case PlacedNode::Kind::kOperator: {
-          EGRET_ASSIGN_OR_RETURN(const double seconds, prices_.of_operator(n));
+          EGRET_ASSIGN_OR_RETURN(const double seconds, prices_.fused_seconds(node));
           ends_[n] = compute(std::string(node.op->name()), seconds, inputs_of(node));
           break;
         }
@@ -58,11 +58,21 @@ class PlanProgram {
   }
 
   TaskId compute(std::string name, double seconds, std::vector<TaskId> after) {
-    return add({.stream = kCompute,
-                .effect = TaskEffect::kComputes,
-                .work = {.seconds = seconds},
-                .after = std::move(after)},
-               std::move(name));
+    latest_ = add({.stream = kCompute,
+                   .effect = TaskEffect::kComputes,
+                   .work = {.seconds = seconds},
+                   .after = std::move(after)},
+                  std::move(name));
+    return latest_;
+  }
+
+  // An exchange of a program with an order begins no earlier than its place there: its result takes
+  // memory.
+  std::vector<TaskId> ready_for(const PlacedNode& exchange) const {
+    std::vector<TaskId> after = inputs_of(exchange);
+    if (plan_.in_order && latest_.valid() && std::ranges::find(after, latest_) == after.end())
+      after.push_back(latest_);
+    return after;
   }
 
   // TOTAL seconds, of which BYTES take their part.
@@ -86,16 +96,16 @@ class PlanProgram {
     if (node.collective.from.is_copy()) return compute(std::move(name), total, inputs_of(node));
     const int axis = node.collective.axis;
     return send(std::move(name), axis, total,
-                bytes_sent(node.collective, plan_.mesh.size(axis), from, to), inputs_of(node));
+                bytes_sent(node.collective, plan_.mesh.size(axis), from, to), ready_for(node));
   }
 
   // Each step computes with the blocks that arrived, while they pass on to the next device.
   base::Result<TaskId> ring(const PlacedNode& node) {
     EGRET_ASSIGN_OR_RETURN(const RingProgram program, ring_program(plan_, node));
-    EGRET_ASSIGN_OR_RETURN(double step_s, prices_.of_graph(program.step));
-    EGRET_ASSIGN_OR_RETURN(double finish_s, prices_.of_graph(program.finish));
+    EGRET_ASSIGN_OR_RETURN(double step_s, prices_.seconds_of(program.step));
+    EGRET_ASSIGN_OR_RETURN(double finish_s, prices_.seconds_of(program.finish));
     if (program.result.is_split())
-      finish_s = prices_.of_copy(static_cast<double>(program.type.bytes()));
+      finish_s = prices_.seconds_to_copy(static_cast<double>(program.type.bytes()));
     double passing = 0, pass_s = 0;
     for (std::size_t i = 0; i < program.inputs.size(); ++i) {
       const auto bytes = static_cast<double>(program.blocks[i].bytes());
@@ -103,10 +113,10 @@ class PlanProgram {
         passing += bytes;
         pass_s += machine_.seconds_to_pass(program.axis, bytes);
       } else if (program.inputs[i].step.is_split()) {
-        step_s += prices_.of_copy(bytes);
+        step_s += prices_.seconds_to_copy(bytes);
       }
     }
-    std::vector<TaskId> arrived = inputs_of(node);
+    std::vector<TaskId> arrived = ready_for(node);
     TaskId last;
     for (std::int64_t step = 0; step < program.steps; ++step) {
       std::vector<TaskId> next = arrived;
@@ -122,8 +132,9 @@ class PlanProgram {
 
   const PlacedGraph& plan_;
   const Cluster& machine_;
-  const NodePrices prices_;
+  const ProgramPrices prices_;
   std::vector<TaskId> ends_;  // by node
+  TaskId latest_;             // computation
 };
 
 // Of the time that is not computed, what some collective takes.

@@ -3,7 +3,8 @@
 // sizes, so one device of the simulator stands for all.
 //
 // The device computes in the program's order; the collectives of each mesh axis run on a stream of
-// their own, as soon as their inputs are there. On machines where exchanges do not overlap
+// their own, as soon as their inputs are there; of a program with an order, no earlier than their
+// place in it. On machines where exchanges do not overlap
 // (Cluster::overlaps) they take their turn between computations. Prices are those of the planner
 // (roofline times of the parts, alpha-beta times of collectives), so the difference to the plan's
 // predicted time is what overlap can hide.

@@ -228,6 +228,11 @@ class PlanOptions(TypedDict, total=False):
     # Time for comparing the plan with the model on all ranks; 0: no comparison. `egret verify-
     # plan` proves a plan of any size
     limit_check: Union[float, str]
+    # Under a limit of memory: how to choose values that are computed again instead of waiting in
+    # memory, as with `egret recompute`; none: never
+    recompute_by: Literal["none", "search", "checkmate", "checkmate-start", "checkmate-lp", "dtr", "segments", "keep-all"]
+    # Time limit of one search for values to compute again
+    recompute_time: Union[float, str]
     # Allow inputs to arrive in blocks; otherwise every rank receives whole inputs
     sharded_inputs: bool
     # Loss to minimize: cross_entropy of logits and class numbers, or mse

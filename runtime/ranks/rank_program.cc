@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "ir/graph/builder.h"
 
@@ -257,7 +258,8 @@ bool is_exchange(const parallel::PlacedNode& node) {
 
 // The work that remains when some nodes are known. Stages alternate computing and exchanging: a
 // node's stage is the largest number of exchanges on any path to it, so that a stage has as many
-// operators as possible and plans can fuse them.
+// operators as possible and plans can fuse them. In a program with an order, a node's stage is no
+// earlier than those of the nodes before it.
 struct Work {
   Work(const parallel::PlacedGraph& graph, const HeldBlocks& known)
       : runs(graph.nodes.size(), false),
@@ -275,13 +277,19 @@ struct Work {
         if (is_exchange(graph.nodes[i])) direct[input] = true;
       }
     }
+    std::size_t computed = 0;  // the stage of the latest operator
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       if (!runs[i]) continue;
       for (const std::size_t input : graph.nodes[i].inputs)
         stages[i] = std::max(stages[i], stages[input]);
+      // An operator comes behind the exchanges before it, and an exchange behind the operators.
+      const bool exchanges = is_exchange(graph.nodes[i]);
+      if (graph.in_order && !graph.nodes[i].inputs.empty())
+        stages[i] = std::max(stages[i], exchanges ? computed : last);
       // Nodes are in topological order, so the stages of all inputs are known.
-      if (is_exchange(graph.nodes[i])) ++stages[i];
+      if (exchanges) ++stages[i];
       last = std::max(last, stages[i]);
+      if (!exchanges) computed = std::max(computed, stages[i]);
     }
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       if (!runs[i]) continue;
@@ -417,6 +425,32 @@ Result<Tensor> run_exchange(const parallel::PlacedGraph& graph, const RankProgra
 
 }  // namespace
 
+namespace {
+
+// Values are freed behind the last part of a stage that reads them.
+void add_freed(const parallel::PlacedGraph& graph, std::vector<RankStage>& stages) {
+  constexpr auto kNever = static_cast<std::size_t>(-1);
+  std::vector<std::pair<std::size_t, std::size_t>> last(graph.nodes.size(), {kNever, 0});
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    RankStage& now = stages[stage];
+    now.freed.resize(1 + now.collectives.size());
+    for (const std::size_t node : now.segment.inputs) last[node] = {stage, 0};
+    for (const std::size_t node : now.segment.outputs) last[node] = {stage, 0};
+    for (std::size_t k = 0; k < now.collectives.size(); ++k) {
+      last[now.collectives[k]] = {stage, k + 1};
+      for (const std::size_t input : graph.nodes[now.collectives[k]].inputs)
+        last[input] = {stage, k + 1};
+    }
+  }
+  for (const auto& output : graph.outputs) last[output.node].first = kNever;
+  for (std::size_t node = 0; node < last.size(); ++node) {
+    const auto [stage, part] = last[node];
+    if (stage != kNever) stages[stage].freed[part].push_back(node);
+  }
+}
+
+}  // namespace
+
 // Stage s is a segment and then the collectives that its values, or earlier ones, feed.
 Result<RankProgram> rank_program(const parallel::PlacedGraph& graph, std::int64_t rank,
                                  const HeldBlocks& known) {
@@ -439,6 +473,7 @@ Result<RankProgram> rank_program(const parallel::PlacedGraph& graph, std::int64_
     EGRET_ASSIGN_OR_RETURN(parallel::RingProgram ring, ring_program(graph, node));
     program.rings.push_back({i, std::move(ring)});
   }
+  add_freed(graph, program.stages);
   return program;
 }
 
@@ -488,8 +523,11 @@ Result<std::vector<Tensor>> run_rank(const parallel::PlacedGraph& graph, const R
       for (std::size_t k = 0; k < results.size(); ++k)
         held[now.segment.outputs[k]] = std::move(results[k]);
     }
-    for (const std::size_t i : now.collectives) {
+    for (const std::size_t node : now.freed[0]) held[node] = Tensor();
+    for (std::size_t k = 0; k < now.collectives.size(); ++k) {
+      const std::size_t i = now.collectives[k];
       EGRET_ASSIGN_OR_RETURN(held[i], run_exchange(graph, program, i, held, run, exchange));
+      for (const std::size_t node : now.freed[k + 1]) held[node] = Tensor();
     }
   }
   std::vector<Tensor> outputs;

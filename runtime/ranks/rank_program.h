@@ -36,10 +36,13 @@ struct Segment {
   std::vector<std::size_t> outputs;
 };
 
-// A segment (if it has operators), then the collectives whose inputs are known after it.
+// A segment (if it has operators), then the collectives whose inputs are known after it; of a
+// program with an order, those that follow it in the order.
 struct RankStage {
   Segment segment;
   std::vector<std::size_t> collectives;  // nodes; rings are among them
+  // Nodes whose values nothing reads later: behind the segment, then behind each collective.
+  std::vector<std::vector<std::size_t>> freed{};
 };
 
 // A ring among the collectives.

@@ -59,11 +59,22 @@ RecomputeProblem random_problem(base::Random& random, int tasks) {
   return problem;
 }
 
-// The least cost by exhaustive search over what is in memory (Dijkstra); -1 where nothing fits.
-// First computations come in order. `stages`: between two of them, tasks come in order too, each at
-// most once, as in Checkmate's program.
+// Most values may leave; copies cost a little less than computations.
+RecomputeProblem with_copies(RecomputeProblem problem, base::Random& random) {
+  for (RecomputeTask& task : problem.tasks) {
+    if (random.chance(0.3)) continue;
+    task.copy_out = static_cast<double>(random.between(0, 2));
+    task.copy_back = static_cast<double>(random.between(0, 2));
+  }
+  return problem;
+}
+
+// The least cost by exhaustive search over what is in memory, and what was copied out (Dijkstra);
+// -1 where nothing fits. First computations come in order. `stages`: between two of them, tasks
+// come in order too, each at most once, as in Checkmate's program.
 double exhaustive(const RecomputeProblem& problem, std::int64_t limit, bool stages) {
-  using State = std::tuple<int, int, unsigned>;  // first task left, first of the stage, in memory
+  // First task left, first of the stage, in memory, copied out.
+  using State = std::tuple<int, int, unsigned, unsigned>;
   const int n = static_cast<int>(problem.size());
   std::map<State, double> best;
   std::priority_queue<std::pair<double, State>, std::vector<std::pair<double, State>>,
@@ -75,18 +86,27 @@ double exhaustive(const RecomputeProblem& problem, std::int64_t limit, bool stag
     found->second = cost;
     open.emplace(cost, state);
   };
-  reach({0, 0, 0}, 0);
+  reach({0, 0, 0, 0}, 0);
   while (!open.empty()) {
     const auto [cost, state] = open.top();
     open.pop();
     if (cost > best.at(state)) continue;
-    const auto [next, first, live] = state;
+    const auto [next, first, live, out] = state;
     bool done = next == n;
     for (int i = 0; i < n; ++i)
       done = done && (!problem.tasks[i].result || ((live >> i) & 1U) != 0);
     if (done) return cost;
     for (int i = 0; i < n; ++i) {
-      if (((live >> i) & 1U) != 0) reach({next, first, live & ~(1U << i)}, cost);
+      const bool is_there = ((live >> i) & 1U) != 0;
+      const bool is_out = ((out >> i) & 1U) != 0;
+      const RecomputeTask& task = problem.tasks[i];
+      if (is_there) reach({next, first, live & ~(1U << i), out}, cost);
+      if (is_there && !is_out && task.may_leave())
+        reach({next, first, live, out | (1U << i)}, cost + task.copy_out);
+      if (is_there || !is_out) continue;
+      std::int64_t memory = task.bytes;
+      for (int k = 0; k < n; ++k) memory += ((live >> k) & 1U) != 0 ? problem.tasks[k].bytes : 0;
+      if (memory <= limit) reach({next, first, live | (1U << i), out}, cost + task.copy_back);
     }
     // Behind the last first computation, results may be computed again.
     for (int i = stages ? first : 0; i <= next && i < n; ++i) {
@@ -98,7 +118,7 @@ double exhaustive(const RecomputeProblem& problem, std::int64_t limit, bool stag
       if (!ready || memory > limit) continue;
       const bool first_time = i == next;
       if (stages && next == n) continue;
-      reach({next + (first_time ? 1 : 0), first_time || !stages ? 0 : i + 1, live | (1U << i)},
+      reach({next + (first_time ? 1 : 0), first_time || !stages ? 0 : i + 1, live | (1U << i), out},
             cost + task.cost);
     }
   }
@@ -184,6 +204,86 @@ TEST(Recompute, BoundsHoldForAllSchedules) {
     EXPECT_TRUE(schedule_of(problem, *waits.order).ok());
   }
   EXPECT_GT(tight, 10);
+}
+
+TEST(Recompute, CopiesLieBetweenTheirBoundsAndExhaustiveSearch) {
+  SKIP_WITHOUT_MILP_SOLVER();
+  base::Random random(14);
+  int copied = 0, both = 0, cheaper = 0, tight = 0, exact = 0, trials = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    SCOPED_TRACE("trial " + std::to_string(trial));
+    const RecomputeProblem plain = random_problem(random, 5 + trial % 3);
+    const RecomputeProblem problem = with_copies(plain, random);
+    const ReorderedProblem ordered = reordered(problem, frugal_task_order(problem));
+    const std::int64_t limit = least_memory(problem) + random.between(0, 2);
+    const double any = exhaustive(ordered.problem, limit, false);
+    const auto found = recompute(problem, limit, {.seconds = 2});
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    if (any < 0) {
+      EXPECT_FALSE(found->schedule);
+      continue;
+    }
+    ++trials;
+    EXPECT_LE(found->bound, any + 1e-6);
+    EXPECT_LE(found->proven_bound, found->bound);
+    ASSERT_TRUE(found->schedule);
+    EXPECT_TRUE(check_schedule(problem, *found->schedule).ok());
+    EXPECT_LE(found->schedule->peak, limit);
+    EXPECT_GE(found->schedule->cost, any - 1e-9);
+    if (found->proven) {
+      EXPECT_NEAR(found->schedule->cost, any, 1e-6);
+    }
+    exact += found->schedule->cost <= any + 1e-6 ? 1 : 0;
+    tight += found->bound > problem.least_cost() + 1e-6 ? 1 : 0;
+    const double alone =
+        exhaustive(reordered(plain, frugal_task_order(plain)).problem, limit, false);
+    cheaper += alone < 0 || any < alone - 1e-9 ? 1 : 0;
+    copied += found->schedule->copies() > 0 ? 1 : 0;
+    both += found->schedule->copies() > 0 && found->schedule->recomputations(problem) > 0 ? 1 : 0;
+    // Copies that cost nothing leave nothing to compute again.
+    RecomputeProblem free = problem;
+    for (RecomputeTask& task : free.tasks) task.copy_out = task.copy_back = 0;
+    const auto nothing = recompute(free, limit, {.seconds = 2});
+    ASSERT_TRUE(nothing.ok() && nothing->schedule);
+    EXPECT_DOUBLE_EQ(nothing->schedule->cost, problem.least_cost());
+  }
+  EXPECT_GT(copied, 8);
+  EXPECT_GT(both, 2);
+  EXPECT_GT(cheaper, 8);
+  EXPECT_GT(tight, 15);
+  EXPECT_GE(exact, trials * 9 / 10);
+}
+
+// Two values of ten bytes wait for each other; the last task reads both.
+TEST(Recompute, CopiesCostWhatTheySay) {
+  RecomputeProblem problem;
+  problem.tasks = {{.cost = 9, .bytes = 10, .copy_out = 2, .copy_back = 3},
+                   {.cost = 1, .bytes = 10},
+                   {.cost = 1, .bytes = 10, .inputs = {1}},
+                   {.cost = 1, .bytes = 0, .inputs = {0, 2}, .result = true}};
+  const auto schedule = schedule_of(problem, std::vector<int>{0, 1, 2, back(0), 3});
+  ASSERT_TRUE(schedule.ok()) << schedule.status().message();
+  ASSERT_TRUE(check_schedule(problem, *schedule).ok());
+  EXPECT_EQ(schedule->peak, 20);
+  EXPECT_DOUBLE_EQ(schedule->cost, 12 + 2 + 3);
+  EXPECT_EQ(schedule->copies(), 1U);
+  EXPECT_EQ(schedule->recomputations(problem), 0U);
+  EXPECT_EQ(schedule->order(), (std::vector<int>{0, 1, 2, back(0), 3}));
+  const auto complaint = [&](const std::function<void(RecomputeSchedule&)>& change) {
+    RecomputeSchedule broken = *schedule;
+    change(broken);
+    return check_schedule(problem, broken).message();
+  };
+  using S = RecomputeSchedule;
+  EXPECT_THAT(complaint([](S& s) { s.steps[0].out = false; }), HasSubstr("was not copied out"));
+  EXPECT_THAT(complaint([](S& s) { s.steps[1].out = true; }), HasSubstr("copies out value 1"));
+  EXPECT_THAT(complaint([](S& s) { s.steps[3].back = false; }), HasSubstr("cost"));
+  EXPECT_THAT(complaint([](S& s) { s.cost -= 3; }), HasSubstr("cost"));
+  EXPECT_FALSE(schedule_of(problem, std::vector<int>{back(0), 0, 1, 2, 3}).ok());
+  EXPECT_FALSE(schedule_of(problem, std::vector<int>{0, 1, back(1), 2, 3}).ok());
+  RecomputeProblem negative = problem;
+  negative.tasks[0].copy_back = -1;
+  EXPECT_FALSE(negative.check().ok());
 }
 
 TEST(Recompute, DualsProveTheRelaxation) {

@@ -276,6 +276,7 @@ TEST(TrainingPlan, GathersAgainWhereMemoryIsShort) {
     });
   };
   EXPECT_EQ(gathers(*roomy), 4);
+  options.recompute_by = "none";
   options.device_memory = static_cast<std::int64_t>(roomy->memory_bytes) - 2 * kWhole;
   const auto tight = make_plan(task, machine_of("x=4"), options);
   ASSERT_TRUE(tight.ok()) << tight.status().message();

@@ -286,6 +286,49 @@ TEST_F(PlanVerb, TrainsOnRanksAsOnOneProcess) {
   }
 }
 
+// Each value of a deep network waits for its gradient; no placement fits.
+TEST_F(PlanVerb, ComputesValuesAgainWhereMemoryIsShort) {
+  ir::GraphBuilder b;
+  base::Random random(1);
+  ir::Value x = b.input("x", {ir::DType::kF32, {1024, 16}});
+  for (int k = 0; k < 8; ++k) {
+    const auto weight = ir::Tensor::random({ir::DType::kF32, {16, 16}}, random);
+    x = b.add("tanh", {b.add("matmul", {x, b.constant(weight, "w" + std::to_string(k))})});
+  }
+  b.output("y", x);
+  const auto model = frontends::export_onnx(b.finish().value(), {}, {});
+  ASSERT_TRUE(base::write_file(path("mlp.onnx"), model->bytes).ok());
+  const std::string words = "--train --loss mse --mesh x=2 ";
+  const auto memory = [](const base::Json& json) { return *json.find("memory_bytes")->as_real(); };
+  const base::Json free = *base::Json::parse(plan(words + "--json").out);
+  const std::string limited =
+      words + "--device-memory " + std::to_string(static_cast<std::int64_t>(0.6 * memory(free)));
+  EXPECT_EQ(plan(limited + " --recompute-by none").code, 5);
+  const ProgramRun planned = plan(limited + " --recompute-time 3s --json -o " + path("plan.json") +
+                                  " --certificate " + path("plan.cert"));
+  ASSERT_EQ(planned.code, 0) << planned.err;
+  const base::Json json = *base::Json::parse(planned.out);
+  EXPECT_LE(memory(json), *json.find("limit_bytes")->as_real());
+  ASSERT_NE(json.find("recomputation"), nullptr);
+  EXPECT_GT(*json.find("recomputation")->find("computations")->as_integer(), 1);
+  EXPECT_THAT(plan(limited).out, HasSubstr("values are computed again"));
+  const ProgramRun proven = run_program("verify-plan " + path("plan.json"));
+  EXPECT_EQ(proven.code, 0) << proven.out << proven.err;
+  const ProgramRun simulated = run_program("simulate " + path("plan.json") + " --json");
+  EXPECT_EQ(simulated.code, 0) << simulated.err;
+  const ProgramRun here = run_program("train-step " + path("plan.json") + " --steps 2 --check");
+  EXPECT_EQ(here.code, 0) << here.err;
+  if (!has_mpi()) GTEST_SKIP() << "without MPI";
+  const ProgramRun run = distributed(2, "--steps 5 --check --json", "train-step ");
+  if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  // The plan without recomputation leaves the same parameters.
+  ASSERT_EQ(plan(words + "-o " + path("plan.json")).code, 0);
+  const ProgramRun kept = distributed(2, "--steps 5 --json", "train-step ");
+  EXPECT_EQ(*base::Json::parse(run.out)->find("left")->as_string(),
+            *base::Json::parse(kept.out)->find("left")->as_string());
+}
+
 TEST_F(PlanVerb, TrainsInOneProcessWithoutRanks) {
   ASSERT_EQ(plan("--train --loss mse --mesh x=2 -o " + path("plan.json")).code, 0);
   const ProgramRun run = run_program("train-step " + path("plan.json") + " --steps 3 --check");

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/formats/json.h"
 #include "base/system/file.h"
 #include "frontends/onnx.h"
@@ -74,6 +76,56 @@ TEST_F(VerbRecompute, StepsWithinLessMemoryLeaveTheSameParameters) {
   const ProgramRun forbidden =
       run_program(words + "--recompute-by none --limit-arena " + std::to_string(limit));
   EXPECT_EQ(forbidden.code, 5);
+}
+
+TEST_F(VerbRecompute, ValuesLeaveMemoryForAFolder) {
+  const std::string words = "train-step " + model_ + " --loss mse --steps 3 --json --threads 1 ";
+  const base::Json free = parsed(run_program(words).out);
+  const base::Json unkept =
+      parsed(run_program(words + "--limit-arena 1 --recompute-prices roofline").out);
+  ASSERT_NE(unkept.find("recomputation"), nullptr);
+  const auto limit = static_cast<std::int64_t>(
+      number(*unkept.find("recomputation"), "keep_all_arena_bytes") / 2.5);
+  const std::string within = words + "--recompute-time 2s --limit-arena " + std::to_string(limit);
+  const std::string spill = path("spill");
+  const ProgramRun run = run_program(within +
+                                     " --recompute-prices roofline --offload-rate 1TB "
+                                     "--offload-to " +
+                                     spill);
+  EXPECT_EQ(run.code, 0) << run.err;
+  const base::Json json = parsed(run.out);
+  const base::Json* made = json.find("recomputation");
+  ASSERT_NE(made, nullptr) << run.out;
+  EXPECT_GT(number(*made, "copies_back"), 0);
+  EXPECT_LE(number(*made, "arena_bytes"), static_cast<double>(limit));
+  EXPECT_EQ(json.find("left")->scalar_text(), free.find("left")->scalar_text());
+  EXPECT_TRUE(std::filesystem::is_empty(spill));
+  const ProgramRun checked = run_program(within + " --check --offload-to " + spill);
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  for (const char* wrong : {"--offload-to .", "--offload-rate 1GB --limit-arena 1MB",
+                            "--offload-to . --limit-arena 1MB --recompute-by dtr"})
+    EXPECT_EQ(run_program(words + wrong).code, 2) << wrong;
+}
+
+TEST_F(VerbRecompute, PricesCopiesBesideRecomputation) {
+  const std::string words =
+      "recompute " + model_ +
+      " --loss mse --threads 1 --recompute-prices roofline --recompute-time 1s "
+      "--recompute-shares 60 --recompute-methods search --json ";
+  double before = 0;
+  for (const char* rate : {"100GB", "1GB", "1kB"}) {
+    const base::Json json = parsed(run_program(words + "--offload-rate " + rate).out);
+    ASSERT_NE(json.find("rows"), nullptr);
+    ASSERT_EQ(json.find("rows")->items().size(), 2U);
+    const base::Json& alone = json.find("rows")->items()[0];
+    const base::Json& both = json.find("rows")->items()[1];
+    EXPECT_EQ(both.find("method")->scalar_text(), "search with copies");
+    EXPECT_EQ(number(alone, "copies_back"), 0);
+    EXPECT_LE(number(both, "cost_s"), number(alone, "cost_s") * (1 + 1e-3)) << rate;
+    EXPECT_LE(number(both, "bound_s"), number(both, "cost_s") * (1 + 1e-9));
+    EXPECT_GE(number(both, "cost_s"), before * (1 - 1e-3));
+    before = number(both, "cost_s");
+  }
 }
 
 TEST_F(VerbRecompute, PricesMethodsAndLimits) {

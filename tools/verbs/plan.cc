@@ -79,7 +79,9 @@ std::string answer_of(const parallel::ParallelPlan& plan, const parallel::Cluste
     text += "; " + base::format_short(single->second / plan.time_s) +
             " times as fast as one device (" + base::format_seconds(single->second) + ")";
   }
-  return text + "\n\n";
+  text += "\n";
+  if (plan.recomputation) text += driver::recomputation_text(*plan.recomputation) + "\n";
+  return text + "\n";
 }
 
 // What follows the answer.

@@ -66,6 +66,7 @@ class Recompute final : public Command {
   void declare(Arguments& arguments) override {
     arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
     arguments.options(options_);
+    arguments.options(offload_);
     arguments.options(training_);
     arguments.options(model_);
     arguments.options(backend_);
@@ -81,6 +82,8 @@ class Recompute final : public Command {
       shares.push_back(share);
     }
     EGRET_ASSIGN_OR_RETURN(const extract::RecomputeProblem problem, problem_of(console));
+    extract::RecomputeProblem with_copies = problem;
+    EGRET_RETURN_IF_ERROR(driver::price_copies(offload_, with_copies));
     EGRET_ASSIGN_OR_RETURN(
         const extract::RecomputeAnswer all,
         extract::recompute(problem, std::numeric_limits<std::int64_t>::max(), {"keep-all"}));
@@ -94,19 +97,25 @@ class Recompute final : public Command {
                            {"overhead", base::Align::kRight},
                            {"at least", base::Align::kRight},
                            {"computed again", base::Align::kRight},
+                           {"copied back", base::Align::kRight},
                            {"outcome"},
                            {"time", base::Align::kRight}});
     for (const double share : shares) {
       const auto limit = static_cast<std::int64_t>(share * static_cast<double>(all.keep_all));
       for (const std::string& method : options_.methods) {
-        if (base::stop_requested()) break;
-        const base::Stopwatch watch;
-        EGRET_ASSIGN_OR_RETURN(const extract::RecomputeAnswer answer,
-                               extract::recompute(problem, limit,
-                                                  {.method = method,
-                                                   .seconds = options_.seconds,
-                                                   .should_stop = base::stop_requested}));
-        add(rows, table, problem, share, limit, method, answer, watch.seconds());
+        for (const bool copies : {false, true}) {
+          // The others know no copies.
+          if (base::stop_requested() || (copies && (!offload_.asked() || method != "search")))
+            continue;
+          const base::Stopwatch watch;
+          EGRET_ASSIGN_OR_RETURN(const extract::RecomputeAnswer answer,
+                                 extract::recompute(copies ? with_copies : problem, limit,
+                                                    {.method = method,
+                                                     .seconds = options_.seconds,
+                                                     .should_stop = base::stop_requested}));
+          add(rows, table, problem, share, limit, method + (copies ? " with copies" : ""), answer,
+              watch.seconds());
+        }
       }
     }
     json.set("rows", std::move(rows));
@@ -150,24 +159,29 @@ class Recompute final : public Command {
     row.set("bound_s", answer.bound).set("proven_bound_s", answer.proven_bound);
     if (answer.stage_bound > 0) row.set("stage_bound_s", answer.stage_bound);
     row.set("proven", answer.proven).set("seconds", seconds);
-    std::string overhead = "none", again;
+    std::string overhead = "none", again, back;
     if (answer.schedule) {
       overhead = base::format_percent(answer.schedule->cost / least - 1);
       again = std::to_string(answer.schedule->recomputations(problem));
       row.set("cost_s", answer.schedule->cost).set("peak_bytes", answer.schedule->peak);
-      row.set("computations", std::uint64_t{answer.schedule->steps.size()});
+      const std::size_t copies = answer.schedule->copies();
+      row.set("computations", std::uint64_t{answer.schedule->steps.size() - copies});
+      row.set("copies_back", std::uint64_t{copies});
+      back = copies == 0 ? "" : std::to_string(copies);
     }
     rows.push(std::move(row));
     // Other methods look for no bound of all schedules.
-    const std::string at_least =
-        method == "search" ? base::format_percent(std::max(0.0, answer.bound / least - 1)) : "";
+    const std::string at_least = method.starts_with("search")
+                                     ? base::format_percent(std::max(0.0, answer.bound / least - 1))
+                                     : "";
     table.row({base::format_percent(share), base::format_bytes(static_cast<double>(limit)), method,
-               overhead, at_least, again, std::string(extract::outcome_of(answer)),
+               overhead, at_least, again, back, std::string(extract::outcome_of(answer)),
                base::format_seconds(seconds)});
   }
 
   std::string path_;
   RecomputeOptions options_;
+  driver::OffloadArguments offload_;
   ir::TrainingArguments training_;
   ModelOptions model_;
   BackendOptions backend_;
@@ -188,6 +202,8 @@ Verb recompute_verb() {
       "for "
       "all schedules whose first computations come in that order. Schedules count what a kernel "
       "reads and what it writes; plans may need less, where kernels write over what they read. "
+      "With --offload-to or --offload-rate, the search is also run where values may be copied to a "
+      "file and back instead; copies are priced one after the other with kernels. "
       "Checkmate's methods prove the optimum of schedules in stages only. Measured prices run "
       "the step with all values kept.",
       make_command<Recompute>};

@@ -137,6 +137,7 @@ class TrainStep final : public Command {
     arguments.options(plan_);
     arguments.options(pipeline_);
     arguments.options(recompute_);
+    arguments.options(recompute_.offload);
   }
 
   base::Result<ExitCode> run(Console& console) override {
@@ -151,6 +152,7 @@ class TrainStep final : public Command {
       EGRET_RETURN_IF_ERROR(check_flags_of_plan());
       return run_plan(console);
     }
+    EGRET_RETURN_IF_ERROR(check_offload());
     EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
     if (pipeline_.are_given()) {
@@ -195,8 +197,20 @@ class TrainStep final : public Command {
     of_models.add(training_);
     of_models.add(model_);
     of_models.add(recompute_);
+    of_models.add(recompute_.offload);
     return refuse_flags(*given_, of_models,
                         "cannot be combined with a plan, which has the step already");
+  }
+
+  base::Status check_offload() const {
+    const driver::OffloadArguments& offload = recompute_.offload;
+    if (offload.rate > 0 && offload.to.empty())
+      return base::usage_error("--offload-rate needs --offload-to");
+    if (offload.to.empty()) return base::ok();
+    if (backend_.limit_arena == 0) return base::usage_error("--offload-to needs --limit-arena");
+    if (recompute_.method != "search")
+      return base::usage_error("--offload-to needs --recompute-by search");
+    return base::ok();
   }
 
   base::Result<OneProcess> one_process(const ir::TrainingGraph& step, Console& console) {
@@ -471,8 +485,9 @@ Verb train_step_verb() {
       "--curve keeps losses and times also when Ctrl-C ends mpirun, which may discard what "
       "ranks print then.\n\n--limit-arena limits the memory of "
       "activations. Where no plan keeps to it, values are freed and computed again "
-      "(--recompute-by); results are the same, bit for bit, as with the same kernels and more "
-      "memory.\n\n--check compares losses, parameters and "
+      "(--recompute-by), or copied to a file and back (--offload-to); results are the same, bit "
+      "for bit, as with the same kernels and more memory.\n\n--check compares losses, parameters "
+      "and "
       "optimizer state "
       "with a run in one process and without --limit-arena; the relative error may be 1e-5.",
       make_command<TrainStep>};
