@@ -482,7 +482,8 @@ Verb train_step_verb() {
       "ranks print then.\n\n--limit-arena limits the memory of "
       "activations. Where no plan keeps to it, values are freed and computed again "
       "(--recompute-by), or copied to a file and back (--offload-to); results are the same, bit "
-      "for bit, as with the same kernels and more memory.\n\n--check compares losses, parameters and "
+      "for bit, as with the same kernels and more memory.\n\n--check compares losses, parameters "
+      "and "
       "optimizer state "
       "with a run in one process and without --limit-arena; the relative error may be 1e-5.",
       make_command<TrainStep>};
