@@ -12,7 +12,6 @@
 #include "base/system/thread_pool.h"
 #include "base/timer.h"
 #include "extract/core/extractor.h"
-#include "ir/evaluate/input_draws.h"
 #include "parallel/placed/placed_egraph.h"
 #include "parallel/placement/block_counts.h"
 #include "parallel/plan/algebra_first.h"
@@ -497,75 +496,7 @@ PlacedEGraph::Request request_for(const PlanTask& task, const Mesh& mesh) {
   return request;
 }
 
-std::vector<ir::Tensor> random_inputs(const ir::Graph& graph) {
-  base::Random random(1);
-  return ir::random_inputs(graph, random);
-}
-
-// Runs the plan once on all ranks.
-Status check_plan(ParallelPlan& plan, const ir::Graph& program, const PlanTask& task,
-                  double limit_s) {
-  if (limit_s <= 0) return base::ok();
-  const base::Stopwatch watch;
-  const auto deadline = base::Deadline::after(limit_s);
-  const Status status = check_against(plan.program, program,
-                                      task.inputs.empty() ? random_inputs(program) : task.inputs,
-                                      [&] { return base::stop_requested() || deadline.expired(); });
-  plan.checking = watch.seconds();
-  if (status.code() == base::StatusCode::kLimit) {
-    plan.check = base::stop_requested() ? PlanCheck::kInterrupted : PlanCheck::kOutOfTime;
-    return base::ok();
-  }
-  if (status.ok()) plan.check = PlanCheck::kPassed;
-  return status;
-}
-
 }  // namespace
-
-std::string_view name_of(PlanCheck check) {
-  switch (check) {
-    case PlanCheck::kPassed: return "passed";
-    case PlanCheck::kSkipped: return "skipped";
-    case PlanCheck::kOutOfTime: return "out of time";
-    case PlanCheck::kInterrupted: return "interrupted";
-  }
-  return "";
-}
-
-// The exchanges of one run, by collective and mesh axis. Values that follow from constants are
-// exchanged once, before the first run, and do not count.
-std::vector<Communication> communication_of(const PlacedGraph& graph, const Cluster& machine) {
-  std::vector<Communication> all;
-  const auto add = [&](std::string_view name, int at, double bytes, double seconds) {
-    const std::string& axis = graph.mesh.axis(at).name;
-    auto found = std::ranges::find_if(
-        all, [&](const Communication& one) { return one.collective == name && one.axis == axis; });
-    if (found == all.end()) {
-      all.push_back({std::string(name), axis});
-      found = std::prev(all.end());
-    }
-    ++found->count;
-    found->bytes += bytes;
-    found->time_s += seconds;
-  };
-  const std::vector<bool> constant = follow_from_constants(graph);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (constant[i]) continue;
-    const PlacedNode& node = graph.nodes[i];
-    const auto after = static_cast<double>(node.type.bytes());
-    if (node.kind == PlacedNode::Kind::kRing) {
-      const RingProgram program = known_ring_program(graph, node);
-      add("ring", program.axis, program.bytes_sent(), seconds_to_pass(program, machine));
-    }
-    if (node.kind != PlacedNode::Kind::kCollective || node.collective.from.is_copy()) continue;
-    const auto before = static_cast<double>(graph.nodes[node.inputs.front()].type.bytes());
-    const Collective& collective = node.collective;
-    add(name_of(collective), collective.axis,
-        bytes_sent(collective, graph.mesh.size(collective.axis), before, after),
-        machine.seconds(collective, before, after));
-  }
-  return all;
-}
 
 Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
                                const ParallelPlanOptions& options, base::ProgressSink* sink,
@@ -640,7 +571,10 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
   plan.communication = communication_of(plan.program, machine);
   plan.seconds = watch.seconds();
   if (on_found) on_found(plan);
-  EGRET_RETURN_IF_ERROR(check_plan(plan, folded, task, options.limit_check));
+  EGRET_ASSIGN_OR_RETURN(const PlanChecked checked,
+                         check_plan(plan.program, folded, task.inputs, options.limit_check));
+  plan.check = checked.check;
+  plan.checking = checked.seconds;
   plan.seconds = watch.seconds();
   return plan;
 }

@@ -35,6 +35,8 @@
 #include "ir/graph/graph.h"
 #include "parallel/machine/cluster.h"
 #include "parallel/placed/placed_graph.h"
+#include "parallel/plan/communication.h"
+#include "parallel/plan/plan_check.h"
 #include "parallel/plan/plan_searches.h"
 #include "parallel/plan/pricing.h"
 #include "parallel/plan/recomputed_program.h"
@@ -76,15 +78,6 @@ struct PlanTask {
   std::set<std::string> free{};      // outputs that may stay in blocks
 };
 
-// The communication of all collectives of one kind along one axis, per rank.
-struct Communication {
-  std::string collective;
-  std::string axis;
-  double bytes = 0;
-  std::int64_t count = 0;
-  double time_s = 0;  // that they take
-};
-
 // The reason for the placement of an input or weight: the best plan with another placement.
 struct RunnerUp {
   std::string name;
@@ -100,10 +93,6 @@ struct BaselineFacts {
   double memory_bytes = 0;      // of a device
   bool divided_inputs = false;  // it reads inputs in blocks, where the plan gets whole ones
 };
-
-// Whether a plan was compared with its program.
-enum class PlanCheck : unsigned char { kPassed, kSkipped, kOutOfTime, kInterrupted };
-std::string_view name_of(PlanCheck check);
 
 struct ParallelPlan {
   PlacedGraph program;
@@ -143,9 +132,5 @@ base::Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machin
                                      const ParallelPlanOptions& options,
                                      base::ProgressSink* progress = nullptr,
                                      const std::function<void(const ParallelPlan&)>& found = {});
-
-// The bytes that each rank sends in a run, by collective and axis, and the time over the machine's
-// links.
-std::vector<Communication> communication_of(const PlacedGraph& graph, const Cluster& machine);
 
 }  // namespace egret::parallel
