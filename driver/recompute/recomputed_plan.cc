@@ -206,16 +206,9 @@ base::Result<RecomputedPlan> compile_within(const backends::Backend& backend,
 
 const base::OptionTable<RecomputeArguments>& RecomputeArguments::table() {
   using R = RecomputeArguments;
-  std::string methods;
-  for (const extract::RecomputeMethod& method : extract::recompute_methods())
-    methods += "; " + std::string(method.name) + ": " + std::string(method.summary);
   static const base::OptionTable<R> rows{
       "recompute",
-      {{"recompute-by", &R::method,
-        "How to choose values that are computed again where --limit-arena leaves no memory to keep "
-        "them; none: never" +
-            methods,
-        base::one_of(method_names())},
+      {{"recompute-by", &R::method, extract::recompute_help(), base::one_of(method_names())},
        {"recompute-time", &R::seconds, kRecomputeTimeHelp, base::seconds()},
        {"recompute-prices", &R::prices, kRecomputePricesHelp,
         base::one_of({"measured", "roofline"})}}};

@@ -19,7 +19,8 @@
 
 namespace egret::driver {
 
-inline constexpr const char* kRecomputeTimeHelp = "Time limit of one search for a schedule";
+inline constexpr const char* kRecomputeTimeHelp =
+    "Time limit of one search for values to compute again";
 inline constexpr const char* kRecomputePricesHelp =
     "Costs of kernels in schedules. measured: a few runs of the step, under a limit of memory in a "
     "schedule within it. roofline: estimates, the same in every run";

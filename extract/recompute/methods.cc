@@ -119,6 +119,15 @@ RecomputeAnswer found_by(const RecomputeProblem& problem, std::int64_t limit,
 
 std::span<const RecomputeMethod> recompute_methods() { return kMethods; }
 
+std::string recompute_help() {
+  std::string text =
+      "How to choose values that are computed again where a limit leaves no memory to keep them; "
+      "none: never";
+  for (const RecomputeMethod& method : kMethods)
+    text += "; " + std::string(method.name) + ": " + std::string(method.summary);
+  return text;
+}
+
 std::string_view outcome_of(const RecomputeAnswer& answer) {
   if (answer.impossible) return "impossible";
   if (answer.schedule) return answer.proven ? "proven" : "found";

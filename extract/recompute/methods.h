@@ -19,6 +19,8 @@ struct RecomputeMethod {
 };
 // The default first.
 std::span<const RecomputeMethod> recompute_methods();
+// Of the option that names one of them.
+std::string recompute_help();
 
 struct RecomputeOptions {
   std::string method = "search";

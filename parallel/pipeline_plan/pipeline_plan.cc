@@ -11,10 +11,12 @@
 
 #include "base/stop.h"
 #include "base/timer.h"
+#include "parallel/pipeline/pipeline_help.h"
 #include "parallel/pipeline/schedule_time.h"
 #include "parallel/pipeline_plan/piece_division.h"
 #include "parallel/pipeline_plan/piece_prices.h"
 #include "parallel/simulator/pipeline_simulation.h"
+#include "parallel/transformer/number_list.h"
 
 namespace egret::parallel {
 namespace {
@@ -72,10 +74,12 @@ std::vector<std::int64_t> divisors(std::int64_t number) {
 class PipelineSearch {
  public:
   PipelineSearch(const PipelineTask& task, const ir::Graph& model, const Cluster& machine,
-                 const PipelinePlanOptions& options, base::ProgressSink* sink)
+                 const PipelinePlanOptions& options, std::int64_t stage_ranks,
+                 base::ProgressSink* sink)
       : task_(task),
         machine_(machine),
         options_(options),
+        stage_ranks_(stage_ranks),
         prices_(model, task.training, machine, options.piece_time),
         progress_(sink, "plan pipeline") {}
 
@@ -144,7 +148,7 @@ class PipelineSearch {
     EGRET_RETURN_IF_ERROR(find_cuts(*sliced));
     std::vector<PricedPieces> priced;
     for (const std::int64_t ranks : divisors(node())) {
-      if (ranks > degrees.ranks || !allows(options_.stage_ranks, ranks)) continue;
+      if (ranks > degrees.ranks || !allows(stage_ranks_, ranks)) continue;
       PricedPieces& one = priced.emplace_back(ranks);
       for (std::size_t i = 0; i + 1 < cuts_.size(); ++i) {
         if (base::stop_requested()) return base::ok();
@@ -435,6 +439,7 @@ class PipelineSearch {
   const PipelineTask& task_;
   const Cluster& machine_;
   const PipelinePlanOptions& options_;
+  const std::int64_t stage_ranks_;  // 0: as the search chooses
   PiecePrices prices_;
   const base::Progress progress_;
   std::vector<std::size_t> cuts_;  // of pieces, in operators
@@ -459,21 +464,16 @@ bool PlannedPipeline::has_equal_ranks() const {
 
 const base::OptionTable<PipelinePlanOptions>& PipelinePlanOptions::table() {
   using P = PipelinePlanOptions;
-  const auto choice = base::range(0, 1e4);
+  const auto size = base::range(1, 1e4);
   static const base::OptionTable<P> rows{
       "plan-pipeline",
       {{"pipeline", &P::pipeline,
         "Cut the step into the stages of a pipeline, and choose stages, ranks of a stage, "
         "replicas, micro-batches and the schedule; needs --train"},
-       {"pipeline-stages", &P::pipeline_stages,
-        "With --pipeline: so many stages; 0: as the search chooses", choice},
-       {"stage-ranks", &P::stage_ranks,
-        "With --pipeline: so many ranks divide each stage; 0: as the search chooses, for each "
-        "stage",
-        choice},
-       {"replicas", &P::replicas, "With --pipeline: so many pipelines share the batch", choice},
-       {"micro-batches", &P::micro_batches,
-        "With --pipeline: so many equal parts of a replica's samples", choice},
+       {"pipeline-stages", &P::pipeline_stages, kPipelineStagesHelp, base::range(0, 1e4)},
+       {"stage-ranks", &P::stage_ranks, kStageRanksHelp},
+       {"replicas", &P::replicas, kReplicasHelp, size},
+       {"micro-batches", &P::micro_batches, kMicroBatchesHelp, size},
        {"pieces", &P::pieces, "With --pipeline: cut the model into at most so many pieces",
         base::range(2, 64)},
        {"piece-time", &P::piece_time, "With --pipeline: time to place a piece on a stage's ranks",
@@ -484,8 +484,12 @@ const base::OptionTable<PipelinePlanOptions>& PipelinePlanOptions::table() {
 Result<PipelinePlan> plan_pipeline(const PipelineTask& task, const Cluster& machine,
                                    const PipelinePlanOptions& options, base::ProgressSink* sink) {
   const base::Stopwatch watch;
+  const auto stage_ranks = numbers_of(options.stage_ranks);
+  if (!stage_ranks || stage_ranks->size() > 1)
+    return base::usage_error("--stage-ranks: a pipeline is planned with one number for all stages");
   EGRET_ASSIGN_OR_RETURN(const ir::Graph model, model_of_loss(task.model, task.training));
-  PipelineSearch search(task, model, machine, options, sink);
+  PipelineSearch search(task, model, machine, options,
+                        stage_ranks->empty() ? 0 : stage_ranks->front(), sink);
   EGRET_RETURN_IF_ERROR(search.run());
   EGRET_ASSIGN_OR_RETURN(PipelinePlan plan, std::move(search).plan());
   plan.seconds = watch.seconds();

@@ -23,11 +23,11 @@
 
 namespace egret::parallel {
 
-// 0, and an empty schedule, leave a choice to the search.
+// 0, or an empty text, leaves a choice to the search.
 struct PipelinePlanOptions {
   bool pipeline = false;  // plan one
   std::int64_t pipeline_stages = 0;
-  std::int64_t stage_ranks = 0;
+  std::string stage_ranks;  // one number for all stages
   std::int64_t replicas = 0;
   std::int64_t micro_batches = 0;
   std::int64_t pieces = 24;  // at most

@@ -66,9 +66,7 @@ const base::OptionTable<ParallelPlanOptions>& ParallelPlanOptions::table() {
         "Time for comparing the plan with the model on all ranks; 0: no comparison. `egret "
         "verify-plan` proves a plan of any size",
         base::seconds()},
-       {"recompute-by", &P::recompute_by,
-        "Under a limit of memory: how to choose values that are computed again instead of waiting "
-        "in memory, as with `egret recompute`; none: never",
+       {"recompute-by", &P::recompute_by, extract::recompute_help(),
         base::one_of(names_of(extract::recompute_methods(), "none"))},
        {"recompute-time", &P::recompute_time,
         "Time limit of one search for values to compute again", base::seconds()},

@@ -133,7 +133,7 @@ Cluster free_links(std::string_view mesh) {
 TEST(PipelinePlan, HasTheClosedFormOfEqualStages) {
   const ir::Graph model = layers(64, 256, 8);
   PipelinePlanOptions options{.pipeline = true, .replicas = 1, .micro_batches = 8};
-  options.stage_ranks = 1;
+  options.stage_ranks = "1";
   options.pipeline_stages = 4;
   const PipelinePlan plan = plan_of_pipeline(model, free_links("x=4"), options);
   ASSERT_EQ(plan.best.stages.size(), 4U);

@@ -265,12 +265,12 @@ TEST(RecomputedProgram, FitsWhereNoPlacementDoes) {
 
 // Whatever the limit: a plan that fits with `none` fits, and takes no longer.
 TEST(RecomputedProgram, IsNeverWorseThanPlacementsAlone) {
-  const ir::TrainingGraph step = deep_step(3, 512, 32, "momentum");
+  const ir::TrainingGraph step = deep_step(8, 4096, 16);
   const PlanTask task = task_of(step);
   const Cluster machine = machine_of("x=2");
   const ParallelPlan roomy = planned(task, machine, 0);
   int faster = 0, fits_only = 0;
-  for (const double share : {0.75, 0.55}) {
+  for (const double share : {0.85, 0.65}) {
     SCOPED_TRACE(share);
     const auto limit = static_cast<std::int64_t>(roomy.memory_bytes * share);
     const ParallelPlan without = planned(task, machine, limit, "none");

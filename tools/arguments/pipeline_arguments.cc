@@ -8,6 +8,7 @@
 
 #include "base/formats/units.h"
 #include "parallel/machine/named_cluster.h"
+#include "parallel/pipeline/pipeline_help.h"
 #include "parallel/transformer/number_list.h"
 #include "runtime/pipeline/stage_plans.h"
 
@@ -23,8 +24,7 @@ const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
   const auto size = base::range(1, 1e4);
   static const base::OptionTable<P> rows{
       "pipeline",
-      {{"pipeline-stages", &P::pipeline_stages,
-        "Cut the step into so many stages and run it on a pipeline of ranks", base::range(0, 1e4)},
+      {{"pipeline-stages", &P::pipeline_stages, parallel::kPipelineStagesHelp, base::range(0, 1e4)},
        {"stages-per-rank", &P::stages_per_rank,
         "Stages of each rank of the pipeline; above 1 the schedule is interleaved", size},
        {"stage-layers", &P::stage_layers,
@@ -32,9 +32,7 @@ const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
        {"stage-operators", &P::stage_operators,
         "Operators of the loss in each stage, in topological order, as `egret plan --pipeline` "
         "writes them"},
-       {"stage-ranks", &P::stage_ranks,
-        "Ranks that share the stages of each rank of the pipeline: one number, or one for each, as "
-        "1,2 (default: 1)"},
+       {"stage-ranks", &P::stage_ranks, parallel::kStageRanksHelp},
        {"stage-strategy", &P::stage_strategy,
         "Strategy by which ranks share a stage, as --strategy of `egret plan` has it; any: "
         "searched",
@@ -45,9 +43,8 @@ const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
        {"stage-time", &P::stage_time,
         "Time for the search of the plan of a shared stage, as --extract-time of `egret plan`",
         base::seconds()},
-       {"micro-batches", &P::micro_batches,
-        "Equal parts of a replica's samples, which follow each other through the pipeline", size},
-       {"replicas", &P::replicas, "Pipelines that share the batch and sum their gradients", size},
+       {"micro-batches", &P::micro_batches, parallel::kMicroBatchesHelp, size},
+       {"replicas", &P::replicas, parallel::kReplicasHelp, size},
        {"zero-1", &P::zero_1,
         "Replicas divide the optimizer's state; each parameter is updated once, and sent"},
        {"schedule", &P::schedule, "Schedule of the pipeline",
