@@ -27,7 +27,7 @@ namespace egret::parallel {
 struct PipelinePlanOptions {
   bool pipeline = false;  // plan one
   std::int64_t pipeline_stages = 0;
-  std::string stage_ranks;  // one number for all stages
+  std::string stage_ranks{};  // one number for all stages
   std::int64_t replicas = 0;
   std::int64_t micro_batches = 0;
   std::int64_t pieces = 24;  // at most

@@ -223,13 +223,18 @@ class PlanOptions(TypedDict, total=False):
     # For the largest inputs and weights, print the time of the best plan with another placement
     explain: bool
     # Times are those of a simulation in which exchanges run beside computation; the program
-    # gets an order for that
+    # gets an order for that, and no value is computed again
     overlap: bool
     # Time for comparing the plan with the model on all ranks; 0: no comparison. `egret verify-
     # plan` proves a plan of any size
     limit_check: Union[float, str]
-    # Under a limit of memory: how to choose values that are computed again instead of waiting in
-    # memory, as with `egret recompute`; none: never
+    # How to choose values that are computed again where a limit leaves no memory to keep them;
+    # none: never; search: large neighbourhood search from the heuristics' schedules, with
+    # bounds by linear programs; checkmate: Checkmate's integer program, for tens of tasks;
+    # checkmate-start: Checkmate's integer program, started from dtr's schedule; checkmate-lp:
+    # Checkmate's rounding of its linear relaxation; dtr: dynamic tensor rematerialization, the
+    # better of its two heuristics; segments: Chen's segments, of the best number of segments;
+    # keep-all: no recomputation
     recompute_by: Literal["none", "search", "checkmate", "checkmate-start", "checkmate-lp", "dtr", "segments", "keep-all"]
     # Time limit of one search for values to compute again
     recompute_time: Union[float, str]
@@ -422,49 +427,6 @@ class ClusterPlanOptions(TypedDict, total=False):
     trial_seed: int
 
 
-class PipelinePlanOptions(TypedDict, total=False):
-    # Mesh of devices as NAME=SIZE,... (default: the one that the other arguments give)
-    mesh: Union[Mapping[str, int], str]
-    # Machine: a TOML file, or a preset such as local, dgx-h100, gh200 or tpu-v4
-    machine: Union[str, os.PathLike[str]]
-    # Memory limit of one device; 0: the machine's memory
-    device_memory: Union[int, str]
-    # Set the size of a symbolic dimension, as NAME=SIZE
-    bind: Union[Mapping[str, int], Sequence[str], str]
-    # Random values of an input lie in this range, as NAME=LOW..HIGH: a mask=0..1, for example
-    input_range: Union[Mapping[str, tuple[float, float]], Sequence[str], str]
-    # Loss to minimize: cross_entropy of logits and class numbers, or mse
-    loss: Literal["cross_entropy", "mse"]
-    # Optimizer that updates the parameters
-    optimizer: Literal["sgd", "momentum", "adam"]
-    # Learning rate
-    lr: float
-    # Momentum: factor of the last step
-    momentum: float
-    # Adam: decay of the average gradient
-    beta1: float
-    # Adam: decay of the average square
-    beta2: float
-    # Adam: added to the root
-    adam_epsilon: float
-    # Output on which the loss is computed (default: the first)
-    loss_of: str
-    # Constant to keep fixed during training, by name; a final * matches any suffix
-    freeze: Union[Sequence[str], str]
-    # With --pipeline: so many stages; 0: as the search chooses
-    pipeline_stages: int
-    # With --pipeline: so many ranks divide each stage; 0: as the search chooses, for each stage
-    stage_ranks: int
-    # With --pipeline: so many pipelines share the batch
-    replicas: int
-    # With --pipeline: so many equal parts of a replica's samples
-    micro_batches: int
-    # With --pipeline: cut the model into at most so many pieces
-    pieces: int
-    # With --pipeline: time to place a piece on a stage's ranks
-    piece_time: Union[float, str]
-
-
 class OffloadOptions(TypedDict, total=False):
     # Machine with a host: a TOML file, or a preset such as t4-flexgen
     machine: Union[str, os.PathLike[str]]
@@ -524,6 +486,50 @@ class OffloadOptions(TypedDict, total=False):
     plans: int
     # Stop a transformer's plan after so many simulated steps
     limit_simulations: int
+
+
+class PipelinePlanOptions(TypedDict, total=False):
+    # Mesh of devices as NAME=SIZE,... (default: the one that the other arguments give)
+    mesh: Union[Mapping[str, int], str]
+    # Machine: a TOML file, or a preset such as local, dgx-h100, gh200 or tpu-v4
+    machine: Union[str, os.PathLike[str]]
+    # Memory limit of one device; 0: the machine's memory
+    device_memory: Union[int, str]
+    # Set the size of a symbolic dimension, as NAME=SIZE
+    bind: Union[Mapping[str, int], Sequence[str], str]
+    # Random values of an input lie in this range, as NAME=LOW..HIGH: a mask=0..1, for example
+    input_range: Union[Mapping[str, tuple[float, float]], Sequence[str], str]
+    # Loss to minimize: cross_entropy of logits and class numbers, or mse
+    loss: Literal["cross_entropy", "mse"]
+    # Optimizer that updates the parameters
+    optimizer: Literal["sgd", "momentum", "adam"]
+    # Learning rate
+    lr: float
+    # Momentum: factor of the last step
+    momentum: float
+    # Adam: decay of the average gradient
+    beta1: float
+    # Adam: decay of the average square
+    beta2: float
+    # Adam: added to the root
+    adam_epsilon: float
+    # Output on which the loss is computed (default: the first)
+    loss_of: str
+    # Constant to keep fixed during training, by name; a final * matches any suffix
+    freeze: Union[Sequence[str], str]
+    # Stages of a pipeline of ranks into which the step is cut
+    pipeline_stages: int
+    # Ranks that share the stages of each rank of the pipeline: one number, or one for each, as
+    # 1,2
+    stage_ranks: str
+    # Pipelines that share the batch and sum their gradients
+    replicas: int
+    # Equal parts of a replica's samples, which follow each other through the pipeline
+    micro_batches: int
+    # With --pipeline: cut the model into at most so many pieces
+    pieces: int
+    # With --pipeline: time to place a piece on a stage's ranks
+    piece_time: Union[float, str]
 
 
 class SimulateOptions(TypedDict, total=False):
