@@ -94,9 +94,9 @@ def is_ring(plan):
 
 
 def is_ulysses(plan):
-    """Rows of the sequence become heads and rows again, by all-to-alls; the matrices before are copies."""
-    return plan.of("softmax", "exp") == {"x:S(1)"} and plan.at("up.w") == plan.at("q.w") == "x:R" and \
-        plan.sends.get("all_to_all", 0) >= 4
+    """Rows of the sequence become heads and rows again, by all-to-alls, for values and for gradients."""
+    return plan.of("softmax") == {"x:S(1)"} and plan.of("relu") == {"x:S(0)"} and \
+        plan.sends.get("all_to_all", 0) >= 8
 
 
 def is_vocabulary_loss(plan):
@@ -174,7 +174,7 @@ PLANNED = {
     "spatial + batch": Strategy("image", is_spatial, {"batch": 2}, options=MOMENTUM, mesh="rows=2,images={cores}",
                                 ranks=(4,)),
     "towers on devices": Strategy("stacked_towers", is_towers),
-    "Ulysses": Strategy("late_attention", is_ulysses, {"heads": 8, "sequence": 1024}, ranks=(2,)),
+    "Ulysses": Strategy("late_attention", is_ulysses, {"heads": 8, "sequence": 2048}, ranks=(4, 8)),
 }
 
 

@@ -155,7 +155,7 @@ TEST_F(RanksProgram, RefusesStagesThatRanksCannotShare) {
     return run.err;
   };
   EXPECT_THAT(message("--stage-ranks 1,2,1", 2), HasSubstr("one for each of the 2 ranks"));
-  EXPECT_THAT(message("--stage-ranks 1;2", 2), HasSubstr("--stage-ranks needs a number"));
+  EXPECT_THAT(message("--stage-ranks 1x2", 2), HasSubstr("--stage-ranks needs a number"));
   EXPECT_THAT(message("--stage-strategy data", 2), HasSubstr("needs --stage-ranks above 1"));
   EXPECT_THAT(message("--stage-machine nowhere --stage-ranks 2", 2), HasSubstr("nowhere"));
   // Matrices of 48 rows and columns.
