@@ -80,6 +80,7 @@ def solve(table, folder, row, config, runs):
 def main():
     mode, config = settings.read(__doc__, HERE)
     form = config[mode]
+    config["placement_time"] = form["placement_time"]
     table = results.Table("pipeline-plans", mode, COLUMNS, KEY, {"egret": egret.version()})
     rows = settings.WithinTime(form["rows"])
     with tempfile.TemporaryDirectory() as folder:

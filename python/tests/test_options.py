@@ -19,10 +19,10 @@ PLANNED_PIPELINE = {row["name"] for row in _egret.plan_pipeline_options()}
 
 # Pipelines run over ranks, as plans do.
 PIPELINE = {"pipeline-stages", "micro-batches", "schedule", "stages-per-rank", "stage-layers", "stage-operators", "replicas",
-            "no-overlap"}
+            "stage-ranks", "stage-strategy", "stage-machine", "stage-time", "zero-1", "no-overlap"}
 
 # Training steps within less memory, which Python does not run yet.
-RECOMPUTE = {"recompute-by", "recompute-time", "recompute-prices"}
+RECOMPUTE = {"recompute-by", "recompute-time", "recompute-prices", "offload-to", "offload-rate"}
 
 FUNCTIONS = {
     # verb: options, flags that are parameters of their own or that other functions have

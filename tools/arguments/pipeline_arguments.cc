@@ -34,15 +34,11 @@ const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
         "writes them"},
        {"stage-ranks", &P::stage_ranks, parallel::kStageRanksHelp},
        {"stage-strategy", &P::stage_strategy,
-        "Strategy by which ranks share a stage, as --strategy of `egret plan` has it; any: "
-        "searched",
+        "Strategy by which ranks share a stage, as `egret plan` knows them; any: searched",
         base::one_of({parallel::kStageStrategies.begin(), parallel::kStageStrategies.end()})},
        {"stage-machine", &P::stage_machine,
-        "Machine for which shared stages are planned: a preset or a file, as --machine of `egret "
-        "plan`"},
-       {"stage-time", &P::stage_time,
-        "Time for the search of the plan of a shared stage, as --extract-time of `egret plan`",
-        base::seconds()},
+        "Machine for which shared stages are planned: a preset or a file, as for `egret plan`"},
+       {"stage-time", &P::stage_time, "Time limit for the plan of a shared stage", base::seconds()},
        {"micro-batches", &P::micro_batches, parallel::kMicroBatchesHelp, size},
        {"replicas", &P::replicas, parallel::kReplicasHelp, size},
        {"zero-1", &P::zero_1,
