@@ -152,13 +152,16 @@ class PipelineSearch {
       PricedPieces& one = priced.emplace_back(ranks);
       for (std::size_t i = 0; i + 1 < cuts_.size(); ++i) {
         if (base::stop_requested()) return base::ok();
-        EGRET_ASSIGN_OR_RETURN(const PiecePrice price,
-                               prices_.price(*sliced, cuts_[i], cuts_[i + 1], ranks));
-        one.pieces.push_back(price);
+        const auto price = prices_.price(*sliced, cuts_[i], cuts_[i + 1], ranks);
+        // No placement of a piece was found in its time: stages have other numbers of ranks.
+        if (price.status().code() == base::StatusCode::kLimit) break;
+        if (!price.ok()) return price.status();
+        one.pieces.push_back(*price);
         progress_.report({{kPlaced, static_cast<std::int64_t>(prices_.placements())},
                           {kSimulated, static_cast<std::int64_t>(simulations_)}});
       }
     }
+    std::erase_if(priced, [&](const PricedPieces& one) { return one.pieces.size() < pieces_; });
     if (priced.empty()) return base::ok();
     bound_s_ = std::min(bound_s_, least_seconds(degrees, priced));
     for (const ScheduleChoice& schedule : schedules(degrees, priced)) {
