@@ -89,4 +89,15 @@ class OptionSet {
   std::vector<BoundOption> options_;
 };
 
+// The values of one table as a configuration has them: its section, then an option a line.
+template <typename S>
+std::string table_toml(S values) {
+  OptionSet set;
+  set.add(values);
+  std::string text = "[" + S::table().section + "]\n";
+  for (const BoundOption& option : set.options())
+    text += option.name + " = " + option.value_toml() + "\n";
+  return text;
+}
+
 }  // namespace egret::base

@@ -21,16 +21,20 @@ std::vector<std::string> method_names() {
   return names;
 }
 
+base::Result<const backends::StoringBackend*> storing(const backends::Backend& backend) {
+  const backends::StoringBackend* stores = backends::storing_backend(backend);
+  if (stores != nullptr) return stores;
+  return base::unsupported("values cannot leave memory on the backend '" +
+                           std::string(backend.name()) + "'");
+}
+
 base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_scheduled(
     const backends::Backend& backend, const ScheduledGraph& scheduled,
     backends::CompileOptions options, const OffloadArguments& offload) {
   options.division = scheduled.division;
   options.limit_arena = 0;  // the order is the schedule's
   if (scheduled.stored_values.empty()) return backend.compile(scheduled.graph, options);
-  const backends::StoringBackend* stores = backends::storing_backend(backend);
-  if (stores == nullptr)
-    return base::unsupported("values cannot leave memory on the backend '" +
-                             std::string(backend.name()) + "'");
+  EGRET_ASSIGN_OR_RETURN(const backends::StoringBackend* stores, storing(backend));
   return stores->compile_storing(scheduled.graph, options, {scheduled.stored_values, offload.to});
 }
 
@@ -252,9 +256,7 @@ base::Result<RecomputedPlan> compile_recomputed(const backends::Backend& backend
                                                 const backends::CompileOptions& options,
                                                 const RecomputeArguments& arguments,
                                                 std::span<const ir::Tensor> inputs) {
-  if (arguments.offload.asked() && backends::storing_backend(backend) == nullptr)
-    return base::unsupported("values cannot leave memory on the backend '" +
-                             std::string(backend.name()) + "'");
+  if (arguments.offload.asked()) EGRET_RETURN_IF_ERROR(storing(backend).status());
   EGRET_ASSIGN_OR_RETURN(RecomputedPlan fused,
                          compile_within(backend, graph, options, arguments, inputs));
   if (fused.found() || !options.fuse || base::stop_requested()) return fused;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/recompute/storage_rates.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,29 +10,11 @@
 #include <system_error>
 #include <vector>
 
+#include "base/system/nameless_file.h"
 #include "base/timer.h"
 
 namespace egret::driver {
 namespace {
-
-// A file without a name, which the system removes in any case.
-class NamelessFile {
- public:
-  explicit NamelessFile(const std::string& folder) {
-    std::string name = folder + "/.egret-values-XXXXXX";
-    descriptor_ = mkostemp(name.data(), O_CLOEXEC);
-    if (descriptor_ >= 0) unlink(name.c_str());
-  }
-  NamelessFile(const NamelessFile&) = delete;
-  NamelessFile& operator=(const NamelessFile&) = delete;
-  ~NamelessFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_ = -1;
-};
 
 base::Status failed(const std::string& folder, int error) {
   const std::string text =
@@ -64,7 +44,7 @@ base::Result<double> seconds_of(std::size_t bytes, const std::string& folder, co
 
 base::Result<StorageRates> measured_storage(const std::string& folder) {
   constexpr std::size_t kMany = std::size_t{64} << 20, kFew = 4096;
-  const NamelessFile file(folder);
+  const base::NamelessFile file(folder);
   if (file.descriptor() < 0) return failed(folder, errno);
   std::vector<std::byte> memory(kMany, std::byte{1});
   const auto out = [&](std::size_t bytes) {

@@ -11,16 +11,6 @@ COLUMNS = ["case", "machine", "devices", "plan", "step_s", "mfu", "memory_gb", "
            "best_rule", "best_rule_s", "data_s", "equal_s", "expert", "expert_s", "expert_gb", "published_s", "source"]
 
 
-def flags(options):
-    words = []
-    for key, value in options.items():
-        if value is True:
-            words.append(f"--{key}")
-        elif value is not False:
-            words += [f"--{key}", str(value)]
-    return words
-
-
 def text(options):
     """Degrees in short: "tp 8 sp, pp 4 x 2, ...". """
     stages = options.get("stages", [])
@@ -54,7 +44,7 @@ def expert_of(case):
     if case.expert is None:
         return {}
     plans = case.expert if isinstance(case.expert, list) else [case.expert]
-    documents = [egret.call("simulate", "--system", case.machine, *flags({**case.model, **plan})) for plan in plans]
+    documents = [egret.call("simulate", "--system", case.machine, *egret.flags({**case.model, **plan})) for plan in plans]
 
     def peak_of(document):
         return max(device["peak_bytes"] for device in document["pipeline"])
@@ -74,7 +64,7 @@ def expert_of(case):
 
 def measure(case):
     plan = egret.call("plan", "--machine", case.machine, "--devices", case.devices, "--threads", 2,
-                      *flags(case.model))
+                      *egret.flags(case.model))
     rules = {name: rule["seconds"] for name, rule in plan["baselines"].items() if rule["fits"]}
     best = min(rules, key=rules.get) if rules else ""
     return {"case": case.name, "machine": pathlib.Path(case.machine).stem, "devices": case.devices, "plan": text(plan["plan"]),

@@ -47,6 +47,17 @@ def call(*arguments, **limits):
     return json.loads(run(*arguments, "--json", **limits))
 
 
+def flags(options):
+    """As words of a command line; True is a switch that is on, False one that is off."""
+    words = []
+    for key, value in options.items():
+        if value is True:
+            words.append(f"--{key}")
+        elif value is not False:
+            words += [f"--{key}", str(value)]
+    return words
+
+
 def version():
     document = call("version")
     return f"{document['version']} ({document['revision']})"

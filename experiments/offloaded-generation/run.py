@@ -12,16 +12,6 @@ COLUMNS = ["case", "machine", "plan", "weights", "cache", "tokens_s", "gap", "bo
            "published_policy_tokens_s", "published_tokens_s", "published_zero", "published_accelerate"]
 
 
-def flags(options):
-    words = []
-    for key, value in options.items():
-        if value is True:
-            words.append(f"--{key}")
-        elif value is not False:
-            words += [f"--{key}", str(value)]
-    return words
-
-
 def places(parts):
     return " ".join(f"{100 * part:.0f}" for part in parts.values())
 
@@ -38,10 +28,10 @@ def speed(value):
 
 def measure_dense(case):
     machine = "t4-flexgen"
-    plan = egret.call("offload", "--machine", machine, *flags({**case.flags(), "compress": case.compress}))
+    plan = egret.call("offload", "--machine", machine, *egret.flags({**case.flags(), "compress": case.compress}))
     name, rules = fastest(plan["baselines"])
     try:
-        published = egret.call("offload", "--machine", machine, *flags({**case.flags(), **case.policy.flags()}),
+        published = egret.call("offload", "--machine", machine, *egret.flags({**case.flags(), **case.policy.flags()}),
                                accept=(0,))["tokens_per_second"]
     except egret.EgretError:
         published = 0  # our estimate of its memory is larger than the machine
@@ -59,7 +49,7 @@ def measure_dense(case):
 
 
 def measure_experts(case):
-    plan = egret.call("offload", *flags(case.flags()))
+    plan = egret.call("offload", *egret.flags(case.flags()))
     name, rules = fastest(plan["baselines"])
     best = plan["plan"]
     return {"case": case.name, "machine": case.machine, "plan": f"{plan['experts_on_accelerator']} experts",

@@ -66,6 +66,9 @@ def solve(table, folder, row, config, runs):
     try:
         model, path = write_model(folder, name, config), folder / "pipeline.toml"
         document = egret.call("plan", model, *flags, "--pipeline", "--piece-time", config["piece_time"], "-o", path)
+        if "error" in document:  # no pipeline was found
+            table.add(**key, says=document["error"]["message"])
+            return
         done = trained(model, path, document["ranks"], config["steps"]) if runs else {}
         placed = egret.call("plan", model, *flags, "--limit-check", "0s", "--extract-time", config["placement_time"])
     except egret.EgretError as error:

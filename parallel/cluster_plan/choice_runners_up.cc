@@ -20,15 +20,7 @@ struct Choice {
   std::function<std::string(const PlanFrame&)> value;
 };
 
-std::string schedule_name(const PlanFrame& frame) {
-  switch (frame.schedule) {
-    case PipelineKind::k1F1B: return "1f1b";
-    case PipelineKind::kGpipe: return "gpipe";
-    case PipelineKind::kZbH1: return "zb-h1";
-    case PipelineKind::kDualPipe: return "dualpipe";
-  }
-  return "";
-}
+std::string schedule_name(const PlanFrame& frame) { return std::string(name_of(frame.schedule)); }
 
 std::string offload_name(const PlanFrame& frame) {
   switch (frame.offload) {

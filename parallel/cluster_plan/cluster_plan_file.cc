@@ -11,7 +11,6 @@
 namespace egret::parallel {
 namespace {
 
-constexpr std::array<std::string_view, 4> kSchedules = {"1f1b", "gpipe", "zb-h1", "dualpipe"};
 constexpr std::array<std::string_view, 4> kOffloads = {"none", "activations", "optimizer",
                                                        "optimizer-disk"};
 
@@ -46,7 +45,7 @@ base::Json to_json(const PlannedStep& step) {
       .set("ep", frame.expert_parallel)
       .set("expert_tp", frame.expert_tensor)
       .set("micro_batch", frame.micro_batch)
-      .set("schedule", kSchedules[static_cast<std::size_t>(frame.schedule)])
+      .set("schedule", name_of(frame.schedule))
       .set("zero", frame.zero)
       .set("offload", kOffloads[static_cast<std::size_t>(frame.offload)])
       .set("seconds", step.seconds)
@@ -71,15 +70,6 @@ base::Json to_json(const PlannedStep& step) {
   base::Json stages = base::Json::array();
   for (const StageDegrees& stage : frame.stages) stages.push(to_json(stage));
   return json.set("stages", std::move(stages));
-}
-
-template <typename S>
-void append_table(std::string& text, S values) {
-  base::OptionSet set;
-  set.add(values);
-  text += "\n[" + S::table().section + "]\n";
-  for (const base::BoundOption& option : set.options())
-    text += option.name + " = " + option.value_toml() + "\n";
 }
 
 }  // namespace
@@ -151,8 +141,7 @@ std::string to_toml(const ClusterPlan& plan, const std::string& machine) {
   text += "# " + base::format_seconds(plan.best.seconds) + " a step, simulated; repeat it with\n";
   text += "#   egret simulate --config FILE\n";
   text += "[simulate-system]\nsystem = " + base::Json(machine).dump() + "\n";
-  append_table(text, plan.setup);
-  append_table(text, plan.options);
+  text += "\n" + base::table_toml(plan.setup) + "\n" + base::table_toml(plan.options);
   return text;
 }
 

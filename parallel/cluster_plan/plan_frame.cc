@@ -6,21 +6,10 @@
 #include <vector>
 
 #include "base/stop.h"
+#include "parallel/transformer/number_list.h"
 
 namespace egret::parallel {
 namespace {
-
-std::vector<std::int64_t> divisors(std::int64_t number, std::int64_t most) {
-  std::vector<std::int64_t> result;
-  for (std::int64_t i = 1; i * i <= number; ++i) {
-    if (number % i != 0) continue;
-    result.push_back(i);
-    if (i != number / i) result.push_back(number / i);
-  }
-  std::erase_if(result, [&](std::int64_t each) { return each > most; });
-  std::sort(result.begin(), result.end());
-  return result;
-}
 
 // What is fixed, or the candidates; a fixed value that is no candidate leaves nothing.
 std::vector<std::int64_t> choices(const std::optional<std::int64_t>& fixed,

@@ -9,20 +9,10 @@
 
 #include "base/stop.h"
 #include "base/system/thread_pool.h"
+#include "parallel/transformer/number_list.h"
 
 namespace egret::parallel {
 namespace {
-
-std::vector<std::int64_t> divisors(std::int64_t number) {
-  std::vector<std::int64_t> result;
-  for (std::int64_t i = 1; i * i <= number; ++i) {
-    if (number % i != 0) continue;
-    result.push_back(i);
-    if (i != number / i) result.push_back(number / i);
-  }
-  std::ranges::sort(result);
-  return result;
-}
 
 constexpr std::size_t kMostFrames = 256;  // of a group, to try all of them
 
@@ -65,10 +55,10 @@ std::vector<StageDegrees> StageMixes::degrees_of(const PlanFrame& group, const P
                                                  std::int64_t devices) const {
   const TrainingSetup& model = prices_.model();
   std::vector<StageDegrees> result;
-  for (const std::int64_t tensor : divisors(devices)) {
+  for (const std::int64_t tensor : divisors(devices, devices)) {
     if (tensor > node_ || !takes_tensor_ranks(model, tensor) || !allows(fixed_.tensor, tensor))
       continue;
-    for (const std::int64_t context : divisors(devices / tensor)) {
+    for (const std::int64_t context : divisors(devices / tensor, devices)) {
       const std::int64_t data = devices / tensor / context;
       const std::int64_t parts = context * (group.sequence_parallel ? tensor : 1);  // of a sequence
       if (most_context_ranks(model) % parts != 0 || group.micro_batch % data != 0 ||
@@ -147,7 +137,7 @@ std::vector<MixedGroup> StageMixes::groups() const {
       !allows(fixed_.virtual_stages, std::int64_t{1}) || fixed_.pipeline.value_or(2) < 2 ||
       fixed_.pipeline.value_or(2) > kMostStages || model.layers < 2)
     return result;
-  for (const std::int64_t micro_batch : divisors(model.global_batch)) {
+  for (const std::int64_t micro_batch : divisors(model.global_batch, model.global_batch)) {
     for (const bool sequence : {false, true}) {
       PlanFrame frame;
       frame.micro_batch = micro_batch;

@@ -53,6 +53,11 @@ struct Cluster {
   // else of its first axis.
   Cluster with_mesh(const Mesh& other) const;
 
+  // The limit of a device's memory where ASKED bytes were asked for; 0: none is known.
+  double memory_limit(std::int64_t asked) const {
+    return asked > 0 ? static_cast<double>(asked) : memory_bytes;
+  }
+
   // The time of a collective between tensors of which each device holds `from` and `to` bytes.
   double seconds(const Collective& collective, double from, double to) const;
   // The time for a block of `bytes` to pass all devices along the axis, as in an all-gather.

@@ -133,13 +133,8 @@ std::string to_toml(const OffloadPlan& plan, const std::string& machine) {
   }
   text += "# " + base::format_short(plan.best.tokens_per_s) +
           " tokens/s, simulated; find it again with\n#   egret offload --config FILE\n";
-  text += "[offload-machine]\nmachine = " + base::Json(machine).dump() + "\n\n[" +
-          GenerationSetup::table().section + "]\n";
-  base::OptionSet set;
-  set.add(setup);
-  for (const base::BoundOption& option : set.options())
-    text += option.name + " = " + option.value_toml() + "\n";
-  return text;
+  text += "[offload-machine]\nmachine = " + base::Json(machine).dump() + "\n\n";
+  return text + base::table_toml(setup);
 }
 
 }  // namespace egret::parallel

@@ -2,7 +2,9 @@
 // The order in which each rank of a pipeline computes the passes of its stages.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -10,6 +12,12 @@
 namespace egret::parallel {
 
 enum class PipelineKind : unsigned char { k1F1B, kGpipe, kZbH1, kDualPipe };
+// By kind, as --schedule takes them.
+inline constexpr std::array<std::string_view, 4> kScheduleNames = {"1f1b", "gpipe", "zb-h1",
+                                                                   "dualpipe"};
+inline std::string_view name_of(PipelineKind kind) {
+  return kScheduleNames[static_cast<std::size_t>(kind)];
+}
 
 enum class PassKind : unsigned char {
   kForward,

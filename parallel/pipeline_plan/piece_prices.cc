@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "parallel/pipeline/staged_step.h"
+#include "parallel/pipeline/pass_division.h"
 #include "parallel/placed/program_prices.h"
 #include "parallel/plan/batch_slices.h"
 #include "parallel/plan/planner.h"
@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
 // Equal texts are equal programs, whatever their values are called.
-std::string text_of(const StageGraph& piece, std::int64_t ranks) {
-  std::string text = std::to_string(ranks);
+std::string text_of(const StageGraph& piece) {
+  std::string text;
   for (const ir::Node& node : piece.graph.nodes()) {
     text += ';' + to_string(node.type);
     switch (node.kind) {
@@ -33,27 +33,23 @@ std::string text_of(const StageGraph& piece, std::int64_t ranks) {
   return text;
 }
 
-// The nodes of a placed piece by the pass that computes them: the first one with an output that
-// needs them. Forward, gradients of inputs, gradients of weights.
+// The pass that needs each node of a placed piece first: forward, gradients of inputs, gradients of
+// weights.
 std::vector<std::size_t> passes_of(const PlacedGraph& placed, const StageGraph& piece) {
+  std::vector<std::vector<std::size_t>> inputs;
+  for (const PlacedNode& node : placed.nodes) inputs.push_back(node.inputs);
+  std::vector<std::vector<std::size_t>> outputs(3);
+  for (std::size_t i = 0; i < piece.graph.outputs().size(); ++i) {
+    const auto output = std::ranges::find(placed.outputs, piece.graph.outputs()[i].name,
+                                          &PlacedGraph::Output::name);
+    if (output == placed.outputs.end()) continue;
+    outputs[i < piece.forward ? 0 : i < piece.backward ? 1 : 2].push_back(output->node);
+  }
+  const PassDivision division(std::move(inputs), std::vector<bool>(placed.nodes.size(), true),
+                              outputs);
   std::vector<std::size_t> pass(placed.nodes.size(), kNone);
-  const std::size_t ends[] = {piece.forward, piece.backward, piece.graph.outputs().size()};
-  std::size_t next = 0;
-  for (std::size_t p = 0; p < 3; ++p) {
-    std::vector<std::size_t> waiting;
-    for (; next < ends[p]; ++next) {
-      const auto output = std::ranges::find(placed.outputs, piece.graph.outputs()[next].name,
-                                            &PlacedGraph::Output::name);
-      if (output != placed.outputs.end()) waiting.push_back(output->node);
-    }
-    while (!waiting.empty()) {
-      const std::size_t node = waiting.back();
-      waiting.pop_back();
-      if (pass[node] != kNone) continue;
-      pass[node] = p;
-      const auto& inputs = placed.nodes[node].inputs;
-      waiting.insert(waiting.end(), inputs.begin(), inputs.end());
-    }
+  for (std::size_t p = 0; p < outputs.size(); ++p) {
+    for (const std::size_t node : division.computed(p)) pass[node] = p;
   }
   return pass;
 }
@@ -107,13 +103,6 @@ base::Result<PiecePrice> price_of(const PlacedGraph& placed, const StageGraph& p
   return price;
 }
 
-double whole_parameter_bytes(const StageGraph& piece, const ir::TrainingGraph& loss) {
-  double bytes = 0;
-  for (const StageGraph::Parameter& one : piece.parameters)
-    bytes += static_cast<double>(loss.initial[one.parameter].bytes());
-  return bytes;
-}
-
 // Of the whole parameters.
 base::Result<double> update_seconds(const StageGraph& piece, const ir::TrainingGraph& loss,
                                     const ir::TrainingOptions& training,
@@ -126,6 +115,13 @@ base::Result<double> update_seconds(const StageGraph& piece, const ir::TrainingG
 }
 
 }  // namespace
+
+double whole_parameter_bytes(const StageGraph& piece, const ir::TrainingGraph& loss) {
+  double bytes = 0;
+  for (const StageGraph::Parameter& one : piece.parameters)
+    bytes += static_cast<double>(loss.initial[one.parameter].bytes());
+  return bytes;
+}
 
 PiecePrices::PiecePrices(const ir::Graph& model, const ir::TrainingOptions& training,
                          const Cluster& machine, double piece_time)
@@ -151,13 +147,23 @@ base::Result<const SlicedLoss*> PiecePrices::sliced(std::int64_t parts) {
   return found.get();
 }
 
+base::Result<const PiecePrices::Piece*> PiecePrices::piece(const SlicedLoss& sliced,
+                                                           std::size_t begin, std::size_t end) {
+  Piece& piece = pieces_[{sliced.parts, begin, end}];
+  if (piece.text.empty()) {
+    EGRET_ASSIGN_OR_RETURN(piece.graph, stage_graph(sliced.loss, sliced.line, begin, end,
+                                                    1 / static_cast<double>(sliced.parts)));
+    piece.text = text_of(piece.graph);
+  }
+  return &piece;
+}
+
 base::Result<PiecePrice> PiecePrices::price(const SlicedLoss& sliced, std::size_t begin,
                                             std::size_t end, std::int64_t ranks) {
-  EGRET_ASSIGN_OR_RETURN(
-      const StageGraph piece,
-      stage_graph(sliced.loss, sliced.line, begin, end, 1 / static_cast<double>(sliced.parts)));
-  std::string text = text_of(piece, ranks);
-  const auto known = prices_.find(text);
+  EGRET_ASSIGN_OR_RETURN(const Piece* own, piece(sliced, begin, end));
+  const StageGraph& piece = own->graph;
+  std::pair<std::int64_t, std::string> key(ranks, own->text);
+  const auto known = prices_.find(key);
   if (known != prices_.end()) return known->second;
 
   const int last = machine_.mesh.axis_count() - 1;
@@ -181,7 +187,7 @@ base::Result<PiecePrice> PiecePrices::price(const SlicedLoss& sliced, std::size_
                            update_seconds(piece, sliced.loss, training_, {plan.program, group}));
     price.update_s = update * price.parameter_bytes / whole;
   }
-  return prices_.emplace(std::move(text), price).first->second;
+  return prices_.emplace(std::move(key), price).first->second;
 }
 
 }  // namespace egret::parallel

@@ -14,6 +14,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -22,6 +24,7 @@
 #include "parallel/machine/cluster.h"
 #include "parallel/pipeline/pipeline_schedule.h"
 #include "parallel/pipeline/stage_cut.h"
+#include "parallel/pipeline/staged_step.h"
 
 namespace egret::parallel {
 
@@ -35,6 +38,9 @@ struct PiecePrice {
 
   double work_s() const { return pass_s[0] + pass_s[1]; }
 };
+
+// Bytes of the parameters that a piece reads, undivided.
+double whole_parameter_bytes(const StageGraph& piece, const ir::TrainingGraph& loss);
 
 // The loss of one micro-batch.
 struct SlicedLoss {
@@ -58,6 +64,13 @@ class PiecePrices {
   base::Result<PiecePrice> price(const SlicedLoss& sliced, std::size_t begin, std::size_t end,
                                  std::int64_t ranks);
 
+  // The forward and backward pass of the operators from BEGIN to END, made once.
+  struct Piece {
+    StageGraph graph;
+    std::string text;  // equal for equal pieces
+  };
+  base::Result<const Piece*> piece(const SlicedLoss& sliced, std::size_t begin, std::size_t end);
+
   std::size_t placements() const { return prices_.size(); }
   // Bytes of optimizer state for a byte of parameters.
   double state_share() const { return state_share_; }
@@ -69,7 +82,8 @@ class PiecePrices {
   const double piece_time_;
   double state_share_ = 0;
   std::map<std::int64_t, std::unique_ptr<SlicedLoss>> sliced_;
-  std::map<std::string, PiecePrice> prices_;  // by the text of a piece and its ranks
+  std::map<std::tuple<std::int64_t, std::size_t, std::size_t>, Piece> pieces_;  // parts, begin, end
+  std::map<std::pair<std::int64_t, std::string>, PiecePrice> prices_;           // ranks, text
 };
 
 }  // namespace egret::parallel

@@ -63,14 +63,6 @@ struct Links {
   const Link* gradients = nullptr;
 };
 
-std::vector<std::int64_t> divisors(std::int64_t number) {
-  std::vector<std::int64_t> found;
-  for (std::int64_t i = 1; i <= number; ++i) {
-    if (number % i == 0) found.push_back(i);
-  }
-  return found;
-}
-
 class PipelineSearch {
  public:
   PipelineSearch(const PipelineTask& task, const ir::Graph& model, const Cluster& machine,
@@ -85,7 +77,7 @@ class PipelineSearch {
 
   Status run() {
     const std::int64_t ranks = machine_.mesh.ranks();
-    for (const std::int64_t replicas : divisors(ranks)) {
+    for (const std::int64_t replicas : divisors(ranks, ranks)) {
       if (!allows(options_.replicas, replicas)) continue;
       for (const std::int64_t micro_batches : micro_batch_counts()) {
         EGRET_RETURN_IF_ERROR(try_degrees({replicas, ranks / replicas, micro_batches}));
@@ -147,8 +139,8 @@ class PipelineSearch {
     divided_ = true;
     EGRET_RETURN_IF_ERROR(find_cuts(*sliced));
     std::vector<PricedPieces> priced;
-    for (const std::int64_t ranks : divisors(node())) {
-      if (ranks > degrees.ranks || !allows(stage_ranks_, ranks)) continue;
+    for (const std::int64_t ranks : divisors(node(), degrees.ranks)) {
+      if (!allows(stage_ranks_, ranks)) continue;
       PricedPieces& one = priced.emplace_back(ranks);
       for (std::size_t i = 0; i + 1 < cuts_.size(); ++i) {
         if (base::stop_requested()) return base::ok();
@@ -301,26 +293,6 @@ class PipelineSearch {
     return kind == PipelineKind::kZbH1 ? PassKind::kWeights : PassKind::kBackward;
   }
 
-  // The parameters that operators from BEGIN to END read.
-  static std::vector<std::size_t> parameters_of(const SlicedLoss& sliced, std::size_t begin,
-                                                std::size_t end) {
-    const auto& inputs = sliced.loss.graph.inputs();
-    const std::size_t first = sliced.loss.model_inputs + 1;
-    std::map<std::size_t, std::size_t> by_node;
-    for (std::size_t i = 0; i < sliced.loss.parameters.size(); ++i)
-      by_node[inputs[first + i].index()] = i;
-    std::vector<std::size_t> found;
-    for (std::size_t at = begin; at < end; ++at) {
-      for (const ir::NodeId input : sliced.loss.graph.node(sliced.line.operators[at]).inputs) {
-        const auto parameter = by_node.find(input.index());
-        if (parameter == by_node.end()) continue;
-        found.push_back(parameter->second);
-        by_node.erase(parameter);
-      }
-    }
-    return found;
-  }
-
   std::vector<BoundaryValue> boundary(const SlicedLoss& sliced, std::size_t cut) const {
     std::vector<BoundaryValue> values;
     for (const ir::NodeId id : sliced.line.crossing(cut)) {
@@ -374,7 +346,7 @@ class PipelineSearch {
         kept.back() += price.kept_bytes;
         row.parameter_bytes += price.parameter_bytes;
         live[rank] = std::max(live[rank], price.live_bytes);
-        add_parameters(sliced, i, price, links, stage, gradients);
+        EGRET_RETURN_IF_ERROR(add_parameters(sliced, i, price, links, stage, gradients));
       }
       fixed[rank] += row.parameter_bytes * (2 + prices_.state_share());
       row.forward_s = pass_s[0];
@@ -408,19 +380,18 @@ class PipelineSearch {
   }
 
   // Sums of gradients may take slower links than messages: their bytes count as often.
-  void add_parameters(const SlicedLoss& sliced, std::size_t piece, const PiecePrice& price,
-                      const Links& links, Stage& stage, std::vector<double>& gradients) const {
-    double whole = 0;
-    const auto found = parameters_of(sliced, cuts_[piece], cuts_[piece + 1]);
-    const auto bytes_of = [&](std::size_t parameter) {
-      return static_cast<double>(sliced.loss.initial[parameter].bytes());
-    };
-    for (const std::size_t parameter : found) whole += bytes_of(parameter);
+  Status add_parameters(const SlicedLoss& sliced, std::size_t piece, const PiecePrice& price,
+                        const Links& links, Stage& stage, std::vector<double>& gradients) {
+    EGRET_ASSIGN_OR_RETURN(const PiecePrices::Piece* own,
+                           prices_.piece(sliced, cuts_[piece], cuts_[piece + 1]));
+    const double whole = whole_parameter_bytes(own->graph, sliced.loss);
     const double slower = links.messages->bytes_per_second / links.gradients->bytes_per_second;
-    for (const std::size_t parameter : found) {
+    for (const auto& [input, gradient, parameter] : own->graph.parameters) {
       stage.parameters.push_back({0, parameter, 0});
-      gradients[parameter] = bytes_of(parameter) * price.parameter_bytes / whole * slower;
+      gradients[parameter] = static_cast<double>(sliced.loss.initial[parameter].bytes()) *
+                             price.parameter_bytes / whole * slower;
     }
+    return base::ok();
   }
 
   static void name_stage(const SlicedLoss& sliced, std::size_t begin, std::size_t end,

@@ -1,37 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/pipeline_plan/pipeline_plan_file.h"
 
-#include <array>
-
 #include "base/formats/units.h"
 #include "base/options/option_set.h"
+#include "parallel/transformer/number_list.h"
 
 namespace egret::parallel {
 namespace {
 
-constexpr std::array<std::string_view, 4> kSchedules = {"1f1b", "gpipe", "zb-h1", "dualpipe"};
-
-std::string numbers_text(const std::vector<std::int64_t>& numbers) {
-  std::string text;
-  for (const std::int64_t number : numbers)
-    text += (text.empty() ? "" : ",") + std::to_string(number);
-  return text;
-}
-
 // One number where all are equal.
 std::string ranks_text(const PlannedPipeline& pipeline) {
   return pipeline.has_equal_ranks() ? std::to_string(pipeline.stage_ranks.front())
-                                    : numbers_text(pipeline.stage_ranks);
+                                    : text_of(pipeline.stage_ranks);
 }
 
 base::Json to_json(const PlannedPipeline& pipeline) {
   base::Json json = base::Json::object();
   json.set("pipeline_stages", pipeline.shape.stages)
       .set("stages_per_rank", pipeline.shape.stages_per_rank)
-      .set("stage_ranks", numbers_text(pipeline.stage_ranks))
+      .set("stage_ranks", text_of(pipeline.stage_ranks))
       .set("replicas", pipeline.shape.replicas)
       .set("micro_batches", pipeline.shape.micro_batches)
-      .set("schedule", schedule_name(pipeline.shape.kind))
+      .set("schedule", name_of(pipeline.shape.kind))
       .set("seconds", pipeline.seconds)
       .set("idle", pipeline.bubble)
       .set("memory_bytes", pipeline.memory_bytes);
@@ -52,10 +42,6 @@ base::Json to_json(const PlannedPipeline& pipeline) {
 
 }  // namespace
 
-std::string_view schedule_name(PipelineKind kind) {
-  return kSchedules[static_cast<std::size_t>(kind)];
-}
-
 std::string to_string(const PlannedPipeline& pipeline) {
   std::string text = base::counted(pipeline.shape.stages, "stage") + " of " + ranks_text(pipeline) +
                      (ranks_text(pipeline) == "1" ? " rank" : " ranks");
@@ -63,7 +49,7 @@ std::string to_string(const PlannedPipeline& pipeline) {
     text += ", " + std::to_string(pipeline.shape.stages_per_rank) + " on each";
   text += ", " + base::counted(pipeline.shape.replicas, "replica") + ", " +
           base::counted(pipeline.shape.micro_batches, "micro-batch", "micro-batches");
-  if (pipeline.shape.stages > 1) text += ", " + std::string(schedule_name(pipeline.shape.kind));
+  if (pipeline.shape.stages > 1) text += ", " + std::string(name_of(pipeline.shape.kind));
   return text;
 }
 
@@ -94,7 +80,7 @@ std::string to_toml(const PipelinePlan& plan, const ir::TrainingArguments& train
   text += "[pipeline]\n";
   text += "pipeline-stages = " + std::to_string(best.shape.stages) + "\n";
   text += "stages-per-rank = " + std::to_string(best.shape.stages_per_rank) + "\n";
-  text += "stage-operators = \"" + numbers_text(best.shape.stage_operators) + "\"\n";
+  text += "stage-operators = \"" + text_of(best.shape.stage_operators) + "\"\n";
   if (ranks_text(best) != "1") {
     text += "stage-ranks = \"" + ranks_text(best) + "\"\n";
     text += "stage-strategy = \"any\"\n";
@@ -102,14 +88,8 @@ std::string to_toml(const PipelinePlan& plan, const ir::TrainingArguments& train
   }
   text += "replicas = " + std::to_string(best.shape.replicas) + "\n";
   text += "micro-batches = " + std::to_string(best.shape.micro_batches) + "\n";
-  text += "schedule = \"" + std::string(schedule_name(best.shape.kind)) + "\"\n";
-  base::OptionSet set;
-  ir::TrainingArguments values = training;
-  set.add(values);
-  text += "\n[" + ir::TrainingArguments::table().section + "]\n";
-  for (const base::BoundOption& option : set.options())
-    text += option.name + " = " + option.value_toml() + "\n";
-  return text;
+  text += "schedule = \"" + std::string(name_of(best.shape.kind)) + "\"\n";
+  return text + "\n" + base::table_toml(training);
 }
 
 }  // namespace egret::parallel

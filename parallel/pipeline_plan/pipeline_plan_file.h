@@ -3,16 +3,12 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "base/formats/json.h"
 #include "ir/autodiff/training_arguments.h"
 #include "parallel/pipeline_plan/pipeline_plan.h"
 
 namespace egret::parallel {
-
-// As --schedule takes it.
-std::string_view schedule_name(PipelineKind kind);
 
 // "2 stages of 4 ranks, 2 replicas, 8 micro-batches, zb-h1".
 std::string to_string(const PlannedPipeline& pipeline);

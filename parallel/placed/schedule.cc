@@ -8,6 +8,28 @@ namespace egret::parallel {
 
 using egraph::ClassId;
 
+// Without recursion.
+std::vector<ClassId> operands_first(const rules::TensorEGraph& tensors,
+                                    const rules::Selection& program) {
+  std::vector<ClassId> order;
+  std::vector<char> state(tensors.egraph().id_count(), 0);  // 1: on the stack, 2: in the order
+  std::vector<ClassId> stack = tensors.roots();
+  while (!stack.empty()) {
+    const ClassId id = tensors.egraph().find(stack.back());
+    if (state[id.index()] != 0) {
+      stack.pop_back();
+      if (state[id.index()] == 1) order.push_back(id);
+      state[id.index()] = 2;
+      continue;
+    }
+    state[id.index()] = 1;
+    for (const ClassId child : tensors.egraph().children(program.node_of[id.index()])) {
+      if (state[tensors.egraph().find(child).index()] == 0) stack.push_back(child);
+    }
+  }
+  return order;
+}
+
 // Levels stand for time in the constraints on memory. They must not depend on the choice of
 // e-nodes, so all members of a class share one lifetime.
 Schedule::Schedule(const rules::TensorEGraph& tensors)
@@ -20,34 +42,13 @@ Schedule::Schedule(const rules::TensorEGraph& tensors)
   set_last_uses();
 }
 
-// The classes of the program as it came in. Without recursion.
-std::vector<ClassId> Schedule::children_first() const {
-  std::vector<ClassId> order;
-  std::vector<char> state(lifetimes_.size(), 0);  // 1: on the stack, 2: in the order
-  std::vector<ClassId> stack = tensors_.roots();
-  while (!stack.empty()) {
-    const ClassId id = tensors_.egraph().find(stack.back());
-    if (state[id.index()] != 0) {
-      stack.pop_back();
-      if (state[id.index()] == 1) order.push_back(id);
-      state[id.index()] = 2;
-      continue;
-    }
-    state[id.index()] = 1;
-    for (const ClassId child : tensors_.egraph().children(original_.node_of[id.index()])) {
-      if (state[tensors_.egraph().find(child).index()] == 0) stack.push_back(child);
-    }
-  }
-  return order;
-}
-
 // As late as possible: a value is computed one level before its first use, which keeps lifetimes
 // short. An unused value is computed as soon as possible. The first pass finds the earliest levels
 // and their number. The second pass, from readers to operands, moves each value up to the level
 // before its first use.
 void Schedule::set_levels_of_program() {
   constexpr int kUnused = std::numeric_limits<int>::max();
-  const std::vector<ClassId> order = children_first();
+  const std::vector<ClassId> order = operands_first(tensors_, original_);
   std::vector<int> soonest(lifetimes_.size(), 0);
   std::vector<int> first_use(lifetimes_.size(), kUnused);
   const auto children = [&](ClassId id) {

@@ -12,6 +12,11 @@
 
 namespace egret::parallel {
 
+// The classes of a program that the outputs need, each after those that it is computed from.
+// O(its nodes).
+std::vector<egraph::ClassId> operands_first(const rules::TensorEGraph& tensors,
+                                            const rules::Selection& program);
+
 class Schedule {
  public:
   // The e-graph is clean and outlives this. O(its nodes), times the depth of what rules added.
@@ -31,7 +36,6 @@ class Schedule {
   void set_levels_of_program();
   void set_levels_of_rewritten();
   void set_last_uses();
-  std::vector<egraph::ClassId> children_first() const;
 
   const rules::TensorEGraph& tensors_;
   const rules::Selection original_;

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cost/model.h"
+#include "parallel/placed/schedule.h"
 
 namespace egret::parallel {
 namespace {
@@ -22,8 +23,9 @@ class IndependentWork {
   IndependentWork(const PlacedEGraph& placed, const Cluster& machine)
       : tensors_(placed.tensors()),
         original_(tensors_.original()),
-        place_(tensors_.egraph().id_count(), kNone) {
-    find_order();
+        place_(tensors_.egraph().id_count(), kNone),
+        order_(operands_first(tensors_, original_)) {
+    for (std::size_t i = 0; i < order_.size(); ++i) place_[order_[i].index()] = i;
     const auto model = cost::make_model("roofline", machine.rates);
     for (const ClassId id : order_)
       work_.push_back(seconds_of(id, *model) / static_cast<double>(machine.mesh.ranks()));
@@ -60,28 +62,6 @@ class IndependentWork {
  private:
   std::span<const ClassId> children(ClassId id) const {
     return tensors_.egraph().children(original_.node_of[id.index()]);
-  }
-
-  // Operands first, without recursion.
-  void find_order() {
-    std::vector<char> state(place_.size(), 0);  // 1: on the stack, 2: in the order
-    std::vector<ClassId> stack = tensors_.roots();
-    while (!stack.empty()) {
-      const ClassId id = tensors_.egraph().find(stack.back());
-      if (state[id.index()] != 0) {
-        stack.pop_back();
-        if (state[id.index()] == 1) {
-          place_[id.index()] = order_.size();
-          order_.push_back(id);
-        }
-        state[id.index()] = 2;
-        continue;
-      }
-      state[id.index()] = 1;
-      for (const ClassId child : children(id)) {
-        if (state[tensors_.egraph().find(child).index()] == 0) stack.push_back(child);
-      }
-    }
   }
 
   double seconds_of(ClassId id, cost::Model& model) const {
@@ -130,7 +110,7 @@ class IndependentWork {
   const rules::TensorEGraph& tensors_;
   const rules::Selection original_;
   std::vector<std::size_t> place_;  // in the order, by class
-  std::vector<ClassId> order_;
+  const std::vector<ClassId> order_;
   std::vector<double> work_, before_, after_;  // seconds, by place in the order
 };
 

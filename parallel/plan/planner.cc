@@ -119,12 +119,6 @@ const PlanSearchRow* other_search(std::string_view name) {
   return found == plan_searches().end() ? nullptr : &*found;
 }
 
-// Bytes of a device; 0: not limited.
-double memory_limit(const ParallelPlanOptions& options, const Cluster& machine) {
-  return options.device_memory > 0 ? static_cast<double>(options.device_memory)
-                                   : machine.memory_bytes;
-}
-
 // The best plan among those of a placed e-graph.
 class PlanSearch {
  public:
@@ -142,7 +136,7 @@ class PlanSearch {
         explains_(options.explain),
         baselines_(options.baselines),
         simulate_(options.overlap ? options.simulate : nullptr),
-        memory_(options.overlap ? memory_limit(options, machine) : 0),
+        memory_(options.overlap ? machine.memory_limit(options.device_memory) : 0),
         machine_(machine),
         whole_(whole),
         pricing_(placed, machine, task.carried, outputs_) {
@@ -510,7 +504,7 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
   const std::string rules = options.sequential ? std::string(kBodies) : options.rules;
   const std::vector<std::int64_t> blocks = block_counts(machine.mesh);
   ParallelPlan plan;
-  plan.limit_bytes = memory_limit(options, machine);
+  plan.limit_bytes = machine.memory_limit(options.device_memory);
   std::vector<PlanCandidate> candidates;
   // Recomputations are priced without overlap.
   const bool recomputes =

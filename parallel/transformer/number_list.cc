@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/transformer/number_list.h"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -19,6 +20,25 @@ std::optional<std::vector<std::int64_t>> numbers_of(std::string_view text) {
     if (text.empty()) return std::nullopt;
   }
   return numbers;
+}
+
+std::string text_of(std::span<const std::int64_t> numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers)
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
+std::vector<std::int64_t> divisors(std::int64_t number, std::int64_t most) {
+  std::vector<std::int64_t> result;
+  for (std::int64_t i = 1; i * i <= number; ++i) {
+    if (number % i != 0) continue;
+    result.push_back(i);
+    if (i != number / i) result.push_back(number / i);
+  }
+  std::erase_if(result, [&](std::int64_t each) { return each > most; });
+  std::ranges::sort(result);
+  return result;
 }
 
 }  // namespace egret::parallel

@@ -176,7 +176,7 @@ const base::OptionTable<TrainingSetup>& TrainingSetup::table() {
        {"micro-batch", &S::micro_batch, "Sequences of a micro-batch", size},
        {"global-batch", &S::global_batch, "Sequences of a step", size},
        {"schedule", &S::schedule, "Schedule of the pipeline",
-        base::one_of({"1f1b", "gpipe", "zb-h1", "dualpipe"})},
+        base::one_of({kScheduleNames.begin(), kScheduleNames.end()})},
        {"recompute", &S::recompute, "Recomputation of activations",
         base::one_of({"none", "selective", "full"})},
        {"stage-layers", &S::stage_layers,

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import _egret
 from ._options import option_texts
+from ._plan_fields import PlanFields
 from ._progress import ProgressLike, callback_of
 
 if TYPE_CHECKING:
@@ -17,32 +17,15 @@ if TYPE_CHECKING:
     from ._option_types import OffloadOptions
 
 
-class OffloadPlan:
+class OffloadPlan(PlanFields):
     """A plan of generation. The members of `egret offload --json` are attributes: tokens_per_second, plan (its
     choices), baselines, and without experts also gap, ranking, ..."""
-
-    def __init__(self, planned: _egret.PlannedOffload):
-        self._config: str = planned.config
-        self._fields: dict[str, Any] = json.loads(planned.text)
-
-    def to_dict(self) -> dict[str, Any]:
-        return dict(self._fields)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the setup with the plan's block, for `egret offload --config`. Not for mixtures of experts."""
         if not self._config:
             raise ValueError("a plan of experts has no configuration; to_dict() has all of it")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self._config)
-
-    def __getattr__(self, name: str) -> Any:
-        fields = self.__dict__.get("_fields", {})
-        if name in fields:
-            return fields[name]
-        raise AttributeError(f"a plan has no field '{name}'; there are {', '.join(fields)}")
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._fields]
+        self._save(path)
 
     def __repr__(self) -> str:
         return f"<egret.OffloadPlan on {self.machine}: {self.tokens_per_second:.3g} tokens/s>"

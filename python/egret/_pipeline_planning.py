@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import _egret
 from ._models import ModelLike, model_of
 from ._options import option_texts
+from ._plan_fields import PlanFields
 from ._progress import ProgressLike, callback_of
 
 if TYPE_CHECKING:
@@ -18,30 +18,13 @@ if TYPE_CHECKING:
     from ._option_types import PipelinePlanOptions
 
 
-class PipelinePlan:
+class PipelinePlan(PlanFields):
     """A pipeline on which a model is trained. The members of `egret plan --pipeline --json` are attributes: plan
     (its stages and choices), seconds, bound_seconds, ranks, ranking, ..."""
 
-    def __init__(self, planned: _egret.PlannedPipelines):
-        self._config: str = planned.config
-        self._fields: dict[str, Any] = json.loads(planned.text)
-
-    def to_dict(self) -> dict[str, Any]:
-        return dict(self._fields)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the plan as a configuration, for `egret train-step MODEL --config`."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self._config)
-
-    def __getattr__(self, name: str) -> Any:
-        fields = self.__dict__.get("_fields", {})
-        if name in fields:
-            return fields[name]
-        raise AttributeError(f"a plan has no field '{name}'; there are {', '.join(fields)}")
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._fields]
+        self._save(path)
 
     def __repr__(self) -> str:
         return (

@@ -53,9 +53,7 @@ base::Result<PlannedPipelines> planned(const driver::ModelSource& source,
       parallel::cluster_called(arguments.machine.machine, arguments.machine.mesh));
   EGRET_ASSIGN_OR_RETURN(const driver::ConcreteModel read,
                          driver::read_concrete_model(source, arguments.model));
-  const double memory = arguments.machine.device_memory > 0
-                            ? static_cast<double>(arguments.machine.device_memory)
-                            : machine.memory_bytes;
+  const double memory = machine.memory_limit(arguments.machine.device_memory);
   const ir::TrainingOptions training = arguments.training.options();
   EGRET_ASSIGN_OR_RETURN(const parallel::PipelinePlan plan,
                          parallel::plan_pipeline({read.model.graph, training, memory}, machine,

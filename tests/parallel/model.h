@@ -57,6 +57,23 @@ inline base::Result<ParallelPlan> plan_of(const ir::Graph& graph, const Cluster&
   return make_plan(PlanTask{graph}, machine, options);
 }
 
+// Of a training step. Inputs as it begins: a random batch, the model's parameters, no state.
+inline PlanTask task_of(const ir::TrainingGraph& step) {
+  PlanTask task{step.graph};
+  base::Random random(3);
+  for (std::size_t i = 0; i <= step.model_inputs; ++i) {
+    const ir::NodeId input = step.graph.inputs()[i];
+    task.inputs.push_back(ir::Tensor::random(step.graph.node(input).type, random));
+  }
+  task.inputs.insert(task.inputs.end(), step.initial.begin(), step.initial.end());
+  for (std::size_t i = 0; i < step.initial.size(); ++i) {
+    const ir::NodeId input = step.graph.inputs()[step.model_inputs + 1 + i];
+    task.carried.push_back({step.graph.node(input).name, step.graph.outputs()[1 + i].name,
+                            i < step.parameters.size() ? LeafRole::kParameter : LeafRole::kState});
+  }
+  return task;
+}
+
 inline std::string placement_of(const ParallelPlan& plan, std::string_view name) {
   for (const PlacedNode& node : plan.program.nodes) {
     if (node.name == name) return to_string(node.placement, plan.program.mesh);

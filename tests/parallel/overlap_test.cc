@@ -28,20 +28,7 @@ struct Step {
 
   explicit Step(const ir::Graph& model)
       : graph(ir::training_graph(model, {.loss = "mse", .optimizer = "sgd"}).value()),
-        task{graph.graph} {
-    base::Random random(3);
-    for (std::size_t i = 0; i < graph.graph.inputs().size(); ++i) {
-      const ir::Node& input = graph.graph.node(graph.graph.inputs()[i]);
-      if (i <= graph.model_inputs) {
-        task.inputs.push_back(ir::Tensor::random(input.type, random));
-        continue;
-      }
-      const std::size_t at = i - graph.model_inputs - 1;
-      task.inputs.push_back(graph.initial[at]);
-      task.carried.push_back(
-          {input.name, graph.graph.outputs()[1 + at].name, LeafRole::kParameter});
-    }
-  }
+        task(task_of(graph)) {}
 };
 
 ParallelPlanOptions options_of(const Cluster& machine, bool overlap,

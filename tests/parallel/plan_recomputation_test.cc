@@ -47,22 +47,6 @@ ir::Graph there_and_back(int layers, std::int64_t batch, std::int64_t width) {
   return m.finish(y);
 }
 
-PlanTask task_of(const ir::TrainingGraph& step) {
-  PlanTask task{step.graph};
-  base::Random random(3);
-  for (std::size_t i = 0; i <= step.model_inputs; ++i) {
-    const ir::NodeId input = step.graph.inputs()[i];
-    task.inputs.push_back(ir::Tensor::random(step.graph.node(input).type, random));
-  }
-  task.inputs.insert(task.inputs.end(), step.initial.begin(), step.initial.end());
-  for (std::size_t i = 0; i < step.initial.size(); ++i) {
-    const ir::NodeId input = step.graph.inputs()[step.model_inputs + 1 + i];
-    task.carried.push_back({step.graph.node(input).name, step.graph.outputs()[1 + i].name,
-                            i < step.parameters.size() ? LeafRole::kParameter : LeafRole::kState});
-  }
-  return task;
-}
-
 ir::TrainingGraph deep_step(int layers, std::int64_t batch = 2048, std::int64_t width = 16,
                             const std::string& optimizer = "sgd") {
   return ir::training_graph(deep_tanh(layers, batch, width),

@@ -21,23 +21,6 @@ ir::TrainingGraph step_of(const ir::Graph& model, const std::string& optimizer =
   return ir::training_graph(model, {.loss = "mse", .optimizer = optimizer}).value();
 }
 
-// Inputs as the step begins: a random batch, the model's parameters, no state.
-PlanTask task_of(const ir::TrainingGraph& step) {
-  PlanTask task{step.graph};
-  base::Random random(3);
-  for (std::size_t i = 0; i <= step.model_inputs; ++i) {
-    const ir::NodeId input = step.graph.inputs()[i];
-    task.inputs.push_back(ir::Tensor::random(step.graph.node(input).type, random));
-  }
-  task.inputs.insert(task.inputs.end(), step.initial.begin(), step.initial.end());
-  for (std::size_t i = 0; i < step.initial.size(); ++i) {
-    const ir::NodeId input = step.graph.inputs()[step.model_inputs + 1 + i];
-    task.carried.push_back({step.graph.node(input).name, step.graph.outputs()[1 + i].name,
-                            i < step.parameters.size() ? LeafRole::kParameter : LeafRole::kState});
-  }
-  return task;
-}
-
 base::Result<ParallelPlan> training_plan(const ir::TrainingGraph& step, std::string_view mesh,
                                          const std::string& strategy = "any") {
   ParallelPlanOptions options;

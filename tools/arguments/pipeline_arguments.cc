@@ -13,11 +13,7 @@
 #include "runtime/pipeline/stage_plans.h"
 
 namespace egret::tools {
-namespace {
-
-constexpr std::array<std::string_view, 4> kSchedules = {"1f1b", "gpipe", "zb-h1", "dualpipe"};
-
-}  // namespace
+namespace {}  // namespace
 
 const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
   using P = PipelineArguments;
@@ -44,7 +40,7 @@ const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
        {"zero-1", &P::zero_1,
         "Replicas divide the optimizer's state; each parameter is updated once, and sent"},
        {"schedule", &P::schedule, "Schedule of the pipeline",
-        base::one_of({kSchedules.begin(), kSchedules.end()})},
+        base::one_of({parallel::kScheduleNames.begin(), parallel::kScheduleNames.end()})},
        {"no-overlap", &P::no_overlap,
         "Move messages only while a rank waits for one, not while it computes"}}};
   return rows;
@@ -126,7 +122,7 @@ base::Result<std::unique_ptr<runtime::PipelineRun>> start_pipeline(
 
 std::string description_of(const parallel::PipelineLayout& layout) {
   const parallel::PipelineSchedule& schedule = layout.schedule;
-  std::string text(kSchedules[static_cast<std::size_t>(schedule.kind)]);
+  std::string text(parallel::name_of(schedule.kind));
   std::string ranks = base::counted(schedule.ranks, "rank");
   if (layout.has_groups()) {
     ranks.clear();

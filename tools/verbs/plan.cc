@@ -254,8 +254,7 @@ class PlanVerb final : public Command {
 
   base::Result<ExitCode> plan_pipeline(const ir::Graph& model, const parallel::Cluster& machine,
                                        Console& console) {
-    const double memory = options_.device_memory > 0 ? static_cast<double>(options_.device_memory)
-                                                     : machine.memory_bytes;
+    const double memory = machine.memory_limit(options_.device_memory);
     const ir::TrainingOptions training = training_.options();
     auto plan =
         parallel::plan_pipeline({model, training, memory}, machine, pipeline_, console.progress());

@@ -8,9 +8,9 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "base/status.h"
+#include "base/system/nameless_file.h"
 
 namespace egret::backends::cpu {
 
@@ -18,9 +18,6 @@ class ValueFile {
  public:
   // Errors: unavailable where the folder takes no file.
   static base::Result<std::unique_ptr<ValueFile>> create(const std::string& folder);
-  ValueFile(const ValueFile&) = delete;
-  ValueFile& operator=(const ValueFile&) = delete;
-  ~ValueFile();
 
   // The offset of so many bytes more.
   std::int64_t add(std::int64_t bytes);
@@ -33,12 +30,12 @@ class ValueFile {
   base::Status read(std::int64_t offset, std::span<std::byte> bytes);
 
  private:
-  ValueFile(std::string folder, int descriptor)
-      : folder_(std::move(folder)), descriptor_(descriptor) {}
+  explicit ValueFile(const std::string& folder)
+      : folder_(folder), file_(folder.empty() ? "." : folder) {}
   base::Status failed(const char* what, int error) const;
 
-  std::string folder_;
-  int descriptor_;
+  const std::string folder_;
+  const base::NamelessFile file_;
   std::int64_t size_ = 0;
 };
 
