@@ -22,15 +22,7 @@ struct Choice {
 
 std::string schedule_name(const PlanFrame& frame) { return std::string(name_of(frame.schedule)); }
 
-std::string offload_name(const PlanFrame& frame) {
-  switch (frame.offload) {
-    case Offload::kNone: return "none";
-    case Offload::kActivations: return "activations";
-    case Offload::kOptimizer: return "optimizer";
-    case Offload::kDisk: return "optimizer-disk";
-  }
-  return "";
-}
+std::string offload_name(const PlanFrame& frame) { return std::string(name_of(frame.offload)); }
 
 // A degree, or those of all stages.
 std::function<std::string(const PlanFrame&)> degree(std::int64_t PlanFrame::*same,

@@ -11,9 +11,6 @@
 namespace egret::parallel {
 namespace {
 
-constexpr std::array<std::string_view, 4> kOffloads = {"none", "activations", "optimizer",
-                                                       "optimizer-disk"};
-
 ChunkLayers sum_of(const PlannedStep& step) {
   ChunkLayers sum;
   for (const ChunkLayers& chunk : step.chunks) {
@@ -47,7 +44,7 @@ base::Json to_json(const PlannedStep& step) {
       .set("micro_batch", frame.micro_batch)
       .set("schedule", name_of(frame.schedule))
       .set("zero", frame.zero)
-      .set("offload", kOffloads[static_cast<std::size_t>(frame.offload)])
+      .set("offload", std::string(name_of(frame.offload)))
       .set("seconds", step.seconds)
       .set("bound_seconds", step.bound_s)
       .set("mfu", step.mfu)

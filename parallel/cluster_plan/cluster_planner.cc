@@ -177,8 +177,7 @@ class Search {
 
   // First plans, of frames that are good as a rule. If none fits, of those that save memory.
   void seed() {
-    for (const Offload offload :
-         {Offload::kNone, Offload::kOptimizer, Offload::kActivations, Offload::kDisk}) {
+    for (const Offload offload : kOffloads) {
       if (offload != Offload::kNone && incumbent() < kNever) break;
       const std::vector<Candidate> some = frames(kDivided, [&](const PlanFrame& frame) {
         return frame.offload == offload &&

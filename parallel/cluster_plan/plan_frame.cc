@@ -29,10 +29,10 @@ class Visitor {
  public:
   Visitor(const FrameSpace& space, const std::function<bool(const PlanFrame&)>& wanted,
           const std::function<void(const PlanFrame&)>& visit)
-      : model_(space.model),
+      : space_(space),
+        model_(space.model),
         devices_(space.devices),
         fixed_(space.fixed),
-        disks_(space.disks),
         wanted_(wanted),
         visit_(visit),
         batches_(divisors(space.model.global_batch, space.devices)) {}
@@ -155,29 +155,33 @@ class Visitor {
     for (std::int64_t zero = 0; zero <= most; ++zero) {
       if (fixed_.zero && *fixed_.zero != zero && most > 0) continue;
       frame.zero = zero;
-      for (const Offload offload :
-           {Offload::kNone, Offload::kActivations, Offload::kOptimizer, Offload::kDisk}) {
-        if (fixed_.offload && *fixed_.offload != offload) continue;
-        if (offload == Offload::kDisk && !fixed_.offload && !disks_) continue;
-        if (offload != Offload::kNone && model_.wide_resnet > 0) continue;
-        if (offloads_optimizer(offload) && model_.frozen) continue;
-        if (offload == Offload::kActivations && frame.two_directions()) continue;
+      for (const Offload offload : kOffloads) {
+        if (!space_.can_offload(offload, zero, frame.copies())) continue;
+        const bool alone = offloads_activations(offload) || offloads_weights(offload);
+        if (alone && frame.two_directions()) continue;
         frame.offload = offload;
         visit_(frame);
       }
     }
   }
 
+  const FrameSpace& space_;
   const TrainingSetup& model_;
   const std::int64_t devices_;
   const FixedChoices& fixed_;
-  const bool disks_;
   const std::function<bool(const PlanFrame&)>& wanted_;
   const std::function<void(const PlanFrame&)>& visit_;
   const std::vector<std::int64_t> batches_;
 };
 
 }  // namespace
+
+bool FrameSpace::can_offload(Offload where, std::int64_t zero, std::int64_t copies) const {
+  if (where == Offload::kNone) return !fixed.offload || *fixed.offload == where;
+  if (model.wide_resnet > 0 || (offloads_optimizer(where) && model.frozen)) return false;
+  if (offloads_weights(where) && zero != 3 && copies > 1) return false;
+  return fixed.offload ? *fixed.offload == where : disks || !uses_disks(where);
+}
 
 std::int64_t most_tensor_ranks(const TrainingSetup& model) {
   return model.wide_resnet > 0 ? model.channels : std::gcd(model.heads, model.ffn_size());
@@ -246,8 +250,11 @@ std::string to_string(const PlanFrame& frame) {
   if (frame.zero > 0) text += ", ZeRO-" + std::to_string(frame.zero);
   text += ", micro-batch " + std::to_string(frame.micro_batch);
   if (frame.offload == Offload::kActivations) text += ", activations on the host";
+  if (frame.offload == Offload::kActivationsDisk) text += ", activations on disks";
   if (frame.offload == Offload::kOptimizer) text += ", optimizer on the host";
   if (frame.offload == Offload::kDisk) text += ", optimizer on disks";
+  if (frame.offload == Offload::kWeights) text += ", weights and optimizer on the host";
+  if (frame.offload == Offload::kWeightsDisk) text += ", weights and optimizer on disks";
   return text;
 }
 

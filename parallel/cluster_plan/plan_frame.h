@@ -98,7 +98,11 @@ struct FrameSpace {
   const TrainingSetup& model;
   std::int64_t devices;
   const FixedChoices& fixed;
-  bool disks = false;  // state on disks is worth a look: the memory of the host is limited
+  bool disks = false;  // what lies on disks is worth a look: the memory of the host is limited
+
+  // Whether a frame of this ZeRO and so many ranks with the same weights may keep what WHERE says
+  // on the host. Weights are there once.
+  bool can_offload(Offload where, std::int64_t zero, std::int64_t copies) const;
 
   // Frames that differ in the schedule, ZeRO and offload only come as one group, whose schedule is
   // 1F1B without either. VISIT says whether its frames are wanted, and gets each then.

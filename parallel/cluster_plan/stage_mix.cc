@@ -27,7 +27,7 @@ bool allows(const std::optional<T>& fixed, T value) {
 
 StageMixes::StageMixes(const StagePrices& prices, std::int64_t devices, const FixedChoices& fixed,
                        bool disks)
-    : prices_(prices), fixed_(fixed), disks_(disks) {
+    : prices_(prices), fixed_(fixed), space_{prices.model(), devices, fixed, disks} {
   const System& system = prices.system();
   const std::int64_t domain = system.fabric.tiers.front().devices;
   node_ = domain > 0 ? std::min(domain, devices) : devices;
@@ -157,12 +157,9 @@ std::vector<MixedGroup> StageMixes::groups() const {
       for (std::int64_t zero = 0; zero <= most; ++zero) {
         if (!allows(fixed_.zero, zero)) continue;
         frame.zero = zero;
-        for (const Offload offload :
-             {Offload::kNone, Offload::kActivations, Offload::kOptimizer, Offload::kDisk}) {
-          if (!allows(fixed_.offload, offload)) continue;
-          if (offload == Offload::kDisk && !fixed_.offload && !disks_) continue;
-          if (offload != Offload::kNone && model.wide_resnet > 0) continue;
-          if (offloads_optimizer(offload) && model.frozen) continue;
+        for (const Offload offload : kOffloads) {
+          // Stages divide unlike parts of the weights.
+          if (!space_.can_offload(offload, zero, 2)) continue;
           frame.offload = offload;
           result.push_back({bound, frame});
         }

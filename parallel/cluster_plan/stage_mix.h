@@ -45,7 +45,7 @@ class StageMixes {
   static constexpr std::int64_t kMostStages = 16;
   static constexpr std::int64_t kMostUnits = 64;  // into which the devices are divided
 
-  // DISKS: state on disks is worth a look.
+  // DISKS: what lies on disks is worth a look.
   StageMixes(const StagePrices& prices, std::int64_t devices, const FixedChoices& fixed,
              bool disks);
 
@@ -89,7 +89,7 @@ class StageMixes {
 
   const StagePrices& prices_;
   const FixedChoices& fixed_;
-  const bool disks_;
+  const FrameSpace space_;
   std::int64_t node_ = 1;  // devices of the innermost tier
   std::int64_t unit_ = 1;  // devices
   std::vector<Pool> pools_;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <ranges>
 #include <span>
+#include <utility>
 
 namespace egret::parallel {
 namespace {
@@ -335,6 +336,8 @@ double frame_bound_s(const StagePrices& prices, const PlanFrame& frame) {
   } else {
     seconds = f + b + ((m - 1) * b + positive(m - p) * f) / p;
   }
+  if (offloads_weights(frame.offload))
+    seconds = std::max(seconds, m * prices.weight_copies_s(frame, model));
   if (frame.pipeline == 1) {
     seconds += prices.end_of_step_s(frame, model);
   }
@@ -351,10 +354,13 @@ bool exceeds_memory(const StagePrices& prices, const PlanFrame& frame) {
   double bytes = model.weight_bytes() * held(3);
   if (!model.frozen) {
     bytes += static_cast<double>(model.gradient_bytes) * held(2);
-    const double state = static_cast<double>(model.optimizer_bytes) * held(1);
-    if (!offloads_optimizer(frame.offload)) bytes += state;
+    double on_host = static_cast<double>(model.optimizer_bytes) * held(1);
+    if (!offloads_optimizer(frame.offload)) bytes += on_host;
+    if (offloads_weights(frame.offload)) on_host += std::exchange(bytes, 0);
     const double host = prices.options().host_memory;
-    if (frame.offload == Offload::kOptimizer && host > 0 && state > host) return true;
+    const bool limited =
+        offloads_optimizer(frame.offload) && !uses_disks(frame.offload) && host > 0;
+    if (limited && on_host > host) return true;
   }
   double most = 0;
   for (std::int64_t rank = 0; rank < frame.pipeline; ++rank) {

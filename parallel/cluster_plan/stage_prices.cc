@@ -376,8 +376,9 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
   const auto by_kind = block.layers.empty() ? kinds(frame, rank, layers, first)
                                             : ByKind<std::array<std::int64_t, 3>>{};
   // Experts that no other rank has are not gathered.
+  const bool fetches = offloads_weights(frame.offload);
   const bool gathers_experts =
-      frame.copies() * frame.tensor > frame.expert_parallel * frame.expert_tensor;
+      fetches || frame.copies() * frame.tensor > frame.expert_parallel * frame.expert_tensor;
   double largest_layer = 0;  // in parameters that are gathered
   for (const LayerKind kind : {LayerKind::kDense, LayerKind::kExperts}) {
     const std::array<std::int64_t, 3>& counts = by_kind.of(kind);
@@ -420,18 +421,29 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
     divided = result.parameters / divided_parameters(frame, result);
   }
   const auto share = [&](std::int64_t from) { return frame.zero >= from ? divided : 1; };
-  result.memory_bytes = state.weights / share(3) + state.gradients / share(2);
+  if (!fetches) result.memory_bytes = state.weights / share(3) + state.gradients / share(2);
   if (!offloads_optimizer(frame.offload)) result.memory_bytes += state.optimizer / share(1);
-  if (frame.zero == 3 && copies > 1) result.memory_bytes += model_.weight_bytes() * gathered;
+  if ((frame.zero == 3 && copies > 1) || fetches)
+    result.memory_bytes += model_.weight_bytes() * gathered;
+  // Gradients of two layers, with those of the embedding or the head beside one of them. The next
+  // micro-batch's embedding comes while the last one's is still there.
+  if (fetches) {
+    if (has_embedding) result.memory_bytes += model_.weight_bytes() * block.embedding.parameters;
+    const double ends =
+        (has_embedding ? block.embedding.parameters : 0) + (has_head ? block.head.parameters : 0);
+    result.memory_bytes +=
+        static_cast<double>(model_.gradient_bytes) * (2 * largest_layer + ends) / share(3);
+  }
   const std::int64_t micro_batches = model_.global_batch / frame.data / frame.micro_batch;
   double in_flight = micro_batches_in_flight(frame, rank, micro_batches);
   // One is computed while another one is copied.
-  if (frame.offload == Offload::kActivations) in_flight = std::min(in_flight, 2.0);
+  if (offloads_activations(frame.offload)) in_flight = std::min(in_flight, 2.0);
   // The last rank computes backward what it has just made: its layers leave while later ones are
   // computed, all but the last two.
-  const bool layers_leave = frame.offload == Offload::kActivations && rank + 1 == frame.pipeline &&
+  const bool layers_leave = offloads_activations(frame.offload) && rank + 1 == frame.pipeline &&
                             frame.virtual_stages == 1 && frame.schedule != PipelineKind::kGpipe;
-  if (layers_leave) kept -= bytes_that_leave(block, by_kind, layers.all());
+  if (layers_leave)
+    kept -= bytes_that_leave(block, by_kind, layers.all(), options_.bandwidth_to(frame.offload));
   result.memory_bytes += (1 + options_.fragmentation) * (kept * in_flight + workspace);
   return result;
 }
@@ -439,7 +451,7 @@ RankPrice StagePrices::price(const BlockPrices& block, const PlanFrame& frame, s
 // Of activations, until the last layer begins. Layers that are recomputed in full come first.
 double StagePrices::bytes_that_leave(const BlockPrices& block,
                                      const ByKind<std::array<std::int64_t, 3>>& layers,
-                                     std::int64_t count) const {
+                                     std::int64_t count, double rate) const {
   const double others = std::max(0.0, static_cast<double>(count) - 2);
   const PassPrice& forward = layers.experts == std::array<std::int64_t, 3>{}
                                  ? block.layer.dense[0].forward
@@ -450,7 +462,7 @@ double StagePrices::bytes_that_leave(const BlockPrices& block,
     for (const LayerKind kind : {LayerKind::kDense, LayerKind::kExperts}) {
       const auto layers_here = static_cast<double>(layers.of(kind)[i]);
       const double bytes = block.layer.of(kind)[i].kept_bytes;
-      const double each_s = bytes / options_.host_bandwidth;
+      const double each_s = bytes / rate;
       const double gone =
           std::min({leaving, layers_here, each_s > 0 ? std::floor(left_s / each_s) : leaving});
       bytes_left += gone * bytes;

@@ -122,6 +122,9 @@ class StagePrices {
   // Between the last backward pass of a later rank and the end of the step, at least: the sum of
   // its gradients, unless they are exchanged beside passes, and its update.
   double later_end_s(const PlanFrame& frame, const RankPrice& rank, std::int64_t index) const;
+  // Of a micro-batch's weights from the host, forward and backward, or of its gradients to it,
+  // whichever takes longer; 0 where weights are not offloaded.
+  double weight_copies_s(const PlanFrame& own, const RankPrice& rank) const;
   // Of one micro-batch through a layer of a rank, with the least recomputation that is allowed.
   PassPrice layer_passes(const PlanFrame& frame, std::int64_t rank, std::int64_t layer) const;
   // Layers of the model from the first on, until they repeat.
@@ -185,8 +188,8 @@ class StagePrices {
   ByKind<std::array<std::int64_t, 3>> kinds(const PlanFrame& frame, std::int64_t rank,
                                             const ChunkLayers& layers, std::int64_t first) const;
   double bytes_that_leave(const BlockPrices& block,
-                          const ByKind<std::array<std::int64_t, 3>>& layers,
-                          std::int64_t count) const;
+                          const ByKind<std::array<std::int64_t, 3>>& layers, std::int64_t count,
+                          double rate) const;
   // Of the optimizer, with the weights that it gathers.
   double update_s(const PlanFrame& own, const Accelerator& device, const RankPrice& rank) const;
   Exchange exchange(const PlanFrame& own, CollectiveKind kind, double element, double parameters,

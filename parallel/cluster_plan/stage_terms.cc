@@ -249,7 +249,8 @@ StageTerms::Schedule StageTerms::one_stage(const RankPrice& rank, std::int64_t i
 double StageTerms::least_bottleneck_s(const RankPrice& rank, std::int64_t index,
                                       const Schedule& schedule) const {
   const double each =
-      std::max(frame_.zero >= 2 ? exchange_s(rank, index) : 0, copies_s(rank, index));
+      std::max({frame_.zero >= 2 ? exchange_s(rank, index) : 0, copies_s(rank, index),
+                prices_.weight_copies_s(frame_.of_stage(index), rank)});
   const double sends = positive(m_ - 2) * each;
   const double slowed =
       schedule.computed + schedule.waited + slowdown_ * positive(sends - schedule.waited);
@@ -432,14 +433,15 @@ double StageTerms::blocking_exchanges_s(const RankPrice& rank, std::int64_t inde
 // Of the activations of one micro-batch, to the host or from it. Of the last stage, whose
 // backward pass follows at once, the last two layers stay.
 double StageTerms::copies_s(const RankPrice& rank, std::int64_t index) const {
-  if (frame_.offload != Offload::kActivations) return 0;
+  if (!offloads_activations(frame_.offload)) return 0;
   const bool gpipe = frame_.schedule == PipelineKind::kGpipe;
   if (gpipe && m_ <= 2) return 0;  // all backward passes follow at once
   const bool stays = index + 1 == frame_.pipeline && !gpipe;
   const auto layers = static_cast<double>(rank.layers.all());
   const double leaving = stays && v_ > 1 ? positive(1 - static_cast<double>(most_) / layers) : 1;
   const double last = stays && v_ == 1 ? 2 * rank.largest_kept_bytes : 0;
-  return leaving * positive(rank.layers_kept_bytes - last) / prices_.options().host_bandwidth;
+  return leaving * positive(rank.layers_kept_bytes - last) /
+         prices_.options().bandwidth_to(frame_.offload);
 }
 
 }  // namespace egret::parallel

@@ -80,8 +80,9 @@ double StagePrices::update_s(const PlanFrame& own, const Accelerator& device,
   double seconds = 0;
   const double part = own.zero >= 1 ? divided_parameters(own, rank) : rank.parameters;
   if (offloads_optimizer(own.offload)) {
-    seconds += part * (gradient + 2) / options_.host_bandwidth +
-               host_update_s(model_, options_, own.offload, part);
+    // Where weights are on the host, their gradients are there, too.
+    if (!offloads_weights(own.offload)) seconds += part * (gradient + 2) / options_.host_bandwidth;
+    seconds += host_update_s(model_, options_, own.offload, part);
   } else {
     const double bytes =
         model_.wide_resnet > 0 ? gradient + 2 * model_.weight_bytes() + 8 : 2 * gradient + 26;
@@ -93,6 +94,14 @@ double StagePrices::update_s(const PlanFrame& own, const Accelerator& device,
                    .seconds;
   }
   return seconds;
+}
+
+double StagePrices::weight_copies_s(const PlanFrame& own, const RankPrice& rank) const {
+  if (!offloads_weights(own.offload)) return 0;
+  const double part = own.zero >= 3 ? divided_parameters(own, rank) : rank.parameters;
+  const double bytes =
+      std::max(2 * model_.weight_bytes(), static_cast<double>(model_.gradient_bytes));
+  return part * bytes / options_.bandwidth_to(own.offload);
 }
 
 }  // namespace egret::parallel

@@ -49,14 +49,14 @@ StepBuilder::StepBuilder(const System& system, const TrainingSetup& setup,
       replicas_(options.each_replica ? setup.data : 1),
       zero_(options.zero_stage(setup)),
       places_(places(system, setup)),
-      costs_(stage_costs(system, setup,
-                         zero_ == 3 || std::ranges::any_of(places_,
-                                                           [&](const Place& place) {
-                                                             return exchanges_early(place.setup);
-                                                           }))),
+      costs_(stage_costs(
+          system, setup,
+          zero_ == 3 || offloads_weights(options.offload) ||
+              std::ranges::any_of(
+                  places_, [&](const Place& place) { return exchanges_early(place.setup); }))),
       progress_(static_cast<std::size_t>(replicas_ * schedule.ranks)),
       exchanges_(progress_.size()) {
-  if (options.offload == Offload::kActivations) find_what_is_needed_soon();
+  if (offloads_activations(options.offload)) find_what_is_needed_soon();
 }
 
 std::vector<StepBuilder::Place> StepBuilder::places(const System& system,
@@ -117,7 +117,7 @@ void StepBuilder::change_memory(std::uint32_t device, TaskId task, bool at_start
 
 void StepBuilder::change_host_memory(std::uint32_t device, TaskId task, bool at_start,
                                      double bytes) {
-  if (bytes != 0) {
+  if (bytes != 0 && !uses_disks(options_.offload)) {
     program_.devices[device].host_memory.push_back(
         {task, at_start, MemoryKind::kActivations, bytes});
   }
@@ -146,13 +146,17 @@ void StepBuilder::set_fixed_memory(std::uint32_t number_of_device) {
   const auto at = [&](MemoryKind kind) -> double& {
     return device.fixed_bytes[static_cast<std::size_t>(kind)];
   };
-  at(MemoryKind::kWeights) = state.weights * (zero_ >= 3 ? divided : 1);
+  const double weights = state.weights * (zero_ >= 3 ? divided : 1);
+  const double gradients = state.gradients * (zero_ >= 2 ? divided : 1);
+  const double optimizer = state.optimizer / (zero_ >= 1 ? directions : 1);
+  const bool elsewhere = offloads_weights(options_.offload);
+  at(MemoryKind::kWeights) = elsewhere ? 0 : weights;
   if (options_.forward_only) return;
-  at(MemoryKind::kGradients) = state.gradients * (zero_ >= 2 ? divided : 1);
-  at(MemoryKind::kOptimizer) =
-      offloads_optimizer(options_.offload) ? 0 : state.optimizer / (zero_ >= 1 ? directions : 1);
-  if (options_.offload == Offload::kOptimizer)
-    device.fixed_host_bytes = state.optimizer / (zero_ >= 1 ? directions : 1);
+  at(MemoryKind::kGradients) = elsewhere ? 0 : gradients;
+  at(MemoryKind::kOptimizer) = offloads_optimizer(options_.offload) ? 0 : optimizer;
+  if (options_.offload == Offload::kOptimizer) device.fixed_host_bytes = optimizer;
+  if (options_.offload == Offload::kWeights)
+    device.fixed_host_bytes = weights + gradients + optimizer;
 }
 
 base::Status StepBuilder::add_passes(std::uint32_t device) {
@@ -204,7 +208,7 @@ void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
   const bool forward = pass.kind == PassKind::kForward;
   std::vector<TaskId> after;
   if (!setup_.overlap_transfers && progress.sent.valid()) after.push_back(progress.sent);
-  if (options_.offload == Offload::kActivations && !forward && pass.kind != PassKind::kWeights &&
+  if (offloads_activations(options_.offload) && !forward && pass.kind != PassKind::kWeights &&
       !offloads_pieces(pass))
     after.push_back(fetch_activations(device, pass));
   if (makes_weight_gradients(pass.kind)) --progress.backward_left[pass.stage];
@@ -213,10 +217,12 @@ void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
     const std::size_t index = forward ? k : costs.pieces.size() - 1 - k;
     const StagePiece& piece = costs.pieces[index];
     Gathering gathered;
-    if (zero_ == 3 && has_copies(setup_of(device)) && pass.kind != PassKind::kWeights) {
-      gathered = gather_weights(device, piece, task_of(pass, StepPart::kWeights));
-      if (gathered.last.valid()) after.push_back(gathered.last);
+    if (brings_weights(device) && pass.kind != PassKind::kWeights) {
+      gathered = bring_weights(device, piece, pass);
+      after.insert(after.end(), gathered.ends.begin(), gathered.ends.end());
     }
+    if (offloads_weights(options_.offload) && makes_weight_gradients(pass.kind))
+      wait_for_gradients(device, after);
     if (offloads_pieces(pass) && !forward && pass.kind != PassKind::kWeights) {
       if (const auto fetched = fetch_piece(device, pass, index)) after.push_back(*fetched);
     }
@@ -225,7 +231,7 @@ void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
     after.clear();
     if (k == 0) first = last;
     if (offloads_pieces(pass)) keep_piece(device, pass, index, last.first, last.last);
-    if (gathered.last.valid()) {
+    if (!gathered.ends.empty()) {
       const double bytes = setup_.weight_bytes() * gathered.parameters;
       change_memory(device, gathered.first, true, MemoryKind::kWeights, bytes);
       change_memory(device, last.last, false, MemoryKind::kWeights, -bytes);
@@ -233,8 +239,11 @@ void StepBuilder::add_pass(std::uint32_t device, const PipelinePass& pass) {
     progress.computed.push_back(last.last);
     for (std::size_t kind = 0; kind < kKernelKindNames.size(); ++kind)
       program_.devices[device].kernel_s[kind] += time_of(piece, pass.kind).by_kind_s[kind];
-    if (exchanges_early(setup_of(device)) && makes_weight_gradients(pass.kind))
-      exchange_piece(device, pass, index, last.last);
+    if (!makes_weight_gradients(pass.kind)) continue;
+    const std::size_t exchanged = progress.exchanged.size();
+    if (exchanges_early(setup_of(device))) exchange_piece(device, pass, index, last.last);
+    if (offloads_weights(options_.offload))
+      take_gradients_away(device, piece, pass, last, exchanged);
   }
   progress.passes.push_back(last.last);
   receive(device, pass, first);
@@ -342,9 +351,8 @@ void StepBuilder::keep_activations(std::uint32_t device, const PipelinePass& pas
   if (forward) {
     if (offloads_pieces(pass)) return;
     change_memory(device, first, true, MemoryKind::kActivations, costs.kept_bytes);
-    if (options_.offload != Offload::kActivations) return;
-    const TaskId copy =
-        add_copy(device, true, costs.kept_bytes, {last}, task_of(pass, StepPart::kOffload));
+    if (!offloads_activations(options_.offload)) return;
+    const TaskId copy = add_copy_of_pass(device, true, costs.kept_bytes, {last}, pass);
     progress_[device].offloaded[{pass.stage, pass.micro_batch}] = copy;
     change_host_memory(device, copy, true, costs.kept_bytes);
     return change_memory(device, copy, false, MemoryKind::kActivations, -costs.kept_bytes);
@@ -365,7 +373,7 @@ void StepBuilder::keep_piece(std::uint32_t device, const PipelinePass& pass, std
     change_memory(device, first, true, MemoryKind::kActivations, bytes);
     constexpr std::size_t kLast = 2;  // are needed again at once
     if (piece + kLast >= pieces.size()) return;
-    const TaskId copy = add_copy(device, true, bytes, {last}, task_of(pass, StepPart::kOffload));
+    const TaskId copy = add_copy_of_pass(device, true, bytes, {last}, pass);
     progress_[device].offloaded_pieces[{pass.stage, pass.micro_batch, piece}] = copy;
     change_host_memory(device, copy, true, bytes);
     return change_memory(device, copy, false, MemoryKind::kActivations, -bytes);
@@ -380,7 +388,7 @@ base::Result<StepProgram> make_step_program(const System& system, const Training
   EGRET_RETURN_IF_ERROR(options.check(setup));
   EGRET_RETURN_IF_ERROR(system.check(setup.end_device(), setup.precision));
   const bool by_layer = options.zero_stage(setup) >= 2 || setup.overlap_gradients ||
-                        options.offload == Offload::kActivations;
+                        offloads_activations(options.offload) || offloads_weights(options.offload);
   const double pieces = static_cast<double>(by_layer ? setup.layers : setup.chunks());
   const double tasks = pieces * static_cast<double>(setup.micro_batches()) *
                        static_cast<double>(options.each_replica ? setup.data : 1) * 8;

@@ -36,6 +36,7 @@ class StepBuilder {
     TaskId sent;                   // the last transfer
     TaskId blocking;               // the last exchange of gradients, where computation waits for it
     std::vector<TaskId> exchanged;                                      // gradients
+    std::vector<TaskId> taken_away;                                     // gradients, to the host
     std::map<std::int64_t, std::int64_t> backward_left;                 // by stage: passes
     std::map<std::pair<std::int64_t, std::int64_t>, TaskId> offloaded;  // by stage, micro-batch
     std::map<std::tuple<std::int64_t, std::int64_t, std::size_t>, TaskId> offloaded_pieces;
@@ -93,10 +94,19 @@ class StepBuilder {
   std::array<DividedPart, 2> divided_parts(const TrainingSetup& setup, double parameters,
                                            double expert_parameters) const;
   struct Gathering {
-    TaskId first, last;  // invalid where nothing is gathered
+    TaskId first;
+    std::vector<TaskId> ends;  // of each part; empty where all weights are there
     double parameters = 0;
   };
-  Gathering gather_weights(std::uint32_t device, const StagePiece& piece, StepTask what);
+  Gathering bring_weights(std::uint32_t device, const StagePiece& piece, const PipelinePass& pass);
+  // Parameters of a piece that this device holds, or its host for it.
+  double own_parameters(std::uint32_t device, const StagePiece& piece) const;
+  // Gradients that are offloaded leave as soon as their piece has made them, and their sums are
+  // divided. EXCHANGED: how many exchanges there were before the piece's.
+  void take_gradients_away(std::uint32_t device, const StagePiece& piece, const PipelinePass& pass,
+                           const Computed& computed, std::size_t exchanged);
+  // Of the piece before the last: a device has room for those of two.
+  void wait_for_gradients(std::uint32_t device, std::vector<TaskId>& after) const;
   // Of gradients; one or two exchanges.
   void exchange_gradients(std::uint32_t device, std::int64_t stage, std::size_t piece,
                           std::int32_t micro_batch, double parameters, double expert_parameters,
@@ -118,8 +128,11 @@ class StepBuilder {
   void add_optimizer(std::uint32_t device, TaskId ready);
   TaskId add_flow(std::uint32_t device, StepStream stream, const CollectiveTime& time,
                   std::vector<TaskId> after, StepTask what);
-  TaskId add_copy(std::uint32_t device, bool to_host, double bytes, std::vector<TaskId> after,
-                  StepTask what);
+  TaskId add_copy(std::uint32_t device, bool to_host, double bytes, double rate,
+                  std::vector<TaskId> after, StepTask what);
+  // Of what a pass reads or leaves on the host, or on its disks.
+  TaskId add_copy_of_pass(std::uint32_t device, bool to_host, double bytes,
+                          std::vector<TaskId> after, const PipelinePass& pass);
 
   const Place& place_of(std::uint32_t device) const {
     return places_[places_.size() == 1 ? 0
@@ -131,6 +144,10 @@ class StepBuilder {
   // Of a stage's weights but its experts, on different groups.
   std::int64_t copies(const TrainingSetup& setup) const;
   bool has_copies(const TrainingSetup& setup) const;  // of any weights
+  // Whether a piece's weights come from other ranks or from the host when it is computed.
+  bool brings_weights(std::uint32_t device) const {
+    return offloads_weights(options_.offload) || (zero_ == 3 && has_copies(setup_of(device)));
+  }
   bool exchanges_gradients(const TrainingSetup& setup) const {
     return trains() && has_copies(setup);
   }

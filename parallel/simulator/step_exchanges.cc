@@ -63,14 +63,14 @@ TaskId StepBuilder::add_flow(std::uint32_t device, StepStream stream, const Coll
              what);
 }
 
-TaskId StepBuilder::add_copy(std::uint32_t device, bool to_host, double bytes,
+TaskId StepBuilder::add_copy(std::uint32_t device, bool to_host, double bytes, double rate,
                              std::vector<TaskId> after, StepTask what) {
   const std::size_t per_device = 2 * (system_.fabric.tiers.size() + 1);
   const std::size_t link = (device + 1) * per_device - (to_host ? 2 : 1);
   return add({.device = device,
               .stream = number(to_host ? StepStream::kCopyOut : StepStream::kCopyIn),
               .effect = TaskEffect::kCommunicates,
-              .work = {.bytes = bytes, .most_bytes_per_second = options_.host_bandwidth},
+              .work = {.bytes = bytes, .most_bytes_per_second = rate},
               .links = {LinkId(link)},
               .after = std::move(after)},
              what);
@@ -83,9 +83,10 @@ std::array<StepBuilder::DividedPart, 2> StepBuilder::divided_parts(const Trainin
            {expert_parameters, expert_data_group(setup, copies(setup))}}};
 }
 
-// The weights of a piece, at most `prefetch` pieces before they are needed.
-StepBuilder::Gathering StepBuilder::gather_weights(std::uint32_t device, const StagePiece& piece,
-                                                   StepTask what) {
+// From the host or from other ranks, at most `prefetch` pieces before they are needed.
+StepBuilder::Gathering StepBuilder::bring_weights(std::uint32_t device, const StagePiece& piece,
+                                                  const PipelinePass& pass) {
+  const bool fetches = offloads_weights(options_.offload);
   const std::vector<TaskId>& computed = progress_[device].computed;
   const auto ahead = static_cast<std::size_t>(options_.prefetch);
   std::vector<TaskId> after;
@@ -93,14 +94,62 @@ StepBuilder::Gathering StepBuilder::gather_weights(std::uint32_t device, const S
   Gathering gathering;
   for (const auto& [parameters, group] :
        divided_parts(setup_of(device), piece.parameters, piece.expert_parameters)) {
-    if (parameters <= 0 || group.size == 1) continue;
-    const CollectiveTime time = system_.fabric.collective(
-        CollectiveKind::kAllGather, setup_.weight_bytes() * parameters, group);
-    gathering.last = add_flow(device, StepStream::kGather, time, after, what);
-    if (!gathering.first.valid()) gathering.first = gathering.last;
+    const bool gathers = zero_ == 3 && group.size > 1;
+    if (parameters <= 0 || !(gathers || fetches)) continue;
     gathering.parameters += parameters;
+    TaskId first, end;
+    if (fetches) {
+      const double own = parameters / static_cast<double>(gathers ? group.size : 1);
+      first = end = add_copy_of_pass(device, false, setup_.weight_bytes() * own, after, pass);
+    }
+    if (gathers) {
+      const CollectiveTime time = system_.fabric.collective(
+          CollectiveKind::kAllGather, setup_.weight_bytes() * parameters, group);
+      const StepTask what{StepPart::kWeights, static_cast<std::int32_t>(pass.micro_batch),
+                          static_cast<std::int32_t>(pass.stage), -1};
+      end = add_flow(device, StepStream::kGather, time,
+                     fetches ? std::vector<TaskId>{first} : after, what);
+      if (!fetches) first = end;
+    }
+    if (!gathering.first.valid()) gathering.first = first;
+    gathering.ends.push_back(end);
   }
   return gathering;
+}
+
+TaskId StepBuilder::add_copy_of_pass(std::uint32_t device, bool to_host, double bytes,
+                                     std::vector<TaskId> after, const PipelinePass& pass) {
+  return add_copy(device, to_host, bytes, options_.bandwidth_to(options_.offload), std::move(after),
+                  {StepPart::kOffload, static_cast<std::int32_t>(pass.micro_batch),
+                   static_cast<std::int32_t>(pass.stage), -1});
+}
+
+double StepBuilder::own_parameters(std::uint32_t device, const StagePiece& piece) const {
+  double own = 0;
+  for (const auto& [parameters, group] :
+       divided_parts(setup_of(device), piece.parameters, piece.expert_parameters))
+    own += parameters / static_cast<double>(zero_ == 3 ? group.size : 1);
+  return own;
+}
+
+void StepBuilder::take_gradients_away(std::uint32_t device, const StagePiece& piece,
+                                      const PipelinePass& pass, const Computed& computed,
+                                      std::size_t exchanged) {
+  Progress& progress = progress_[device];
+  std::vector<TaskId> after(progress.exchanged.begin() + static_cast<std::ptrdiff_t>(exchanged),
+                            progress.exchanged.end());
+  after.push_back(computed.last);
+  const double bytes = static_cast<double>(setup_.gradient_bytes) * own_parameters(device, piece);
+  const TaskId copy = add_copy_of_pass(device, true, bytes, std::move(after), pass);
+  change_memory(device, computed.first, true, MemoryKind::kGradients, bytes);
+  change_memory(device, copy, false, MemoryKind::kGradients, -bytes);
+  progress.taken_away.push_back(copy);
+  progress.exchanged.push_back(copy);
+}
+
+void StepBuilder::wait_for_gradients(std::uint32_t device, std::vector<TaskId>& after) const {
+  const std::vector<TaskId>& taken = progress_[device].taken_away;
+  if (taken.size() > 1) after.push_back(taken[taken.size() - 2]);
 }
 
 // The copy back begins when the pass before the one before has ended.
@@ -109,9 +158,7 @@ TaskId StepBuilder::fetch_activations(std::uint32_t device, const PipelinePass& 
   std::vector<TaskId> after = {progress.offloaded.at({pass.stage, pass.micro_batch})};
   if (progress.passes.size() > 1) after.push_back(progress.passes[progress.passes.size() - 2]);
   const double bytes = costs_[static_cast<std::size_t>(pass.stage)].kept_bytes;
-  const TaskId copy = add_copy(device, false, bytes, std::move(after),
-                               {StepPart::kOffload, static_cast<std::int32_t>(pass.micro_batch),
-                                static_cast<std::int32_t>(pass.stage), -1});
+  const TaskId copy = add_copy_of_pass(device, false, bytes, std::move(after), pass);
   change_memory(device, copy, true, MemoryKind::kActivations, bytes);
   change_host_memory(device, copy, false, -bytes);
   return copy;
@@ -127,9 +174,7 @@ std::optional<TaskId> StepBuilder::fetch_piece(std::uint32_t device, const Pipel
   if (progress.computed.size() > 1)
     after.push_back(progress.computed[progress.computed.size() - 2]);
   const double bytes = costs_[static_cast<std::size_t>(pass.stage)].pieces[piece].kept_bytes;
-  const TaskId copy = add_copy(device, false, bytes, std::move(after),
-                               {StepPart::kOffload, static_cast<std::int32_t>(pass.micro_batch),
-                                static_cast<std::int32_t>(pass.stage), -1});
+  const TaskId copy = add_copy_of_pass(device, false, bytes, std::move(after), pass);
   change_memory(device, copy, true, MemoryKind::kActivations, bytes);
   change_host_memory(device, copy, false, -bytes);
   return copy;
@@ -298,15 +343,20 @@ void StepBuilder::add_optimizer(std::uint32_t device, TaskId ready) {
   progress_[device].issued = prepared;
   const StepTask copies_state = kOfStep(StepPart::kOffload);
   if (offloads_optimizer(options_.offload)) {
+    const bool all = offloads_weights(options_.offload);  // gradients are there, and weights stay
     const auto gradient = static_cast<double>(setup_.gradient_bytes);
-    before = add_copy(device, true, gradient * parameters, {before}, copies_state);
+    if (!all)
+      before = add_copy(device, true, gradient * parameters, options_.host_bandwidth, {before},
+                        copies_state);
     before =
         add({.device = device,
              .stream = number(StepStream::kHost),
              .work = {.seconds = host_update_s(setup_, options_, options_.offload, parameters)},
              .after = {before}},
             kOfStep(StepPart::kHost));
-    before = add_copy(device, false, setup_.weight_bytes() * parameters, {before}, copies_state);
+    if (!all)
+      before = add_copy(device, false, setup_.weight_bytes() * parameters, options_.host_bandwidth,
+                        {before}, copies_state);
   } else {
     const KernelTime time = optimizer_step(system, setup, parameters).time();
     const Computed update = add_compute(device, time, {before}, kOfStep(StepPart::kOptimizer));

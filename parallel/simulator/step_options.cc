@@ -17,8 +17,10 @@ const base::OptionTable<StepOptions>& StepOptions::table() {
        {"prefetch", &S::prefetch, "Layers whose weights are gathered ahead with --zero 3",
         base::range(0, 1e6)},
        {"offload", &S::offload,
-        "What is kept in the memory of the host, or the optimizer's state on its disks",
-        base::one_of({"none", "activations", "optimizer", "optimizer-disk"})},
+        "What is kept in the memory of the host, or on its disks; weights: with their gradients "
+        "and "
+        "the optimizer's state",
+        base::one_of({kOffloadNames.begin(), kOffloadNames.end()})},
        {"host-bandwidth", &S::host_bandwidth,
         "Bytes a second between a device and its host, in each direction", base::range(1, 1e15)},
        {"host-memory-bandwidth", &S::host_memory_bandwidth,
@@ -56,7 +58,20 @@ base::Status StepOptions::check(const TrainingSetup& setup) const {
   if (setup.schedule == PipelineKind::kDualPipe && forward_only)
     return base::usage_error("--schedule dualpipe cannot be combined with --forward-only");
   if (offloads_optimizer(offload) && setup.frozen)
-    return base::usage_error("--offload optimizer cannot be combined with --frozen");
+    return base::usage_error("--offload " + std::string(name_of(offload)) +
+                             " cannot be combined with --frozen");
+  if (offloads_weights(offload)) {
+    if (setup.schedule == PipelineKind::kDualPipe) {
+      return base::usage_error("--offload " + std::string(name_of(offload)) +
+                               " cannot be combined with --schedule dualpipe");
+    }
+    const bool several = std::ranges::any_of(
+        setup.stages(), [](const StageDegrees& one) { return one.data * one.context > 1; });
+    if (several && zero_stage(setup) != 3) {
+      return base::usage_error("--offload " + std::string(name_of(offload)) +
+                               " needs --zero 3 where several ranks hold the same weights");
+    }
+  }
   if (setup.wide_resnet > 0 && (zero > 1 || offload != Offload::kNone || forward_only)) {
     return base::usage_error(
         "--wide-resnet cannot be combined with --zero 2, --zero 3, --offload and --forward-only");
@@ -76,8 +91,10 @@ double host_update_s(const TrainingSetup& setup, const StepOptions& options, Off
                      double parameters) {
   const auto gradient = static_cast<double>(setup.gradient_bytes);
   const double in_memory = parameters * (gradient + 12 + 12 + 2) / options.host_memory_bandwidth;
-  if (offload != Offload::kDisk) return in_memory;
-  const double state = parameters * static_cast<double>(setup.optimizer_bytes);
+  if (!uses_disks(offload)) return in_memory;
+  double bytes = static_cast<double>(setup.optimizer_bytes);
+  if (offloads_weights(offload)) bytes += gradient + setup.weight_bytes();
+  const double state = parameters * bytes;
   return std::max(in_memory, state / options.disk_bandwidth);
 }
 

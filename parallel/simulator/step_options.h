@@ -2,7 +2,10 @@
 // Choices of a simulated step beside those of Megatron (parallel/transformer/training_setup.h).
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "base/options/option_table.h"
 #include "base/status.h"
@@ -10,11 +13,42 @@
 
 namespace egret::parallel {
 
-// With kDisk, the optimizer's state is on the host's disk.
-enum class Offload : unsigned char { kNone, kActivations, kOptimizer, kDisk };
+// What the host holds, or its disks. kWeights: weights, their gradients and the optimizer's state
+// (ZeRO-Infinity: Rajbhandari et al., 2021).
+enum class Offload : unsigned char {
+  kNone,
+  kActivations,
+  kOptimizer,
+  kDisk,  // the optimizer's state
+  kWeights,
+  kWeightsDisk,
+  kActivationsDisk
+};
 
+inline constexpr std::array<std::string_view, 7> kOffloadNames = {
+    "none",    "activations",  "optimizer",       "optimizer-disk",
+    "weights", "weights-disk", "activations-disk"};
+
+// From the one that costs the least time, as a rule.
+inline constexpr std::array<Offload, 7> kOffloads = {
+    Offload::kNone,    Offload::kOptimizer,       Offload::kActivations, Offload::kDisk,
+    Offload::kWeights, Offload::kActivationsDisk, Offload::kWeightsDisk};
+
+inline std::string_view name_of(Offload offload) {
+  return kOffloadNames[static_cast<std::size_t>(offload)];
+}
+inline bool offloads_activations(Offload offload) {
+  return offload == Offload::kActivations || offload == Offload::kActivationsDisk;
+}
+inline bool offloads_weights(Offload offload) {
+  return offload == Offload::kWeights || offload == Offload::kWeightsDisk;
+}
 inline bool offloads_optimizer(Offload offload) {
-  return offload == Offload::kOptimizer || offload == Offload::kDisk;
+  return offload == Offload::kOptimizer || offload == Offload::kDisk || offloads_weights(offload);
+}
+inline bool uses_disks(Offload offload) {
+  return offload == Offload::kDisk || offload == Offload::kWeightsDisk ||
+         offload == Offload::kActivationsDisk;
 }
 
 struct StepOptions {
@@ -44,11 +78,15 @@ struct StepOptions {
     return setup.distributed_optimizer && zero == 0 ? 1 : zero;
   }
   bool samples() const { return trials > 0; }
+  // Bytes a second between a device and where activations or weights are.
+  double bandwidth_to(Offload where) const {
+    return uses_disks(where) ? std::min(host_bandwidth, disk_bandwidth) : host_bandwidth;
+  }
 };
 
 // The seconds in which the host updates so many parameters: it reads the gradient, the master
-// weight and two moments, and writes the latter and the weight. State on a disk is read and written
-// meanwhile (as in ZeRO-Infinity: Rajbhandari et al., 2021, section 6).
+// weight and two moments, and writes the latter and the weight. What is on a disk is read and
+// written meanwhile (as in ZeRO-Infinity: Rajbhandari et al., 2021, section 6).
 double host_update_s(const TrainingSetup& setup, const StepOptions& options, Offload offload,
                      double parameters);
 

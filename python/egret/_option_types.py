@@ -399,8 +399,9 @@ class ClusterPlanOptions(TypedDict, total=False):
     zero: int
     # Layers whose weights are gathered ahead with --zero 3
     prefetch: int
-    # What is kept in the memory of the host, or the optimizer's state on its disks
-    offload: Literal["none", "activations", "optimizer", "optimizer-disk"]
+    # What is kept in the memory of the host, or on its disks; weights: with their gradients and
+    # the optimizer's state
+    offload: Literal["none", "activations", "optimizer", "optimizer-disk", "weights", "weights-disk", "activations-disk"]
     # Bytes a second between a device and its host, in each direction
     host_bandwidth: float
     # Bytes a second at which the host updates a device's part of the weights
@@ -654,8 +655,9 @@ class SimulateOptions(TypedDict, total=False):
     zero: int
     # Layers whose weights are gathered ahead with --zero 3
     prefetch: int
-    # What is kept in the memory of the host, or the optimizer's state on its disks
-    offload: Literal["none", "activations", "optimizer", "optimizer-disk"]
+    # What is kept in the memory of the host, or on its disks; weights: with their gradients and
+    # the optimizer's state
+    offload: Literal["none", "activations", "optimizer", "optimizer-disk", "weights", "weights-disk", "activations-disk"]
     # Bytes a second between a device and its host, in each direction
     host_bandwidth: float
     # Bytes a second at which the host updates a device's part of the weights

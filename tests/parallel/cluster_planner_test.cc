@@ -239,7 +239,8 @@ TEST(ClusterPlanner, PricesTheMemoryOfMixturesAsTheSimulation) {
     std::size_t compared = 0;
     for (const PlanFrame& frame : all_frames(setup, 8)) {
       // Whose memory does not depend on time.
-      if (frame.virtual_stages > 1 || frame.zero > 1 || frame.offload == Offload::kActivations)
+      if (frame.virtual_stages > 1 || frame.zero > 1 || offloads_activations(frame.offload) ||
+          offloads_weights(frame.offload))
         continue;
       const bool two = frame.two_directions();
       if (two ? setup.layers % frame.pipeline != 0 : compared % 7 != 0) {
@@ -429,6 +430,49 @@ TEST(ClusterPlanner, KeepsOptimizerStateWhereThereIsRoom) {
   const PlannedStep slow = best({.host_memory = 0.99 * free.host_bytes, .disk_bandwidth = 1e9});
   EXPECT_TRUE(slow.fits());
   EXPECT_GT(slow.seconds, free.seconds);
+}
+
+// A model whose weights alone are more than the device has. The price of its memory is the
+// simulated one, or a little more.
+TEST(ClusterPlanner, KeepsWeightsOnTheHostWhereNothingElseFits) {
+  TrainingSetup setup = model(48, 2048, 16);
+  setup.heads = 16;
+  setup.vocabulary = 32000;
+  const System system = machine("p3-16xlarge-8", 3e9);
+  const StepOptions step;
+  const FixedChoices fixed;
+  for (const std::int64_t devices : {1, 2}) {
+    const ClusterPlan plan = planned(system, setup, devices);
+    EXPECT_TRUE(plan.best.fits());
+    EXPECT_EQ(plan.best.frame.offload, Offload::kWeights);
+    EXPECT_GT(plan.best.host_bytes * static_cast<double>(devices), 16 * 2.4e9);
+    EXPECT_GE(plan.best.seconds, plan.bound_s * (1 - 1e-9));
+    EXPECT_LT(plan.best.seconds, 1.2 * plan.bound_s);
+    for (const PlannedBaseline& baseline : plan.baselines) EXPECT_FALSE(baseline.step.fits());
+  }
+  const StagePrices prices(system, setup, step, fixed);
+  const PlanTrials trials(prices, 4);
+  std::size_t compared = 0;
+  for (const PlanFrame& frame : all_frames(setup, 4)) {
+    if (!offloads_weights(frame.offload) || frame.virtual_stages > 1 || compared++ % 5 != 0)
+      continue;
+    const auto found = partition_stages(prices, frame);
+    if (!found) continue;
+    const auto own = trials.simulate(frame, found->chunks);
+    ASSERT_TRUE(own);
+    EXPECT_LE(found->bound_s, own->seconds * (1 + 1e-9)) << to_string(frame);
+    std::int64_t before = 0;
+    for (std::int64_t rank = 0; rank < frame.pipeline; ++rank) {
+      const ChunkLayers layers = found->chunks[static_cast<std::size_t>(rank)];
+      const RankPrice price = prices.rank_with(frame, rank, layers, before);
+      before += layers.all();
+      EXPECT_GE(price.memory_bytes, own->peak_bytes[static_cast<std::size_t>(rank)] * (1 - 1e-9))
+          << to_string(frame) << " rank " << rank;
+      EXPECT_LE(price.memory_bytes, 1.3 * own->peak_bytes[static_cast<std::size_t>(rank)])
+          << to_string(frame) << " rank " << rank;
+    }
+  }
+  EXPECT_GT(compared, 50U);
 }
 
 TEST(ClusterPlanner, IsDeterministic) {

@@ -118,6 +118,9 @@ TEST(StagePartition, HasBoundsBelowSimulationsWhereSomeStagesShareNodes) {
               frames.push_back(frame_of(pipeline, chunks, PipelineKind::k1F1B));
               frames.push_back(frames.back());
               frames.back().offload = Offload::kActivations;
+              frames.push_back(frames.back());
+              frames.back().offload = Offload::kWeights;
+              frames.back().zero = 3;
             }
             frames.push_back(frame_of(pipeline, 1, PipelineKind::kZbH1));
             frames.push_back(frame_of(pipeline, 1, PipelineKind::kGpipe));
@@ -153,7 +156,7 @@ TEST(StagePartition, HasBoundsBelowSimulationsWhereSomeStagesShareNodes) {
               }
               ++compared;
               interleaved += frame.virtual_stages > 1 ? 1 : 0;
-              if (frame.offload == Offload::kActivations) continue;
+              if (frame.offload != Offload::kNone) continue;
               near += best < 1.1 * found->bound_s ? 1 : 0;
             }
           }
@@ -161,8 +164,8 @@ TEST(StagePartition, HasBoundsBelowSimulationsWhereSomeStagesShareNodes) {
       }
     }
   }
-  EXPECT_EQ(compared, 448U);
-  EXPECT_EQ(interleaved, 128U);
+  EXPECT_EQ(compared, 576U);
+  EXPECT_EQ(interleaved, 192U);
   EXPECT_GT(near, 320U / 2);  // of those without copies
 }
 

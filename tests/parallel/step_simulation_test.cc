@@ -66,6 +66,10 @@ std::vector<Case> cases() {
   add(gpt(1, 2, 8), {.zero = 3, .prefetch = 0});
   add(gpt(1, 2, 2), {.offload = Offload::kActivations});
   add(gpt(1, 2, 2), {.offload = Offload::kOptimizer});
+  add(gpt(1, 2, 2), {.zero = 3, .offload = Offload::kWeights});
+  add(gpt(2, 2, 1), {.offload = Offload::kActivationsDisk});
+  add(gpt(2, 2, 1), {.offload = Offload::kWeightsDisk}).setup.virtual_stages = 2;
+  add(gpt(1, 4, 1), {.offload = Offload::kWeights}).setup.schedule = PipelineKind::kZbH1;
   add(gpt(1, 4, 2), {.forward_only = true});
   add(gpt(1, 4, 2), {.recorded_launches = true});
   add(gpt(1, 4, 3), {.each_replica = true}).setup.overlap_gradients = true;
@@ -330,6 +334,61 @@ TEST(StepSimulation, DisksTakeTheTimeOfReadingTheState) {
   EXPECT_EQ(on_disk(1e9).devices[0].host_peak_bytes, 0);
   EXPECT_NEAR(on_disk(1e9).seconds - on_disk(2e9).seconds, state / 2e9, 1e-9);
   EXPECT_DOUBLE_EQ(on_disk(1e13).seconds, in_memory.seconds);
+  // Activations travel at the rate of the link or the disk, whichever is slower.
+  const auto activations = [&](Offload where, double link, double disk) {
+    return simulate(a100(), setup,
+                    {.offload = where, .host_bandwidth = link, .disk_bandwidth = disk});
+  };
+  const StepReport slow = activations(Offload::kActivationsDisk, 1e13, 1e9);
+  EXPECT_DOUBLE_EQ(slow.seconds, activations(Offload::kActivations, 1e9, 1e13).seconds);
+  EXPECT_DOUBLE_EQ(slow.seconds, activations(Offload::kActivationsDisk, 1e9, 1e13).seconds);
+  EXPECT_EQ(slow.devices[0].host_peak_bytes, 0);
+}
+
+// Weights come to the device twice a micro-batch, and gradients leave it once; the host has all
+// state, and the device two layers of it.
+TEST(StepSimulation, WeightsComeFromTheHostLayerByLayer) {
+  const TrainingSetup setup = gpt(1, 1, 1);
+  const StepReport kept = simulate(a100(), setup);
+  const StepReport there = simulate(a100(), setup, {.offload = Offload::kWeights});
+  const auto peak = [](const StepReport& report, MemoryKind kind) {
+    return report.devices[0].peak_bytes[static_cast<std::size_t>(kind)];
+  };
+  const double parameters = peak(kept, MemoryKind::kWeights) / setup.weight_bytes();
+  EXPECT_DOUBLE_EQ(there.devices[0].host_peak_bytes, peak(kept, MemoryKind::kWeights) +
+                                                         peak(kept, MemoryKind::kGradients) +
+                                                         peak(kept, MemoryKind::kOptimizer));
+  EXPECT_LT(there.fullest().peak_total_bytes, 0.6 * kept.fullest().peak_total_bytes);
+  // A slow link: the step takes what all weights and gradients take over it, but for the first
+  // layer's weights and the last one's gradients, and then the host's update.
+  const double slow = 1e8;
+  const StepOptions options{.offload = Offload::kWeights, .host_bandwidth = slow};
+  const StepReport far = simulate(a100(), setup, options);
+  const auto micro_batches = static_cast<double>(setup.micro_batches());
+  const double in = micro_batches * parameters * 2 * setup.weight_bytes() / slow;
+  const double out = micro_batches * parameters * static_cast<double>(setup.gradient_bytes) / slow;
+  const double update = host_update_s(setup, options, options.offload, parameters);
+  EXPECT_GE(far.seconds, std::max(in, out) + update);
+  EXPECT_LT(far.seconds, in + out + update + 2 * kept.seconds);
+  EXPECT_NEAR(far.devices[0].part_s[static_cast<std::size_t>(StepPart::kOffload)], in + out,
+              1e-6 * (in + out));
+  // Disks are slower than the link, and hold everything.
+  const StepReport disks =
+      simulate(a100(), setup, {.offload = Offload::kWeightsDisk, .disk_bandwidth = slow});
+  EXPECT_EQ(disks.devices[0].host_peak_bytes, 0);
+  EXPECT_GT(disks.seconds, far.seconds);
+}
+
+TEST(StepSimulation, RanksThatHaveTheSameWeightsDivideThemOnTheHost) {
+  const TrainingSetup setup = gpt(1, 1, 4);
+  const StepReport divided = simulate(a100(), setup, {.zero = 3, .offload = Offload::kWeights});
+  const StepReport alone = simulate(a100(), gpt(1, 1, 1), {.offload = Offload::kWeights});
+  EXPECT_NEAR(divided.devices[0].host_peak_bytes, alone.devices[0].host_peak_bytes / 4,
+              1e-9 * alone.devices[0].host_peak_bytes);
+  const System system = a100();
+  for (const StepOptions& wrong : {StepOptions{.offload = Offload::kWeights},
+                                   StepOptions{.zero = 2, .offload = Offload::kWeightsDisk}})
+    EXPECT_EQ(make_step_program(system, setup, wrong).status().code(), base::StatusCode::kUsage);
 }
 
 // The last rank under 1F1B reads backward what it has just made: its layers leave and return one by
