@@ -49,6 +49,10 @@ base::Result<PlanRun> PlanRun::start(LoadedPlan plan, const Ranks& ranks,
   const backends::Backend& backend = *backends::find_backend(options.backend);
   EGRET_RETURN_IF_ERROR(run.write_program(backend, options));
   EGRET_RETURN_IF_ERROR(run.compile(backend, options));
+  if (!options.storage_folder.empty()) {
+    EGRET_ASSIGN_OR_RETURN(run.storage_,
+                           ValueStorage::in(options.storage_folder, run.plan_.placed));
+  }
   return run;
 }
 
@@ -66,6 +70,11 @@ base::Result<bool> PlanRun::compile_for_devices(const backends::Backend& backend
     return through_mpi("the plan has a ring");
   }
   const parallel::PlacedGraph& placed = plan_.placed;
+  if (placed.storage_bytes_per_second > 0) {
+    if (options.exchange == ExchangeWay::kNccl)
+      return base::unsupported("plans with copies to storage need --exchange mpi");
+    return through_mpi("the plan copies values to storage");
+  }
   const nccl::Library& nccl = nccl::system_library();
   EGRET_ASSIGN_OR_RETURN(auto device,
                          backends::cuda::open_own_device(backends::cuda::system_libraries()));
@@ -134,7 +143,8 @@ base::Result<std::vector<ir::Tensor>> PlanRun::run_here(std::span<const ir::Tens
   const auto run_stage = [this](std::size_t graph, std::span<const ir::Tensor> values) {
     return plans_[graph]->run(values);
   };
-  return run_rank(plan_.placed, program_, held, run_stage, ranks_->exchange(ends_on_stop));
+  return run_rank(plan_.placed, program_, held, run_stage, ranks_->exchange(ends_on_stop),
+                  storage_);
 }
 
 base::Result<std::vector<ir::Tensor>> PlanRun::run(std::span<const ir::Tensor> inputs) {
@@ -176,9 +186,11 @@ base::Result<std::vector<ir::Tensor>> PlanRun::end() {
 base::Result<PlanPrediction> PlanRun::predict(int repetitions) {
   if (!ranks_->is_distributed())
     return base::unsupported("steps of a plan are predicted under mpirun alone");
-  if (device_run_ != nullptr || !program_.rings.empty()) {
+  const bool copies = plan_.placed.storage_bytes_per_second > 0;
+  if (device_run_ != nullptr || copies || !program_.rings.empty()) {
     return base::unsupported(
-        "steps of plans with rings, or whose values stay on GPUs, are not predicted; `egret "
+        "steps of plans with rings or copies to storage, or whose values stay on GPUs, are not "
+        "predicted; `egret "
         "simulate` prices them");
   }
   const Exchange exchange = ranks_->exchange(false);

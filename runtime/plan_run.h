@@ -34,6 +34,8 @@ struct RunOptions {
   std::string backend = "cpu";
   backends::Precision precision = backends::Precision::kF32;
   ExchangeWay exchange = ExchangeWay::kAuto;
+  // Of the files to which ranks copy what the plan keeps in storage; empty: their memory.
+  std::string storage_folder{};
   // Called at the reporting rank, before start() returns.
   std::function<void(const std::string& message)> warn{};
 };
@@ -77,8 +79,8 @@ class PlanRun {
   base::Result<std::vector<ir::Tensor>> end();
 
   // Times segments and collectives `repetitions` times on zeros, the slowest rank each. All ranks
-  // call it; all get the answer. Errors: unsupported without mpirun, for rings, and where values
-  // stay on GPUs.
+  // call it; all get the answer. Errors: unsupported without mpirun, for rings and copies to
+  // storage, and where values stay on GPUs.
   base::Result<PlanPrediction> predict(int repetitions);
 
   // Frees what the run holds on a GPU and in communicators, before Ranks::leave().
@@ -101,6 +103,7 @@ class PlanRun {
   LoadedPlan plan_;
   const Ranks* ranks_;
   RankProgram program_;
+  ValueStorage storage_;
   std::vector<std::unique_ptr<backends::ExecutablePlan>> plans_;  // by stage; null: no operators
   // Instead of plans_, where values stay on the ranks' GPUs.
   std::unique_ptr<DeviceRun> device_run_;

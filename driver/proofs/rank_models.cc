@@ -197,7 +197,9 @@ base::Result<frontends::ExportedModel> rank_model(const parallel::PlacedGraph& p
     const parallel::PlacedNode& node = placed.nodes[i];
     std::vector<NodeId> inputs;
     for (const std::size_t input : node.inputs) inputs.push_back(made[input]);
-    if (node.kind == Node::kInput) {
+    if (node.kind == Node::kBack) {
+      made.push_back(inputs.front());
+    } else if (node.kind == Node::kInput) {
       made.push_back(
           graph.append({.kind = ir::NodeKind::kInput, .type = node.type, .name = node.name}));
     } else if (node.kind == Node::kConstant) {

@@ -232,6 +232,7 @@ Markup memory_content(const ParallelPlan& plan) {
       case PlacedNode::Kind::kConstant: break;
       case PlacedNode::Kind::kOperator: tones.emplace_back("kept"); break;
       case PlacedNode::Kind::kCollective: tones.emplace_back("second"); break;
+      case PlacedNode::Kind::kBack:
       case PlacedNode::Kind::kRing: tones.emplace_back("third"); break;
     }
   }

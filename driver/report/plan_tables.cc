@@ -20,10 +20,20 @@ std::string signed_seconds(double seconds) {
 }  // namespace
 
 std::string recomputation_text(const parallel::PlanRecomputation& recomputation) {
-  if (recomputation.computations == 0) return "operators run in an order of less memory";
-  return base::counted(static_cast<std::int64_t>(recomputation.computations),
-                       "value is computed again", "values are computed again") +
-         ", " + base::format_seconds(recomputation.time_s) + " of the " +
+  if (recomputation.computations == 0 && recomputation.copies == 0)
+    return "operators run in an order of less memory";
+  std::string what;
+  if (recomputation.computations > 0) {
+    what = base::counted(static_cast<std::int64_t>(recomputation.computations),
+                         "value is computed again", "values are computed again") +
+           ", ";
+  }
+  if (recomputation.copies > 0) {
+    what += base::counted(static_cast<std::int64_t>(recomputation.copies),
+                          "value comes back from storage", "values come back from storage") +
+            ", ";
+  }
+  return what + base::format_seconds(recomputation.time_s) + " of the " +
          base::format_seconds(recomputation.placed_time_s + recomputation.time_s) +
          "; for this placement at least " + base::format_seconds(recomputation.bound_s);
 }

@@ -60,6 +60,13 @@ base::Status check_again(const PlacedGraph& graph, std::size_t i) {
   if (*node.again >= i) return base::bad_input("the first computation must come before it");
   const PlacedNode& first = graph.nodes[*node.again];
   if (first.again) return base::bad_input("the first computation is one that computes again");
+  if (node.kind == Kind::kBack) {
+    const bool same = node.inputs == std::vector{*node.again} && !first.inputs.empty() &&
+                      node.whole == first.whole && node.placement == first.placement;
+    return same ? base::ok()
+                : base::mismatch("it does not copy back the value of node " +
+                                 std::to_string(*node.again));
+  }
   const bool equal = node.kind == first.kind && node.op == first.op && node.attrs == first.attrs &&
                      node.collective == first.collective && node.whole == first.whole &&
                      node.placement == first.placement &&
@@ -102,6 +109,8 @@ base::Status check(const PlacedGraph& graph, LawCache& laws) {
       EGRET_RETURN_IF_ERROR(check_operator(graph, node, laws).at(place));
     if (node.kind == Kind::kCollective)
       EGRET_RETURN_IF_ERROR(check_collective(graph, node).at(place));
+    if (node.kind == Kind::kBack && (!node.again || !(graph.storage_bytes_per_second > 0)))
+      return base::bad_input("a copy back needs the node that it copies, and a rate").at(place);
     if (node.again && !graph.in_order)
       return base::bad_input("a value is computed again in a program without an order").at(place);
     if (node.again) EGRET_RETURN_IF_ERROR(check_again(graph, i).at(place));

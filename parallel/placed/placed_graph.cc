@@ -172,6 +172,7 @@ base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
         EGRET_ASSIGN_OR_RETURN(held[i], interpret_ring(graph, node, operands, should_stop));
         break;
       }
+      case Kind::kBack: held[i] = held[node.inputs.front()]; break;
       case Kind::kCollective: {
         EGRET_ASSIGN_OR_RETURN(held[i],
                                apply(node.collective, graph.mesh, held[node.inputs.front()]));
@@ -230,6 +231,14 @@ base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequentia
   return base::ok();
 }
 
+std::vector<bool> copied_out(const PlacedGraph& graph) {
+  std::vector<bool> copied(graph.nodes.size(), false);
+  for (const PlacedNode& node : graph.nodes) {
+    if (node.kind == Kind::kBack) copied[node.inputs.front()] = true;
+  }
+  return copied;
+}
+
 // One pass suffices, because inputs come before their readers.
 std::vector<bool> follow_from_constants(const PlacedGraph& graph) {
   std::vector<bool> constant(graph.nodes.size(), false);
@@ -282,8 +291,11 @@ double peak_bytes(const PlacedGraph& graph) {
 
 HeldBytes held_bytes(const PlacedGraph& graph) {
   const Held held = held_of(graph);
+  const std::vector<bool> out = copied_out(graph);
   std::vector<std::size_t> last_use(graph.nodes.size(), 0);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (out[i]) last_use[i] = i;
+    if (graph.nodes[i].kind == Kind::kBack) continue;  // it reads the copy
     for (const std::size_t input : graph.nodes[i].inputs) last_use[input] = i;
   }
   for (const auto& output : graph.outputs) last_use[output.node] = graph.nodes.size();
@@ -309,7 +321,9 @@ HeldBytes held_bytes(const PlacedGraph& graph) {
     }
     bytes.live.push_back(live + scratch);
     // A set, because a node that reads a value twice frees it once.
-    const std::set<std::size_t> read(graph.nodes[i].inputs.begin(), graph.nodes[i].inputs.end());
+    std::set<std::size_t> read(graph.nodes[i].inputs.begin(), graph.nodes[i].inputs.end());
+    if (graph.nodes[i].kind == Kind::kBack) read.clear();
+    if (out[i]) read.insert(i);
     for (const std::size_t input : read) {
       if (last_use[input] == i && !held.always[input]) live -= own[input];
     }

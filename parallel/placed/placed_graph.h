@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for all ranks of a mesh: operators on each rank's parts, and collectives. Every rank
 // runs the same nodes in the same order; ranks differ in their blocks of inputs and weights. A ring
-// computes one or more operators while blocks circulate (parallel/ring/ring.h).
+// computes one or more operators while blocks circulate (parallel/ring/ring.h). A value that comes
+// back from slower storage was copied out there behind its computation, and need not be held in
+// between.
 //
 // Invariants (check()): a node's inputs come before it; `type` is `whole` under `placement`; an
 // operator's type is what infer_type() gives on its inputs' types, and its placements follow a law
 // along each axis in turn; a collective changes its input's placement along its axis to its own;
 // outputs have no partial results; carried values leave in the placement in which they enter; a
 // node that computes a value again is equal to the node that computed it first, and so are its
-// inputs.
+// inputs; the input of a copy back is the node that computed the value first.
 #pragma once
 
 #include <functional>
@@ -27,7 +29,7 @@
 namespace egret::parallel {
 
 struct PlacedNode {
-  enum class Kind : std::uint8_t { kInput, kConstant, kOperator, kCollective, kRing };
+  enum class Kind : std::uint8_t { kInput, kConstant, kOperator, kCollective, kRing, kBack };
   Kind kind = Kind::kOperator;
   std::string name{};                // name in the model; empty only for nodes other than inputs
   const ir::Operator* op = nullptr;  // operators only
@@ -42,7 +44,7 @@ struct PlacedNode {
   ir::TensorType type{};  // of what each rank holds
   Placement placement{};
   ir::Tensor data{};  // constants only: the whole
-  // The node that computed the value first, where this one computes it again.
+  // The node that computed the value first, where this one computes it again or copies it back.
   std::optional<std::size_t> again{};
 };
 
@@ -63,9 +65,14 @@ struct PlacedGraph {
   // Ranks run the nodes in this order, since it keeps to a limit of memory. Otherwise they exchange
   // values as early as they can.
   bool in_order = false;
+  // Of copies to storage and back, as the plan assumes; 0 where there are none.
+  double storage_bytes_per_second = 0;
 };
 
 base::Status check(const PlacedGraph& graph);
+
+// By node: whether its value is copied to storage behind its computation.
+std::vector<bool> copied_out(const PlacedGraph& graph);
 
 // By node: whether it is a constant or depends on constants only.
 std::vector<bool> follow_from_constants(const PlacedGraph& graph);

@@ -51,6 +51,7 @@ base::Result<double> ProgramPrices::fused_seconds(const PlacedNode& node) const 
 
 base::Result<double> ProgramPrices::seconds_alone(const PlacedNode& node) const {
   if (node.kind == Kind::kRing) return seconds_of(known_ring_program(graph_, node));
+  if (node.kind == Kind::kBack) return copy_seconds(node);
   if (node.kind == Kind::kCollective) {
     const auto from = static_cast<double>(graph_.nodes[node.inputs.front()].type.bytes());
     return machine_.seconds(node.collective, from, static_cast<double>(node.type.bytes()));
@@ -87,6 +88,10 @@ base::Result<double> ProgramPrices::seconds_of(const ir::Graph& graph) const {
     seconds += one;
   }
   return seconds;
+}
+
+double ProgramPrices::copy_seconds(const PlacedNode& node) const {
+  return static_cast<double>(node.type.bytes()) / graph_.storage_bytes_per_second;
 }
 
 double ProgramPrices::seconds_to_copy(double bytes) const {

@@ -36,10 +36,12 @@ class ProgramPrices {
   // Of an operator in the kernel of its joined operand; alone where there is none.
   // Errors: those of the cost model.
   base::Result<double> fused_seconds(const PlacedNode& node) const;
-  // Of an operator in a kernel of its own, of a collective or of a ring.
+  // Of an operator in a kernel of its own, of a collective, a ring or a copy back.
   base::Result<double> seconds_alone(const PlacedNode& node) const;
   // The sum over the operators of a graph.
   base::Result<double> seconds_of(const ir::Graph& graph) const;
+  // Of a value to storage or back.
+  double copy_seconds(const PlacedNode& node) const;
   // A copy within a device: read and write.
   double seconds_to_copy(double bytes) const;
 

@@ -73,6 +73,9 @@ class ProgramReader {
     if (const Json* in_order = plan.find("in_order")) {
       EGRET_ASSIGN_OR_RETURN(graph_.in_order, in_order->as_bool());
     }
+    if (const Json* rate = plan.find("storage_bytes_per_second")) {
+      EGRET_ASSIGN_OR_RETURN(graph_.storage_bytes_per_second, rate->as_real());
+    }
     EGRET_RETURN_IF_ERROR(check(graph_, laws_));
     return std::move(graph_);
   }
@@ -103,6 +106,8 @@ class ProgramReader {
       EGRET_RETURN_IF_ERROR(read_operator(item, node));
     } else if (item.find("ring") != nullptr) {
       EGRET_RETURN_IF_ERROR(read_ring(item, node));
+    } else if (item.find("back") != nullptr) {
+      node.kind = Kind::kBack;
     } else {
       EGRET_RETURN_IF_ERROR(read_collective(item, node));
     }

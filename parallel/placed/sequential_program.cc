@@ -45,6 +45,7 @@ class Eraser {
                                    .type = node.whole,
                                    .data = node.data,
                                    .name = node.name});
+      case Kind::kBack:
       case Kind::kCollective: return values_[node.inputs.front()];
       case Kind::kRing: return ring(node);
       case Kind::kOperator: break;

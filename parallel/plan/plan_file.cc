@@ -70,6 +70,7 @@ Json node_json(const PlacedNode& node, const Mesh& mesh) {
       json.set("op", node.op->name()).set("attributes", attributes_json(node.attrs));
       break;
     case Kind::kRing: write_ring(node.ring, mesh, json); break;
+    case Kind::kBack: json.set("back", true); break;
     case Kind::kCollective:
       json.set("collective", name_of(node.collective))
           .set("axis", mesh.axis(node.collective.axis).name)
@@ -91,6 +92,7 @@ Json node_json(const PlacedNode& node, const Mesh& mesh) {
 Json to_json(const PlanRecomputation& one) {
   return Json::object()
       .set("computations", static_cast<std::int64_t>(one.computations))
+      .set("copies_back", static_cast<std::int64_t>(one.copies))
       .set("time_s", one.time_s)
       .set("bound_s", one.bound_s)
       .set("placed_time_s", one.placed_time_s);
@@ -181,6 +183,8 @@ Json to_json(const ParallelPlan& plan, const PlanOrigin& origin) {
   json.set("placements", std::move(placements)).set("carried", std::move(carried));
   json.set("program", std::move(program)).set("outputs", std::move(outputs));
   if (plan.program.in_order) json.set("in_order", true);
+  if (plan.program.storage_bytes_per_second > 0)
+    json.set("storage_bytes_per_second", plan.program.storage_bytes_per_second);
   if (plan.recomputation) json.set("recomputation", to_json(*plan.recomputation));
   json.set("placed_values", static_cast<std::int64_t>(plan.placed_values))
       .set("placed_nodes", static_cast<std::int64_t>(plan.placed_nodes));

@@ -70,6 +70,10 @@ const base::OptionTable<ParallelPlanOptions>& ParallelPlanOptions::table() {
         base::one_of(names_of(extract::recompute_methods(), "none"))},
        {"recompute-time", &P::recompute_time,
         "Time limit of one search for values to compute again", base::seconds()},
+       {"storage-rate", &P::storage_rate,
+        "Bytes a second between a device and slower storage. Values may then be copied there and "
+        "back instead of being computed again; 0: none are",
+        base::bytes()},
        {"sharded-inputs", &P::sharded_inputs,
         "Allow inputs to arrive in blocks; otherwise every rank receives whole inputs"}}};
   return rows;

@@ -466,6 +466,8 @@ Status check_names(const PlanTask& task, const ParallelPlanOptions& options) {
     return base::usage_error("--overlap: exchanges do not run beside computation on this machine");
   if (options.layers == 1)
     return base::usage_error("--layers must be 0 (all layers) or at least 2");
+  if (options.storage_rate > 0 && options.recompute_by != "search")
+    return base::usage_error("--storage-rate needs --recompute-by search");
   if (strategy->training && task.carried.empty())
     return base::usage_error("--strategy " + options.strategy + " needs --train");
   return base::ok();
@@ -559,7 +561,9 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
       if (status.ok() && is_better(ringed, plan)) plan = std::move(ringed);
     }
     EGRET_RETURN_IF_ERROR(recompute_where_cheaper(
-        std::move(candidates), machine, {options.recompute_by, options.recompute_time}, plan));
+        std::move(candidates), machine,
+        {options.recompute_by, options.recompute_time, static_cast<double>(options.storage_rate)},
+        plan));
   }
   plan.interrupted = base::stop_requested();
   plan.communication = communication_of(plan.program, machine);

@@ -66,6 +66,7 @@ struct ParallelPlanOptions {
   double limit_check = 60;              // seconds of the comparison with the program; 0: none
   std::string recompute_by = "search";  // beside "none", one of extract::recompute_methods()
   double recompute_time = 10;           // of each search for an order
+  std::int64_t storage_rate = 0;        // bytes a second of copies out and back; 0: none
 
   static const base::OptionTable<ParallelPlanOptions>& table();
 };

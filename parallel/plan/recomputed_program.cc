@@ -24,9 +24,14 @@ constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 // of its last node.
 class PlacedTasks {
  public:
-  static base::Result<PlacedTasks> of(const PlacedGraph& graph, const Cluster& machine) {
+  static base::Result<PlacedTasks> of(const PlacedGraph& graph, const Cluster& machine,
+                                      double storage_rate) {
     PlacedTasks tasks(graph, machine);
     EGRET_RETURN_IF_ERROR(tasks.add_all());
+    for (extract::RecomputeTask& task : tasks.problem_.tasks) {
+      if (storage_rate <= 0 || task.bytes == 0) continue;
+      task.copy_out = task.copy_back = static_cast<double>(task.bytes) / storage_rate;
+    }
     return tasks;
   }
 
@@ -54,8 +59,21 @@ class PlacedTasks {
     for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
       if (task_of_[i] == kNone) append(i);
     }
-    for (const int task : order) {
-      for (const std::size_t node : members_[static_cast<std::size_t>(task)]) append(node);
+    for (const int step : order) {
+      const auto& members = members_[static_cast<std::size_t>(extract::task_of(step))];
+      if (!extract::is_back(step)) {
+        std::ranges::for_each(members, append);
+        continue;
+      }
+      const std::size_t i = members.back();
+      const PlacedNode& value = graph_->nodes[i];
+      latest[i] = made.nodes.size();
+      made.nodes.push_back({.kind = Kind::kBack,
+                            .inputs = {first[i]},
+                            .whole = value.whole,
+                            .type = value.type,
+                            .placement = value.placement,
+                            .again = first[i]});
     }
     for (const auto& output : graph_->outputs)
       made.outputs.push_back({output.name, latest[output.node]});
@@ -173,7 +191,8 @@ base::Result<std::optional<RecomputedProgram>> recomputed_program(const PlacedGr
   const double room = limit_bytes - held_bytes(graph).fixed;
   using Found = std::optional<RecomputedProgram>;
   if (room < 0) return Found();
-  EGRET_ASSIGN_OR_RETURN(const PlacedTasks tasks, PlacedTasks::of(graph, machine));
+  EGRET_ASSIGN_OR_RETURN(const PlacedTasks tasks,
+                         PlacedTasks::of(graph, machine, choice.storage_bytes_per_second));
   const auto limit = static_cast<std::int64_t>(std::min(room, 9e18));
   EGRET_ASSIGN_OR_RETURN(const extract::RecomputeAnswer answer,
                          extract::recompute(tasks.problem(), limit,
@@ -184,8 +203,11 @@ base::Result<std::optional<RecomputedProgram>> recomputed_program(const PlacedGr
   const double least = tasks.problem().least_cost();
   RecomputedProgram made{.program = tasks.in_order(answer.schedule->order())};
   made.memory_bytes = peak_bytes(made.program);
+  const std::size_t copies = answer.schedule->copies();
+  if (copies > 0) made.program.storage_bytes_per_second = choice.storage_bytes_per_second;
   if (made.memory_bytes > limit_bytes) return Found();
   made.recomputation = {.computations = answer.schedule->recomputations(tasks.problem()),
+                        .copies = copies,
                         .time_s = std::max(0.0, answer.schedule->cost - least),
                         .bound_s = std::max(0.0, answer.bound - least)};
   return Found(std::move(made));

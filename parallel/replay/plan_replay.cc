@@ -44,6 +44,7 @@ std::string place_of(const PlacedNode& node, std::size_t number) {
   if (node.kind == Kind::kOperator) what = node.op->name();
   if (node.kind == Kind::kCollective) what = name_of(node.collective);
   if (node.kind == Kind::kRing) what = "ring";
+  if (node.kind == Kind::kBack) what = "copy back";
   if (!node.name.empty()) what += (what.empty() ? "'" : " '") + node.name + "'";
   return what.empty() ? text : text + " (" + what + ")";
 }
@@ -115,7 +116,8 @@ class PlanReplay {
     };
     switch (node.kind) {
       case Kind::kInput:
-      case Kind::kConstant: return wanted(Reason::Kind::kLeaf);
+      case Kind::kConstant:
+      case Kind::kBack: return wanted(Reason::Kind::kLeaf);  // the reader compared it
       case Kind::kOperator:
         EGRET_RETURN_IF_ERROR(wanted(Reason::Kind::kLaws));
         return check_laws(node, reason, report);

@@ -9,12 +9,18 @@
 namespace egret::parallel {
 namespace {
 
-constexpr std::uint32_t kCompute = 0;  // stream; that of an axis is axis + 1, where it overlaps
+constexpr std::uint32_t kCompute = 0;     // stream; that of an axis is axis + 1, where it overlaps
+constexpr std::uint32_t kStorage = 1000;  // stream of copies, where they overlap
 
 class PlanProgram {
  public:
   PlanProgram(const PlacedGraph& plan, const Cluster& machine)
-      : plan_(plan), machine_(machine), prices_(plan, machine), ends_(plan.nodes.size()) {
+      : plan_(plan),
+        machine_(machine),
+        prices_(plan, machine),
+        copied_out_(copied_out(plan)),
+        ends_(plan.nodes.size()),
+        stored_(plan.nodes.size()) {
     for (const Link& link : machine.links) graph.add_link(link.bytes_per_second);
   }
 
@@ -35,7 +41,14 @@ class PlanProgram {
           EGRET_ASSIGN_OR_RETURN(ends_[n], ring(node));
           break;
         }
+        case PlacedNode::Kind::kBack: {
+          std::vector<TaskId> after = {stored_[node.inputs.front()]};
+          if (latest_.valid()) after.push_back(latest_);
+          ends_[n] = copy("copy back", node, std::move(after));
+          break;
+        }
       }
+      if (copied_out_[n]) stored_[n] = copy("copy out", node, {ends_[n]});
     }
     return base::ok();
   }
@@ -88,6 +101,14 @@ class PlanProgram {
                std::move(name));
   }
 
+  TaskId copy(std::string name, const PlacedNode& node, std::vector<TaskId> after) {
+    return add({.stream = machine_.overlaps ? kStorage : kCompute,
+                .effect = TaskEffect::kCommunicates,
+                .work = {.seconds = prices_.copy_seconds(node)},
+                .after = std::move(after)},
+               std::move(name));
+  }
+
   TaskId exchange(const PlacedNode& node) {
     const auto from = static_cast<double>(plan_.nodes[node.inputs.front()].type.bytes());
     const auto to = static_cast<double>(node.type.bytes());
@@ -133,8 +154,10 @@ class PlanProgram {
   const PlacedGraph& plan_;
   const Cluster& machine_;
   const ProgramPrices prices_;
-  std::vector<TaskId> ends_;  // by node
-  TaskId latest_;             // computation
+  const std::vector<bool> copied_out_;
+  std::vector<TaskId> ends_;    // by node
+  std::vector<TaskId> stored_;  // by node: copies to storage
+  TaskId latest_;               // computation
 };
 
 // Of the time that is not computed, what some collective takes.

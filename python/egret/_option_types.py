@@ -238,6 +238,9 @@ class PlanOptions(TypedDict, total=False):
     recompute_by: Literal["none", "search", "checkmate", "checkmate-start", "checkmate-lp", "dtr", "segments", "keep-all"]
     # Time limit of one search for values to compute again
     recompute_time: Union[float, str]
+    # Bytes a second between a device and slower storage. Values may then be copied there and
+    # back instead of being computed again; 0: none are
+    storage_rate: Union[int, str]
     # Allow inputs to arrive in blocks; otherwise every rank receives whole inputs
     sharded_inputs: bool
     # Loss to minimize: cross_entropy of logits and class numbers, or mse

@@ -252,8 +252,9 @@ class RankCollective {
   const Exchange& exchange_;
 };
 
+// What runs between segments: exchanges, and copies from storage.
 bool is_exchange(const parallel::PlacedNode& node) {
-  return node.kind == Kind::kCollective || node.kind == Kind::kRing;
+  return node.kind == Kind::kCollective || node.kind == Kind::kRing || node.kind == Kind::kBack;
 }
 
 // The work that remains when some nodes are known. Stages alternate computing and exchanging: a
@@ -400,11 +401,12 @@ Result<Tensor> run_ring(const RankProgram& program, std::size_t at, const parall
   return run_ring(ring, here, held, pass, run_graph);
 }
 
-// A collective or a ring.
+// A collective, a ring or a copy back.
 Result<Tensor> run_exchange(const parallel::PlacedGraph& graph, const RankProgram& program,
                             std::size_t i, std::span<const Tensor> held, const RunSegment& run,
-                            const Exchange& exchange) {
+                            const Exchange& exchange, const ValueStorage& storage) {
   const parallel::PlacedNode& node = graph.nodes[i];
+  if (node.kind == Kind::kBack) return storage.get(node.inputs.front(), node.type);
   const bool is_ring = node.kind == Kind::kRing;
   const auto named = [&](const Status& status) {
     const int axis = is_ring ? node.ring.axis : node.collective.axis;
@@ -438,6 +440,7 @@ void add_freed(const parallel::PlacedGraph& graph, std::vector<RankStage>& stage
     for (const std::size_t node : now.segment.outputs) last[node] = {stage, 0};
     for (std::size_t k = 0; k < now.collectives.size(); ++k) {
       last[now.collectives[k]] = {stage, k + 1};
+      if (graph.nodes[now.collectives[k]].kind == Kind::kBack) continue;  // reads the copy
       for (const std::size_t input : graph.nodes[now.collectives[k]].inputs)
         last[input] = {stage, k + 1};
     }
@@ -501,8 +504,13 @@ Result<std::vector<Tensor>> held_inputs(const parallel::PlacedGraph& graph, std:
 
 Result<std::vector<Tensor>> run_rank(const parallel::PlacedGraph& graph, const RankProgram& program,
                                      std::span<const Tensor> inputs, const RunSegment& run,
-                                     const Exchange& exchange) {
+                                     const Exchange& exchange, ValueStorage& storage) {
+  const std::vector<bool> leaves = copied_out(graph);
   std::vector<Tensor> held(graph.nodes.size());
+  const auto hold = [&](std::size_t node, Tensor value) {
+    held[node] = std::move(value);
+    return leaves[node] ? storage.put(node, held[node]) : base::ok();
+  };
   for (const auto& [node, block] : program.blocks) held[node] = block;
   std::size_t next = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -521,18 +529,27 @@ Result<std::vector<Tensor>> run_rank(const parallel::PlacedGraph& graph, const R
       for (const std::size_t node : now.segment.inputs) own.push_back(held[node]);
       EGRET_ASSIGN_OR_RETURN(std::vector<Tensor> results, run(stage, own));
       for (std::size_t k = 0; k < results.size(); ++k)
-        held[now.segment.outputs[k]] = std::move(results[k]);
+        EGRET_RETURN_IF_ERROR(hold(now.segment.outputs[k], std::move(results[k])));
     }
     for (const std::size_t node : now.freed[0]) held[node] = Tensor();
     for (std::size_t k = 0; k < now.collectives.size(); ++k) {
       const std::size_t i = now.collectives[k];
-      EGRET_ASSIGN_OR_RETURN(held[i], run_exchange(graph, program, i, held, run, exchange));
+      EGRET_ASSIGN_OR_RETURN(Tensor result,
+                             run_exchange(graph, program, i, held, run, exchange, storage));
+      EGRET_RETURN_IF_ERROR(hold(i, std::move(result)));
       for (const std::size_t node : now.freed[k + 1]) held[node] = Tensor();
     }
   }
   std::vector<Tensor> outputs;
   for (const auto& output : graph.outputs) outputs.push_back(held[output.node]);
   return outputs;
+}
+
+Result<std::vector<Tensor>> run_rank(const parallel::PlacedGraph& graph, const RankProgram& program,
+                                     std::span<const Tensor> inputs, const RunSegment& run,
+                                     const Exchange& exchange) {
+  ValueStorage storage;
+  return run_rank(graph, program, inputs, run, exchange, storage);
 }
 
 // Rank 0 assembles the outputs; the other ranks return none.

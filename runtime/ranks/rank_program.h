@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "ir/graph/graph.h"
 #include "parallel/placed/placed_graph.h"
+#include "runtime/ranks/value_storage.h"
 
 namespace egret::runtime {
 
@@ -36,11 +37,11 @@ struct Segment {
   std::vector<std::size_t> outputs;
 };
 
-// A segment (if it has operators), then the collectives whose inputs are known after it; of a
-// program with an order, those that follow it in the order.
+// A segment (if it has operators), then the collectives (and copies back) whose inputs are known
+// after it; of a program with an order, those that follow it in the order.
 struct RankStage {
   Segment segment;
-  std::vector<std::size_t> collectives;  // nodes; rings are among them
+  std::vector<std::size_t> collectives;  // nodes; rings and copies back are among them
   // Nodes whose values nothing reads later: behind the segment, then behind each collective.
   std::vector<std::vector<std::size_t>> freed{};
 };
@@ -77,10 +78,16 @@ base::Result<std::vector<ir::Tensor>> held_inputs(const parallel::PlacedGraph& g
                                                   std::span<const ir::Tensor> wholes);
 
 // Runs stage after stage. Inputs, in the order of the input nodes, and outputs are this rank's
-// parts. `run` computes the outputs of one of program.graphs(). Errors: those of `run` and
-// `exchange`, with the collective named.
+// parts. `run` computes the outputs of one of program.graphs(). What the plan copies out goes to
+// `storage`. Errors: those of `run`, `storage` and `exchange`, with the collective named.
 using RunSegment = std::function<base::Result<std::vector<ir::Tensor>>(
     std::size_t graph, std::span<const ir::Tensor> inputs)>;
+base::Result<std::vector<ir::Tensor>> run_rank(const parallel::PlacedGraph& graph,
+                                               const RankProgram& program,
+                                               std::span<const ir::Tensor> inputs,
+                                               const RunSegment& run, const Exchange& exchange,
+                                               ValueStorage& storage);
+// With a storage of this run, in memory.
 base::Result<std::vector<ir::Tensor>> run_rank(const parallel::PlacedGraph& graph,
                                                const RankProgram& program,
                                                std::span<const ir::Tensor> inputs,

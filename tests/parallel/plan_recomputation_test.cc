@@ -14,6 +14,7 @@
 #include "extract/recompute/methods.h"
 #include "parallel/placed/program_prices.h"
 #include "parallel/plan/plan_file.h"
+#include "parallel/simulator/plan_simulation.h"
 #include "tests/parallel/model.h"
 
 namespace egret::parallel {
@@ -245,6 +246,70 @@ TEST(RecomputedProgram, FitsWhereNoPlacementDoes) {
                 }
               }),
               HasSubstr("is one that computes again"));
+}
+
+// Values leave for storage where that is cheaper than computing them again: the faster the storage,
+// the more of them do, and none where it is slow.
+TEST(RecomputedProgram, CopiesValuesToStorageWhereThatIsCheaper) {
+  const ir::TrainingGraph step = deep_step(12);
+  const PlanTask task = task_of(step);
+  const Cluster machine = machine_of("x=2");
+  const ParallelPlan roomy = planned(task, machine, 0);
+  const double limit = roomy.memory_bytes * 0.72;
+  const auto within = [&](double rate) {
+    auto made = recomputed_program(roomy.program, machine, limit,
+                                   {.seconds = 2, .storage_bytes_per_second = rate});
+    EXPECT_TRUE(made.ok() && made->has_value()) << rate;
+    return **std::move(made);
+  };
+  const RecomputedProgram without = within(0), slow = within(1), fast = within(1e13);
+  EXPECT_EQ(slow.recomputation.copies, 0U);
+  EXPECT_EQ(slow.program.storage_bytes_per_second, 0);
+  EXPECT_NEAR(slow.recomputation.time_s, without.recomputation.time_s,
+              0.05 * without.recomputation.time_s);
+  EXPECT_GT(fast.recomputation.copies, 0U);
+  EXPECT_EQ(fast.program.storage_bytes_per_second, 1e13);
+  EXPECT_LT(fast.recomputation.time_s, 0.5 * without.recomputation.time_s);
+  EXPECT_LE(fast.memory_bytes, limit);
+  EXPECT_EQ(fast.memory_bytes, peak_bytes(fast.program));
+  EXPECT_TRUE(check(fast.program).ok()) << check(fast.program).message();
+  expect_equal_bits(roomy.program, fast.program);
+
+  ParallelPlan plan = roomy;
+  plan.program = fast.program;
+  plan.recomputation = fast.recomputation;
+  const base::Json json = to_json(plan, {.model = "m.onnx", .bind = {}, .machine = "local"});
+  const auto weights = [&](const std::string& hash) -> const ir::Tensor* {
+    for (const PlacedNode& node : plan.program.nodes) {
+      if (node.kind == PlacedNode::Kind::kConstant && node.data.content_hash().to_hex() == hash)
+        return &node.data;
+    }
+    return nullptr;
+  };
+  const auto read = read_program(json, weights);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(peak_bytes(*read), fast.memory_bytes);
+  EXPECT_EQ(read->storage_bytes_per_second, 1e13);
+  const auto simulated = simulate_plan(*read, machine, 0);
+  ASSERT_TRUE(simulated.ok()) << simulated.status().message();
+  EXPECT_GT(simulated->seconds(), simulate_plan(roomy.program, machine, 0)->seconds());
+  const auto complaint = [&](const std::function<void(PlacedGraph&, PlacedNode&)>& change) {
+    PlacedGraph broken = fast.program;
+    for (PlacedNode& node : broken.nodes) {
+      if (node.kind != PlacedNode::Kind::kBack) continue;
+      change(broken, node);
+      break;
+    }
+    return check(broken).message();
+  };
+  EXPECT_THAT(complaint([](PlacedGraph& g, PlacedNode&) { g.storage_bytes_per_second = 0; }),
+              HasSubstr("and a rate"));
+  EXPECT_THAT(complaint([](PlacedGraph&, PlacedNode& node) { node.again.reset(); }),
+              HasSubstr("needs the node that it copies"));
+  EXPECT_THAT(complaint([](PlacedGraph&, PlacedNode& node) { node.inputs = {0}; }),
+              HasSubstr("does not copy back"));
+  EXPECT_THAT(complaint([](PlacedGraph&, PlacedNode& node) { node.again = *node.again - 1; }),
+              HasSubstr("does not copy back"));
 }
 
 // Whatever the limit: a plan that fits with `none` fits, and takes no longer.

@@ -35,8 +35,10 @@ ir::Graph there_and_back(int layers) {
   return b.finish().value();
 }
 
+// Values that are copied out go to files in FOLDER, if there is one.
 std::vector<ir::Tensor> run_on_ranks(const PlacedGraph& graph,
-                                     const std::vector<ir::Tensor>& inputs) {
+                                     const std::vector<ir::Tensor>& inputs,
+                                     const std::string& folder = "") {
   std::vector<ir::Tensor> results(2);
   Post post;
   on_all_ranks(graph.mesh, [&](std::int64_t rank) {
@@ -49,8 +51,12 @@ std::vector<ir::Tensor> run_on_ranks(const PlacedGraph& graph,
           ->run(values);
     };
     const auto held = held_inputs(graph, rank, inputs).value();
-    results[static_cast<std::size_t>(rank)] =
-        run_rank(graph, program, held, run, post.of(rank)).value().front();
+    ValueStorage storage;
+    if (!folder.empty()) storage = ValueStorage::in(folder, graph).value();
+    for (int step = 0; step < 2; ++step) {
+      results[static_cast<std::size_t>(rank)] =
+          run_rank(graph, program, held, run, post.of(rank), storage).value().front();
+    }
   });
   return results;
 }
@@ -72,6 +78,44 @@ TEST(RecomputedRanks, ComputeTheSameBits) {
   const auto results = run_on_ranks(again, inputs);
   for (std::size_t rank = 0; rank < 2; ++rank)
     EXPECT_EQ(results[rank].content_hash(), expected[rank].content_hash());
+}
+
+TEST(RecomputedRanks, CopyValuesToFilesAndBack) {
+  const Cluster machine = two_ranks();
+  const auto plan = make_plan({there_and_back(6)}, machine, {.sharded_inputs = true});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const double fixed = held_bytes(plan->program).fixed;
+  const double limit = fixed + 0.6 * (plan->memory_bytes - fixed);
+  const auto found = recomputed_program(plan->program, machine, limit,
+                                        {.seconds = 3, .storage_bytes_per_second = 1e13});
+  ASSERT_TRUE(found.ok() && *found);
+  const PlacedGraph& stored = (*found)->program;
+  EXPECT_GT((*found)->recomputation.copies, 0U);
+  base::Random random(3);
+  const std::vector<ir::Tensor> inputs{ir::Tensor::random({ir::DType::kF32, {256, 16}}, random)};
+  const auto expected = run_on_ranks(plan->program, inputs);
+  const std::string folder = ::testing::TempDir();
+  for (const std::string& where : {std::string(), folder}) {
+    const auto results = run_on_ranks(stored, inputs, where);
+    for (std::size_t rank = 0; rank < 2; ++rank)
+      EXPECT_EQ(results[rank].content_hash(), expected[rank].content_hash()) << where;
+  }
+  EXPECT_EQ(ValueStorage::in("/nowhere", stored).status().code(), base::StatusCode::kUnavailable);
+  // A value that comes back is not held in between.
+  const RankProgram program = rank_program(stored, 0).value();
+  for (std::size_t i = 0; i < stored.nodes.size(); ++i) {
+    if (stored.nodes[i].kind != PlacedNode::Kind::kBack) continue;
+    std::size_t freed_in = program.stages.size(), back_in = program.stages.size();
+    for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
+      const RankStage& now = program.stages[stage];
+      if (std::ranges::find(now.collectives, i) != now.collectives.end()) back_in = stage;
+      for (const auto& part : now.freed) {
+        if (std::ranges::find(part, stored.nodes[i].inputs.front()) != part.end()) freed_in = stage;
+      }
+    }
+    EXPECT_LT(back_in, program.stages.size());
+    EXPECT_LE(freed_in, back_in);
+  }
 }
 
 // The stages have the nodes in the order of the program, and no part reads what is freed.

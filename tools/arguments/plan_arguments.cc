@@ -21,6 +21,7 @@ runtime::RunOptions run_options(const BackendOptions& backend, const PlanRunOpti
   return {.backend = backend.backend,
           .precision = precision_of(backend),
           .exchange = way_named(options.exchange),
+          .storage_folder = options.storage_folder,
           .warn = [&console](const std::string& message) { console.warning(message); }};
 }
 

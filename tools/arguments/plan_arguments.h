@@ -31,6 +31,7 @@ inline constexpr const char* kLimitExchangeHelp =
 struct PlanRunOptions {
   double limit_exchange = 60;
   std::string exchange = "auto";
+  std::string storage_folder{};  // no option of the table
 
   static const base::OptionTable<PlanRunOptions>& table();
 };

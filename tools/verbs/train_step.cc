@@ -197,7 +197,11 @@ class TrainStep final : public Command {
     of_models.add(training_);
     of_models.add(model_);
     of_models.add(recompute_);
-    of_models.add(recompute_.offload);
+    if (recompute_.offload.rate > 0) {
+      return base::usage_error(
+          "--offload-rate cannot be combined with a plan, whose copies are priced already");
+    }
+    plan_.storage_folder = recompute_.offload.to;
     return refuse_flags(*given_, of_models,
                         "cannot be combined with a plan, which has the step already");
   }
@@ -486,7 +490,9 @@ Verb train_step_verb() {
       "ranks print then.\n\n--limit-arena limits the memory of "
       "activations. Where no plan keeps to it, values are freed and computed again "
       "(--recompute-by), or copied to a file and back (--offload-to); results are the same, bit "
-      "for bit, as with the same kernels and more memory.\n\n--check compares losses, parameters "
+      "for bit, as with the same kernels and more memory. With a plan, --offload-to takes what the "
+      "plan copies to storage, which otherwise stays in the memory of the ranks.\n\n--check "
+      "compares losses, parameters "
       "and "
       "optimizer state "
       "with a run in one process and without --limit-arena; the relative error may be 1e-5.",
