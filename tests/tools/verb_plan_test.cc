@@ -394,10 +394,14 @@ TEST_F(PlanVerb, ReportsLimitsThatWereSet) {
   const ProgramRun few = run_program("plan " + std::string(kGpt) + "--limit-simulations 1");
   EXPECT_EQ(few.code, 5) << few.err;
   EXPECT_THAT(few.out, HasSubstr("--limit-simulations was reached"));
-  const ProgramRun full = run_program(
-      "plan --machine v100-quad --devices 4 --model-layers 48 --hidden 8192 --heads 64");
+  const std::string large =
+      "plan --machine v100-quad --devices 4 --model-layers 48 --hidden 8192 --heads 64 ";
+  const ProgramRun full = run_program(large + "--offload none");
   EXPECT_EQ(full.code, 5);
   EXPECT_THAT(full.err, HasSubstr("no plan was found within the memory"));
+  const ProgramRun offloaded = run_program(large);
+  EXPECT_EQ(offloaded.code, 0) << offloaded.err;
+  EXPECT_THAT(offloaded.out, HasSubstr("weights and optimizer on the host"));
 }
 
 }  // namespace
