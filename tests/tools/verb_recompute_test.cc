@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "base/formats/json.h"
@@ -106,6 +107,35 @@ TEST_F(VerbRecompute, ValuesLeaveMemoryForAFolder) {
   for (const char* wrong : {"--offload-to .", "--offload-rate 1GB --limit-arena 1MB",
                             "--offload-to . --limit-arena 1MB --recompute-by dtr"})
     EXPECT_EQ(run_program(words + wrong).code, 2) << wrong;
+}
+
+TEST_F(VerbRecompute, PlansCopyValuesToStorage) {
+  const std::string words = "plan " + model_ + " --train --loss mse --mesh x=2 --json ";
+  const double roomy = number(parsed(run_program(words).out), "memory_bytes");
+  const std::string plan = path("plan.json");
+  const std::string limit =
+      "--device-memory " + std::to_string(static_cast<std::int64_t>(0.75 * roomy)) + " ";
+  const ProgramRun made = run_program(
+      words + limit + "--recompute-time 300ms --extract-time 1s --storage-rate 1TB --certificate " +
+      path("c.json") + " -o " + plan);
+  EXPECT_EQ(made.code, 0) << made.err;
+  const base::Json json = parsed(made.out);
+  const base::Json* recomputation = json.find("recomputation");
+  ASSERT_NE(recomputation, nullptr) << made.out;
+  EXPECT_GT(number(*recomputation, "copies_back"), 0);
+  EXPECT_EQ(number(json, "storage_bytes_per_second"), std::pow(2.0, 40));
+  const ProgramRun trained =
+      run_program("train-step " + plan + " --steps 2 --check --offload-to " + path("spill"));
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(run_program("verify-plan " + plan).code, 0);
+  EXPECT_EQ(run_program("simulate " + plan).code, 0);
+  for (const auto& [wrong, message] :
+       {std::pair(words + "--storage-rate 1GB --recompute-by dtr", "needs --recompute-by search"),
+        {"train-step " + plan + " --offload-rate 1GB", "cannot be combined with a plan"}}) {
+    const ProgramRun run = run_program(wrong);
+    EXPECT_EQ(run.code, 2) << wrong;
+    EXPECT_THAT(run.err, HasSubstr(message));
+  }
 }
 
 TEST_F(VerbRecompute, PricesCopiesBesideRecomputation) {
