@@ -121,8 +121,12 @@ def test_tables_are_sorted_by_a_click(browser, tmp_path):
 @needs_chromium
 def test_a_page_of_a_measured_optimization(browser, tmp_path):
     onnx.save(network(), tmp_path / "net.onnx")
-    run_egret("optimize", tmp_path / "net.onnx", "-o", tmp_path / "out.onnx", "--cost-db", tmp_path / "costs",
-              "--measure-time", "0.1", "--profile-time", "2", "--report", tmp_path / "r.html")
+    for _ in range(3):
+        run_egret("optimize", tmp_path / "net.onnx", "-o", tmp_path / "out.onnx", "--cost-db", tmp_path / "costs",
+                  "--measure-time", "0.1", "--profile-time", "2", "--report", tmp_path / "r.html")
+        # On a busy machine the original may be measured as the fastest.
+        if "The original is the fastest" not in (tmp_path / "r.html").read_text():
+            break
     check_page(browser, tmp_path / "r.html",
                ["net.onnx", "Gain by kernel", "Measured: each kernel of both plans", "before", "after",
                 "The graph before and after", "stayed as they were", "Rules and their proofs", "families of instances",
