@@ -2,7 +2,6 @@
 #include "parallel/cluster_plan/cluster_plan_file.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "base/formats/units.h"
@@ -44,7 +43,7 @@ base::Json to_json(const PlannedStep& step) {
       .set("micro_batch", frame.micro_batch)
       .set("schedule", name_of(frame.schedule))
       .set("zero", frame.zero)
-      .set("offload", std::string(name_of(frame.offload)))
+      .set("offload", name_of(frame.offload))
       .set("seconds", step.seconds)
       .set("bound_seconds", step.bound_s)
       .set("mfu", step.mfu)

@@ -17,9 +17,8 @@ const base::OptionTable<StepOptions>& StepOptions::table() {
        {"prefetch", &S::prefetch, "Layers whose weights are gathered ahead with --zero 3",
         base::range(0, 1e6)},
        {"offload", &S::offload,
-        "What is kept in the memory of the host, or on its disks; weights: with their gradients "
-        "and "
-        "the optimizer's state",
+        "What is kept in the memory of the host, or on its disks; weights: with their "
+        "gradients and the optimizer's state",
         base::one_of({kOffloadNames.begin(), kOffloadNames.end()})},
        {"host-bandwidth", &S::host_bandwidth,
         "Bytes a second between a device and its host, in each direction", base::range(1, 1e15)},

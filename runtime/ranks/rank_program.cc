@@ -477,6 +477,7 @@ Result<RankProgram> rank_program(const parallel::PlacedGraph& graph, std::int64_
     program.rings.push_back({i, std::move(ring)});
   }
   add_freed(graph, program.stages);
+  program.copied_out = copied_out(graph);
   return program;
 }
 
@@ -505,11 +506,10 @@ Result<std::vector<Tensor>> held_inputs(const parallel::PlacedGraph& graph, std:
 Result<std::vector<Tensor>> run_rank(const parallel::PlacedGraph& graph, const RankProgram& program,
                                      std::span<const Tensor> inputs, const RunSegment& run,
                                      const Exchange& exchange, ValueStorage& storage) {
-  const std::vector<bool> leaves = copied_out(graph);
   std::vector<Tensor> held(graph.nodes.size());
   const auto hold = [&](std::size_t node, Tensor value) {
     held[node] = std::move(value);
-    return leaves[node] ? storage.put(node, held[node]) : base::ok();
+    return program.copied_out[node] ? storage.put(node, held[node]) : base::ok();
   };
   for (const auto& [node, block] : program.blocks) held[node] = block;
   std::size_t next = 0;

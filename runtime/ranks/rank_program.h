@@ -59,7 +59,8 @@ struct RankProgram {
   std::int64_t rank = 0;
   std::vector<RankStage> stages;
   std::vector<RankRing> rings;
-  HeldBlocks blocks;  // blocks of constants that collectives, rings and outputs read
+  HeldBlocks blocks;               // blocks of constants that collectives, rings and outputs read
+  std::vector<bool> copied_out{};  // by node: whether its value goes to storage
 
   // The graphs that a backend compiles: the stages' segments, then each ring's step and finish.
   // Graphs without outputs are never run.

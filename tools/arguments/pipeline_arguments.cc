@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/arguments/pipeline_arguments.h"
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,8 +12,6 @@
 #include "runtime/pipeline/stage_plans.h"
 
 namespace egret::tools {
-namespace {}  // namespace
-
 const base::OptionTable<PipelineArguments>& PipelineArguments::table() {
   using P = PipelineArguments;
   const auto size = base::range(1, 1e4);
